@@ -135,7 +135,9 @@ def _compare(loss: Loss, case: Case, dtype: torch.dtype, device: str, *, on_a_pr
         value = loss.fast(**narrow, **loss.fast_options)
         scaled = torch.autograd.grad(scale * value, [narrow[name] for name in leaves])
     value_error = _relative_error(value.detach(), expected)
-    gradient_error = max(_relative_error(ours / scale, its) for ours, its in zip(scaled, gradients, strict=True))
+    gradient_error = max(
+        _relative_error(ours.double() / scale, its) for ours, its in zip(scaled, gradients, strict=True)
+    )
     return {
         "case": case.name, "n": len(case.z), "d": case.z.shape[1], "dtype": str(dtype).removeprefix("torch."),
         "value error": value_error,

@@ -32,10 +32,10 @@ def train(size: tuple[int, int], precision: str, workers: int, seconds: float, *
     """
     generated = smoke or find("koa") is None
     parts = {name: _generated(name, small=smoke) for name in COUNTS} if generated else _koa()
-    settings: dict[str, Any] = {"phase_epochs": (500, 500)}
+    settings: dict[str, Any] = {"epochs": (500, 500)}
     if smoke:
         size = (32, 32)
-        settings = {"phase_epochs": (1, 1), "batch_size": 6}
+        settings = {"epochs": (1, 1), "batch_size": 6}
     meter = Meter(warm_up=1 if smoke else 5)
     estimator = read_recipe("cloc-koa").build(
         training__patience=None,

@@ -18,16 +18,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from ordinate import CLOCClassifier, OTDClassifier, Training
-from ordinate.methods.cloc import CLOC
+from ordinate import CLOCClassifier, OTDClassifier
 from ordinate.report.curves import accuracy_by_embedding_size, margin_trade, margins_over_training
 from ordinate.report.figures import save
 from ordinate.report.margin_sweep import mean_trade, sweep_margin
 from ordinate_papers.datasets.images import load
 from ordinate_papers.figures.embedding_sizes import mean_by_size, sweep_embedding_dim
-from ordinate_papers.tables.variants import BareMargins
+from ordinate_papers.tables.variants import varied
 from runs import read, results_of, write
 from small_recipes import small_recipe
 
@@ -39,29 +37,11 @@ BOUNDARY, TRADE_SEEDS = (1, 2), (0, 1, 2)
 PHASE_ONE = 60  # epochs; without precautions margins are gone long before
 
 
-class OnePhase(CLOCClassifier):
-    """CLOC that learns its margins to the end: neither early stopping nor a second phase."""
-
-    def _build_method(self, encoder: nn.Module) -> CLOC:
-        method = super()._build_method(encoder)
-        method.target_accuracy = 2.0  # is never reached
-        return method
-
-
-class WithoutPrecautions(OnePhase):
-    """And with bare margins."""
-
-    def _build_method(self, encoder: nn.Module) -> CLOC:
-        method = super()._build_method(encoder)
-        method.mmnp = BareMargins(len(self.classes_))
-        return method
-
-
 def trainings(curve: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of every training of a curve, and what runs it and returns its record."""
     if curve == "precautions":
-        for name, kind in (("with", OnePhase), ("without", WithoutPrecautions)):
-            yield name, partial(_margins_learned, kind)
+        for name, precautions in (("with", 2), ("without", 0)):
+            yield name, partial(_margins_learned, precautions)
     elif curve == "sizes":
         for size in SIZES:
             for seed in SIZE_SEEDS:
@@ -72,31 +52,24 @@ def trainings(curve: str) -> Iterator[tuple[str, Callable[[], Any]]]:
                 yield f"{margin}-{seed}", partial(_trade, margin, seed)
 
 
-def _margins_learned(kind: type[OnePhase]) -> list[dict[str, float]]:
-    """The history of a phase one, on all of RetinaMNIST that is no test image."""
-    settings = small_recipe("cloc-retinamnist").build().get_params()
-    settings |= {
-        "phase_epochs": (PHASE_ONE, 1),
-        "random_state": 0,
-        "checkpoint_dir": _folder("precautions", kind.__name__),
-    }
+def _margins_learned(precautions: int) -> list[dict[str, float]]:
+    """The history of a phase one, on all of RetinaMNIST that is no test image; it never stops early."""
+    recipe = small_recipe("cloc-retinamnist").build()
+    run = {"random_state": 0, "training__checkpoint_dir": _folder("precautions", str(precautions))}
+    settings = {"epochs": (PHASE_ONE, 1), **run}
+    kind = varied(CLOCClassifier, {"precautions": precautions})
     X, y, _, _ = _read("retinamnist", "test")
-    return kind(**settings).fit(X, y).history_[:PHASE_ONE]
+    return kind(**recipe.get_params(deep=False)).set_params(**settings).fit(X, y).history_[:PHASE_ONE]
 
 
 def _size(size: int, seed: int) -> Any:
-    settings = small_recipe("cloc-retinamnist").build().get_params()
-    shared = {name: settings[name] for name in ("encoder", "batch_size", "learning_rate", "weight_decay", "images")}
+    own = small_recipe("cloc-retinamnist").build()
+    shared = {name: getattr(own, name) for name in ("encoder", "batch_size", "data", "training")}
 
     def build(embedding_dim: int, seed: int) -> OTDClassifier:
         folder = _folder("sizes", f"{embedding_dim}-{seed}")
-        return OTDClassifier(
-            embedding_dim=embedding_dim,
-            epochs=30,
-            random_state=seed,
-            training=Training(checkpoint_dir=folder),
-            **shared,
-        )
+        model = OTDClassifier(embedding_dim=embedding_dim, epochs=30, random_state=seed, **shared)
+        return model.set_params(training__checkpoint_dir=folder)
 
     return sweep_embedding_dim(build, *_read("retinamnist", "test"), [size], [seed])[0]
 
@@ -104,7 +77,7 @@ def _size(size: int, seed: int) -> Any:
 def _trade(margin: float | None, seed: int) -> Any:
     def build(margins: Any, seed: int) -> CLOCClassifier:
         folder = _folder("trade", f"{margin}-{seed}")
-        run = {"random_state": seed, "checkpoint_dir": folder, "verbose": 1}
+        run = {"random_state": seed, "training__checkpoint_dir": folder, "verbose": 1}
         return small_recipe("cloc-koa").build(critical_margins=margins, **run)
 
     return sweep_margin(build, *_read("koa", "validation"), BOUNDARY, [margin], [seed])[0]

@@ -18,20 +18,17 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pytorch_metric_learning import distances, losses
 from sklearn.linear_model import LogisticRegression
-from torch import Tensor, nn
 
-from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, Training
+from ordinate import SupCRRegressor
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.splits import split_rows
 from ordinate.estimators.recipes import Recipe
 from ordinate.functional.similarity import unit
-from ordinate.methods.cloc import CLOC
-from ordinate.methods.otd import OTD
 from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report, svm_accuracy
 from ordinate.report.text import table
 from ordinate_papers.datasets.images import load
+from ordinate_papers.estimators.representation import RepresentationClassifier
 from runs import Run, complete, parser_of, spread, where
 from small_recipes import small_recipe
 
@@ -50,6 +47,8 @@ MODELS = {
     "koa": ("CLOC", "cross-entropy", "SupCon", "SupCR", "CLOC, 1|2 at 1.5", "CLOC, 1|2 at 2"),
 }
 SEEDS = {"busi": 5, "busi, 96 pixels": 5, "busi, doubled first": 1}  # five random blocks
+HEADS = {"SupCon": "linear", "siamese": "neighbours", "triplet": "neighbours"}
+SHARED = ("encoder", "embedding_dim", "batch_size", "data", "training", "random_state")
 CRITICAL = (1, 2)  # KOA: the boundary between doubtful and minimal, where learned margins lie near 0.5
 PAPER = {
     "fingers": "K-NN accuracy 1.000", "busi": "SVM accuracy OTD 0.950, siamese 0.903, triplet 0.564",
@@ -59,61 +58,20 @@ PAPER = {
 }  # fmt: skip
 
 
-class _PairLoss(nn.Module):
-    """A loss of pytorch-metric-learning, as OTD's module calls its own."""
-
-    def __init__(self, name: str, num_classes: int) -> None:
-        super().__init__()
-        self.num_classes = num_classes
-        self.loss: nn.Module = {
-            "siamese": lambda: losses.ContrastiveLoss(pos_margin=0.0, neg_margin=1.0),
-            "triplet": lambda: losses.TripletMarginLoss(margin=0.2),
-            "SupCon": lambda: losses.SupConLoss(temperature=0.1, distance=distances.CosineSimilarity()),
-        }[name]()
-
-    def forward(self, embeddings: Tensor, labels: Tensor, weights: None = None) -> Tensor:
-        return self.loss(embeddings, labels)
-
-
-class PairNetwork(OTDClassifier):
-    """OTD's estimator with the loss of a rival; it is judged by the same neighbours."""
-
-    rival = ""
-
-    def _build_method(self, encoder: nn.Module) -> OTD:
-        method = super()._build_method(encoder)
-        method.add_module("loss", _PairLoss(self.rival, len(self.classes_)))
-        method.by_rank = False
-        return method
-
-
-class CrossEntropyClassifier(CLOCClassifier):
-    """CLOC without its contrast: the same network, classifier and phases."""
-
-    def _build_method(self, encoder: nn.Module) -> CLOC:
-        method = super()._build_method(encoder)
-        method.mmnp_weight = 0.0
-        return method
-
-
 def build(recipe: Recipe, model: str, seed: int, folder: Path) -> Any:
     """Return the unfitted estimator of a model under a recipe's settings."""
-    run = {"random_state": seed, "checkpoint_dir": str(folder)}
+    run = {"random_state": seed, "training__checkpoint_dir": str(folder)}
     if model == "OTD" or model.startswith("CLOC"):
         _, fixed, margin = model.partition(" at ")
         return recipe.build(**({"critical_margins": {CRITICAL: float(margin)}} if fixed else {}), **run)
-    settings: dict[str, Any] = {**recipe.build().get_params(), **run}
-    if model == "cross-entropy":
-        return CrossEntropyClassifier(**settings)
-    shared = (
-        "encoder", "embedding_dim", "batch_size", "learning_rate", "weight_decay", "images", "random_state",
-        "checkpoint_dir",
-    )  # fmt: skip
-    common = {name: settings[name] for name in shared}
-    epochs = sum(settings["phase_epochs"]) if "phase_epochs" in settings else settings["epochs"]
+    if model == "cross-entropy":  # CLOC's network, classifier and phases without its contrast
+        return recipe.build(mmnp_weight=0.0, **run)
+    own = recipe.build(**run)
+    epochs = own.epochs if isinstance(own.epochs, int) else sum(own.epochs)
+    shared = {name: getattr(own, name) for name in SHARED}
     if model == "SupCR":
-        return SupCRRegressor(epochs=(epochs, 1), training=Training(validation_fraction=0.0), **common)
-    return type(model, (PairNetwork,), {"rival": model})(epochs=epochs, **common)
+        return SupCRRegressor(epochs=(epochs, 1), **shared).set_params(training__validation_fraction=0.0)
+    return RepresentationClassifier(loss=model.lower(), head=HEADS[model], epochs=epochs, **shared)
 
 
 def read(name: str, seed: int) -> tuple[Any, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -166,7 +124,7 @@ def _predict(
     fitted: Any, model: str, seen: NDArray[Any], ranks: NDArray[Any], test: Any, unseen: NDArray[Any]
 ) -> NDArray[Any]:
     """Ranks as the model predicts them; a representation alone gets a logistic regression on it."""
-    if model in ("SupCon", "SupCR"):
+    if model == "SupCR":
         probe = LogisticRegression(max_iter=2000).fit(seen, ranks)
         return probe.predict(unit(torch.from_numpy(unseen)).numpy())
     return fitted.predict(test)

@@ -89,13 +89,13 @@ class Experiment:
 
     def build(self, model: str, seed: int) -> Any:
         """Return the unfitted estimator of a model."""
-        alike: dict[str, Any] = {"patience": None} if self.task == "continuous" else {"decision": None}
-        settings = alike | {"linear": False} | self.settings
+        alike: dict[str, Any] = {"training__patience": None} if self.task == "continuous" else {"decision": None}
+        settings = alike | self.settings
         model, _, margin = model.partition(", ")
         if margin:
             settings["critical_margins"] = {DOUBTFUL: float(margin)}
         if self.epochs is not None and model == "cloc":
-            settings["phase_epochs"] = two_phases(self.epochs)
+            settings["epochs"] = two_phases(self.epochs)
         elif self.epochs is not None:
             settings["epochs"] = self.epochs if model in (TARGETS[0], *RANKS) else (self.epochs, self.epochs // 2)
         return build(model, self.task, random_state=seed, **settings)
@@ -268,13 +268,13 @@ def on_retinas(estimator: Any, data: Data, seed: int) -> Figures:
 DOUBTFUL = (1, 2)  # the boundary of KOA at which most errors lie
 TEXTS = ["sentence1", "sentence2"]
 SENTENCES: dict[str, Any] = {
-    "encoder": "minilm", "text": TextOptions(), "embedding_dim": 128, "batch_size": 128,
+    "encoder": "minilm", "data": TextOptions(), "embedding_dim": 128, "batch_size": 128,
 }  # fmt: skip
 FEW = tuple(f"mae, {share:.0%}" for share in SHARES)
-SMALL: dict[str, Any] = {"encoder": "test_resnet", "batch_size": 32, "images": ImageOptions()}
+SMALL: dict[str, Any] = {"encoder": "test_resnet", "batch_size": 32, "data": ImageOptions()}
 X_RAYS: dict[str, Any] = {
     "encoder": "efficientnet_lite0",
-    "images": ImageOptions(augmentation="koa", pretrained=True, mirror=True),
+    "data": ImageOptions(augmentation="koa", pretrained=True, mirror=True),
 }
 SEVERITY = 3
 ENOUGH = 3  # seeds, for the documentation

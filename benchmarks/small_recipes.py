@@ -21,7 +21,7 @@ def small_recipe(name: str, *, is_larger: bool = True) -> Recipe:
     """Return the small version of a recipe with the optimizer, CLOC's embedding and the losses of ``fit``."""
     recipe = read_recipe(name, quick=True)
     larger = LARGER.get(name, {}) if is_larger else {}
-    images = {**recipe.settings["images"], **larger.get("images", {})}
-    return replace(
-        recipe, settings={**recipe.settings, **OF_FIT, **OF_METHOD[recipe.method], **larger, "images": images}
-    )
+    settings = {**recipe.settings, **OF_METHOD[recipe.method], **larger}
+    settings["images"] = {**recipe.settings["images"], **larger.get("images", {})}
+    settings["training"] = {**recipe.settings["training"], **OF_FIT}
+    return replace(recipe, settings=settings)

@@ -17,7 +17,7 @@ Similarity = Literal["neg_l2", "neg_l1", "cosine"]
 LabelDistanceName = Literal["l1", "l2", "angular"]
 LabelDistance = LabelDistanceName | Callable[["Tensor", "Tensor"], "Tensor"]
 Reduction = Literal["mean", "sum", "none"]
-PairReduction = Literal["pair_mean", "sum", "none"]
+PairReduction = Literal["pair_mean", "published", "sum", "none"]
 Scheme = Literal["linear_probe", "fine_tune", "regularise"]
 LinearLoss = Literal["l1", "mse", "huber"]
 HeadLoss = LinearLoss | Literal["dex", "dldl_v2", "or", "corn"]
@@ -81,8 +81,9 @@ class MMNPOptions:
         floor: Value rho of eq. 1 that learned margins stay above; fixed margins must not lie below it.
         shared: Whether all boundaries learn a single margin (Table 4, ablation 2).
         reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
-            that have one, weighted; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over all n
-            anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
+            that have one, weighted; ``"published"``, the reduction of the authors' code, divides an anchor's pair mean
+            by its number of negatives as well; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over
+            all n anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
         block_size: Number of anchors per block, which bounds the memory; None chooses it.
 
     Example:

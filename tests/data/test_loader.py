@@ -1,9 +1,10 @@
 """A loader that continues in the middle of an epoch."""
 
 import pytest
+from joblib import Parallel, delayed
 from torch.utils.data import Dataset
 
-from ordinate.data.loader import ResumableLoader
+from ordinate.data.loader import Loader, ResumableLoader
 from ordinate.data.samplers import ShuffledBatches
 
 
@@ -51,3 +52,12 @@ def test_the_next_epoch_is_read_from_its_start():
     resumed = loader(epoch=2)
     resumed.load_state_dict({"epoch": 1, "batches": 2})
     assert list(resumed) == list(loader(epoch=2))
+
+
+def read_with_a_worker():
+    return list(Loader(Rows(), sampler=[1, 2, 3], batch_size=None, num_workers=1))
+
+
+def test_a_worker_of_joblib_starts_workers_of_its_own():
+    """Such as those of scikit-learn's ``n_jobs`` and of ``ordinate table --jobs``."""
+    assert Parallel(2)(delayed(read_with_a_worker)() for _ in range(2)) == [[1, 2, 3], [1, 2, 3]]

@@ -14,12 +14,13 @@ RANKS = ranks_of(TARGET)
 def test_eq_2s_sum_is_the_pair_mean_times_the_pairs_of_an_anchor():
     """CLOC, eq. 2, in the first batch, in which the networks are the same."""
     losses = {}
-    for reduction in ("sum", "pair_mean"):
+    for reduction in ("sum", "pair_mean", "published"):
         model = cloc(reduction=reduction, batch_size=48, epochs=(1, 1)).fit(X, RANKS)
         losses[reduction] = model.history_[0]["train_mmnp"]
         assert model.method_.mmnp.reduction == reduction
     (count,) = set(np.bincount(RANKS))  # all ranks have as many samples
     assert losses["sum"] / losses["pair_mean"] == pytest.approx((count - 1) * (len(RANKS) - count), rel=1e-5)
+    assert losses["pair_mean"] / losses["published"] == pytest.approx(len(RANKS) - count, rel=1e-5)
 
 
 def test_without_weight_the_margin_loss_has_no_part_in_the_training(tmp_path):
@@ -34,7 +35,7 @@ def test_without_weight_the_margin_loss_has_no_part_in_the_training(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reduction": "none"}, "reduction: got 'none', expected one of 'pair_mean', 'sum'"),
+        ({"reduction": "none"}, "reduction: got 'none', expected one of 'pair_mean', 'published', 'sum'"),
         ({"mmnp_weight": -1.0}, "mmnp_weight: got -1.0"),
     ],
 )

@@ -5,9 +5,17 @@ import math
 import torch
 
 
-def assert_agrees(loss, *args, **options):
-    """Hold the value of a loss, and its gradient for every tensor that takes one, to the twin of the same name."""
-    fast, slow = loss(*args, **options), globals()[loss.__name__](*args, **options)
+def assert_agrees(loss, *args, device="cpu", **options):
+    """Hold the value of a loss, and its gradient for every tensor that takes one, to the twin of the same name.
+
+    The loss is computed on the device, its twin where the tensors are.
+    """
+
+    def moved(value):
+        return value.to(device) if isinstance(value, torch.Tensor) else value
+
+    fast = loss(*map(moved, args), **{name: moved(value) for name, value in options.items()}).cpu()
+    slow = globals()[loss.__name__](*args, **options)
     torch.testing.assert_close(fast, slow, rtol=0, atol=1e-10)
     leaves = [x for x in (*args, *options.values()) if isinstance(x, torch.Tensor) and x.requires_grad]
     direction = torch.linspace(1, 2, fast.numel(), dtype=fast.dtype).reshape(fast.shape)
@@ -87,9 +95,10 @@ def mmnp(
 ):
     refs, ref_labels = (embeddings, labels) if ref_emb is None else (ref_emb, ref_labels)
     psi = SIMILARITIES["cosine"]
-    sums, means, has_pair = [], [], []
+    sums, means, published, has_pair = [], [], [], []
     for i in range(len(embeddings)):
         hinges = []
+        negatives = sum(int(ref_labels[k] != labels[i]) for k in range(len(refs)))
         if triplets is None:
             positives = [j for j in range(len(refs)) if ref_labels[j] == labels[i] and (ref_emb is not None or j != i)]
             pairs = [(j, k) for j in positives for k in range(len(refs)) if ref_labels[k] != labels[i]]
@@ -103,9 +112,12 @@ def mmnp(
         total = sum(hinges, embeddings.new_zeros(()))
         sums.append(total)
         means.append(total / max(len(hinges), 1))
+        published.append(total / max(len(hinges) * negatives, 1))
         has_pair.append(bool(hinges))
     if reduction == "pair_mean":
         return reduce_anchors(torch.stack(means), weights, "mean", has_pair)
+    if reduction == "published":
+        return reduce_anchors(torch.stack(published), weights, "mean", has_pair)
     values = reduce_anchors(torch.stack(sums), weights, "none")
     return values.mean() if reduction == "sum" else values
 

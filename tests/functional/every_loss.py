@@ -17,13 +17,19 @@ def supcr_cosine(embeddings, ranks, **options):
 
 
 def mmnp(embeddings, ranks, **options):
-    return functional.mmnp(embeddings, ranks, torch.tensor([0.3, 0.6, 0.5, 0.9]), **options)
+    margins = torch.tensor([0.3, 0.6, 0.5, 0.9], device=device_of(embeddings))
+    return functional.mmnp(embeddings, ranks, margins, **options)
 
 
 def supremix(embeddings, ranks, **options):
     shape = len(embeddings), len(options.get("ref_emb", embeddings))
-    default = {"temperature": 0.5, "window": 2.0, "label_range": 4.0, "neg_mix": torch.full(shape, 0.3)}
+    shares = torch.full(shape, 0.3, device=device_of(embeddings))
+    default = {"temperature": 0.5, "window": 2.0, "label_range": 4.0, "neg_mix": shares}
     return functional.supremix(embeddings, ranks, **default | {"reduction": "mean"} | options)
+
+
+def device_of(embeddings):
+    return embeddings.device if isinstance(embeddings, torch.Tensor) else None
 
 
 def angular_triangle(embeddings, ranks, **options):

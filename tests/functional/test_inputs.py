@@ -203,6 +203,17 @@ def gaze(**options):
         (lambda: functional.mmnp(Z, RANKS, [0.5] * 4), "margins: expected a floating-point tensor"),
         (lambda: functional.mmnp(Z, RANKS, torch.ones(3)), "labels: got ranks 0 to 4, expected 0 to 3"),
         (lambda: mmnp(Z, RANKS, reduction="mean"), "reduction: got 'mean', expected one of 'pair_mean'"),
+        (
+            lambda: mmnp(Z, RANKS.to("meta")),
+            "labels: got a tensor on meta, expected one on cpu, as embeddings are",
+        ),
+        (lambda: supcr(Z, RANKS, weights=torch.ones(10, device="meta")), "weights: got a tensor on meta"),
+        (lambda: functional.mmnp(Z, RANKS, torch.ones(4, device="meta")), "margins: got a tensor on meta"),
+        (lambda: supremix(Z, RANKS, neg_mix=torch.ones(10, 10, device="meta")), "neg_mix: got a tensor on meta"),
+        (
+            lambda: angular_triangle(Z, RANKS, triplets=torch.ones(2, 3, device="meta").long()),
+            "triplets: got a tensor on meta",
+        ),
         (lambda: supremix(Z, Z[:, :2]), "labels: got 2 dimensions per label, expected 1"),
         (lambda: supremix(Z, RANKS, window=0), "window: got 0"),
         (lambda: supremix(Z, RANKS, temperature=-1), "temperature: got -1"),

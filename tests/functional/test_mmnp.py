@@ -28,7 +28,7 @@ def margins_of(*values):
 @pytest.mark.pairwise
 @pytest.mark.parametrize("ranks", RANKS.values(), ids=RANKS)
 @pytest.mark.parametrize("references", [None, *REFERENCE_RANKS.values()], ids=["batch", *REFERENCE_RANKS])
-@pytest.mark.parametrize("reduction", ["pair_mean", "sum", "none"])
+@pytest.mark.parametrize("reduction", ["pair_mean", "published", "sum", "none"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("scale", [0.02, 0.5, 4.0])
 def test_the_loss_is_eq_2(ranks, references, reduction, weights, scale):
@@ -39,7 +39,7 @@ def test_the_loss_is_eq_2(ranks, references, reduction, weights, scale):
     assert_agrees(mmnp, embeddings(9), torch.tensor(ranks), margins, **options)
 
 
-@pytest.mark.parametrize("reduction", ["pair_mean", "sum", "none"])
+@pytest.mark.parametrize("reduction", ["pair_mean", "published", "sum", "none"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["unweighted", "weighted"])
 def test_the_loss_is_eq_2_over_the_triplets_given(reduction, weights):
     options, ranks, margins = (
@@ -114,7 +114,7 @@ def test_ranks_apart_by_more_than_their_margin_have_no_loss_and_no_gradient():
 @given(
     ranks=st.lists(st.integers(0, 4), min_size=3, max_size=10).filter(lambda r: 1 < len(set(r)) < len(r)),
     margins=st.lists(st.floats(1e-3, 2), min_size=4, max_size=4),
-    reduction=st.sampled_from(["pair_mean", "sum"]),
+    reduction=st.sampled_from(["pair_mean", "published", "sum"]),
 )
 def test_the_gradient_of_a_margin_is_never_negative(ranks, margins, reduction):
     margins = margins_of(*margins)

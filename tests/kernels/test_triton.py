@@ -171,21 +171,22 @@ def test_exponents_too_wide_for_a_kernel_are_left_to_what_holds_them(size):
 
 @pytest.mark.parametrize("labels", [TIES[:12], DISTINCT[:12]], ids=["ties", "distinct"])
 def test_kernels_are_supcr(in_kernels, labels):
-    brute_force.assert_agrees(supcr, brute_force.embeddings(12), labels)
+    brute_force.assert_agrees(supcr, brute_force.embeddings(12), labels, device=DEVICE)
 
 
 def test_kernels_are_mmnp_down_to_the_margins(in_kernels):
-    brute_force.assert_agrees(mmnp, brute_force.embeddings(12), TIES[:12], MARGINS.double().requires_grad_())
+    margins = MARGINS.double().requires_grad_()
+    brute_force.assert_agrees(mmnp, brute_force.embeddings(12), TIES[:12], margins, device=DEVICE)
 
 
 @pytest.mark.parametrize("options", [{}, {"renormalize": False}, {"detach_mixtures": True}], ids=str)
 def test_kernels_are_supremix(in_kernels, options):
     options = {"temperature": 0.5, "window": 2.0, "neg_mix": NEG_MIX[:12, :12].double()} | options
-    brute_force.assert_agrees(supremix, brute_force.embeddings(12), TIES[:12].double(), **options)
+    brute_force.assert_agrees(supremix, brute_force.embeddings(12), TIES[:12].double(), device=DEVICE, **options)
 
 
 def test_kernels_are_the_angular_triangle(in_kernels):
-    brute_force.assert_agrees(angular_triangle, brute_force.embeddings(12), TIES[:12], 5)
+    brute_force.assert_agrees(angular_triangle, brute_force.embeddings(12), TIES[:12], 5, device=DEVICE)
 
 
 # around them

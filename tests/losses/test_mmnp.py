@@ -20,7 +20,7 @@ def learn(loss, steps=3, learning_rate=0.1):
         optimizer.step()
 
 
-@pytest.mark.parametrize("reduction", ["pair_mean", "sum", "none"])
+@pytest.mark.parametrize("reduction", ["pair_mean", "published", "sum", "none"])
 def test_the_module_is_the_formula_with_its_margins(reduction):
     loss = MMNPLoss(4, margins={(1, 2): 0.8}, floor=0.1, reduction=reduction)
     assert torch.equal(loss(Z, RANKS), mmnp(Z, RANKS, loss.margins, reduction=reduction))

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import UInt8
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 from tqdm import tqdm
 
-from ordinate.data.loader import usable_workers
+from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
@@ -241,7 +241,7 @@ def decode_samples(
     failures: dict[int, str] = {}
     chunks = [range(start, min(start + chunk, len(samples))) for start in range(0, len(samples), chunk)]
     processes = usable_workers(workers) if len(chunks) > MAX_CHUNKS_HERE else 0
-    loader = DataLoader(DecodedChunks(samples, preprocessing, chunks), batch_size=None, num_workers=processes)
+    loader = Loader(DecodedChunks(samples, preprocessing, chunks), batch_size=None, num_workers=processes)
     with tqdm(total=len(samples), desc=f"reading {noun}s", unit=noun, disable=not progress, leave=False) as bar:
         for rows, (part, failed) in zip(chunks, loader, strict=True):
             pixels[rows.start : rows.stop] = part
@@ -323,7 +323,7 @@ def zeros(shape: tuple[int, ...]) -> NDArray[np.uint8]:
 
 
 def moments(
-    pixels: UInt8[NDArray[np.uint8], "n c *size"], counted_at_once: int = 2**26
+    pixels: UInt8[np.ndarray, "n c *size"], counted_at_once: int = 2**26
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return mean and deviation of every channel, on the scale 0..1; a constant channel has the deviation 1.
 

@@ -20,11 +20,16 @@ def usable_workers(workers: int) -> int:
 
 
 class Loader(DataLoader[Any]):
-    """A DataLoader that raises an `OrdinateError` of a worker process as it is, not as the text of a traceback."""
+    """A DataLoader that raises an `OrdinateError` of a worker process as it is, not as the text of a traceback.
+
+    Its worker processes start in the platform's way, also inside a worker of joblib, whose own way is not for others.
+    """
 
     def __init__(self, dataset: Dataset[Any], **options: Any) -> None:
         if options.get("num_workers"):
             dataset = _ErrorsAsSamples(dataset)
+            if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
+                options["multiprocessing_context"] = multiprocessing.get_all_start_methods()[0]
         super().__init__(dataset, **options)
 
     def __iter__(self) -> Any:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +12,7 @@ from ordinate.errors import OrdinateError
 MISSING = "?"
 
 
-def stack_series(series: Sequence[ArrayLike]) -> Float[NDArray[Any], "n c t"]:
+def stack_series(series: Sequence[ArrayLike]) -> Float[np.ndarray, "n c t"]:
     """Return series (channels, length) of several lengths as one array, in which the end of the shorter ones is NaN.
 
     Example:

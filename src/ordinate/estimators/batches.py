@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 
 from ordinate.checks import check_whole
-from ordinate.data.loader import usable_workers
+from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import Batches, take
@@ -132,7 +132,7 @@ def map_batches(
 def _in_processes(applied: "_Applied", batches: "_Kept", jobs: int) -> Iterator[Any]:
     """Yield what processes of this machine make of batches, in their order."""
     workers = 0 if jobs == 1 else usable_workers(jobs)
-    return iter(DataLoader(applied, sampler=batches, batch_size=None, collate_fn=_as_it_is, num_workers=workers))
+    return iter(Loader(applied, sampler=batches, batch_size=None, collate_fn=_as_it_is, num_workers=workers))
 
 
 def _on_cluster(address: str, applied: "_Applied", batches: "_Kept", jobs: int) -> Iterator[Any]:

@@ -35,7 +35,9 @@ class CLOCClassifier(RankClassifier):
         target_accuracy: Accuracy on the training data that ends phase one, above 0 up to 1.
         mmnp_weight: Weight of the MMNP loss relative to the cross-entropy, >= 0.
         reduction: Reduction of the MMNP loss over the pairs of an anchor: ``"sum"`` is the paper's eq. 2, whose size
-            grows with the square of the batch; ``"pair_mean"`` has the size of the cross-entropy.
+            grows with the square of the batch; ``"pair_mean"`` has the size of the cross-entropy; ``"published"``, of
+            the authors' code, is the pair mean divided by the anchor's negatives, a fiftieth of the cross-entropy in
+            batches of 64.
         imbalance: Correction for rare ranks: :class:`~ordinate.Imbalance` with LDS, FDS or RankSim; None for none. With
             few ranks, kernel_size=1 weighs each by its own number of samples.
 
@@ -107,7 +109,7 @@ class CLOCMethod(RankMethod):
         settings = self.settings
         check_positive(settings.margin_floor, "margin_floor", or_zero=True)
         check_positive(settings.mmnp_weight, "mmnp_weight", or_zero=True)
-        check_choice(settings.reduction, ("pair_mean", "sum"), "reduction")
+        check_choice(settings.reduction, ("pair_mean", "published", "sum"), "reduction")
         if settings.epochs is not None:
             two_epochs(settings.epochs, "epochs", least=1)
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
-from ordinate.functional.inputs import check_embeddings, check_self_index, check_weights
+from ordinate.functional.inputs import check_devices, check_embeddings, check_self_index, check_weights
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import units
 from ordinate.options import Similarity
@@ -61,7 +61,7 @@ class Contrast:
         return units(self.anchors, self.references, max(1.0, largest * steepest))
 
     def coefficients(self, reduction: str, counted: Bool[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """Return the factor of each anchor's value: its weight, over their sum for ``"mean"`` and ``"pair_mean"``.
+        """Return the factor of each anchor's value: its weight, over their sum except for ``"sum"`` and ``"none"``.
 
         Raises:
             OrdinateError: All ``counted`` anchors have weight 0: no mean exists, and a sum is always 0.
@@ -119,6 +119,10 @@ def prepare(
     """
     ref_emb, ref_labels, group = inputs["ref_emb"], inputs["ref_labels"], inputs["group"]
     self_index = inputs["self_index"]
+    check_devices(
+        embeddings, labels=labels, ref_emb=ref_emb, ref_labels=ref_labels, weights=inputs["weights"],
+        self_index=self_index,
+    )  # fmt: skip
     anchors = check_embeddings(embeddings)
     weights = check_weights(inputs["weights"], len(anchors))
     checked = check_labels(labels, len(anchors), name="labels")
@@ -189,6 +193,7 @@ def check_triplets(triplets: Int[Tensor, "t 3"], contrast: Contrast) -> tuple[In
         raise OrdinateError("triplets", got, "indices (t, 3) with at least one triplet")
     if triplets.is_floating_point() or triplets.dtype == torch.bool:
         raise OrdinateError("triplets", f"dtype {triplets.dtype}", "integer indices")
+    check_devices(contrast.anchors, triplets=triplets)
     i, j, k = triplets.long().unbind(1)
     for index, size in ((i, len(contrast.references)), (j, len(contrast.anchors)), (k, len(contrast.references))):
         if int(index.min()) < 0 or int(index.max()) >= size:

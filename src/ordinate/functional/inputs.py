@@ -47,6 +47,13 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
     return upcast_half(embeddings)
 
 
+def check_devices(embeddings: object, **tensors: object) -> None:
+    """Raise where a tensor is on another device than ``embeddings``; whatever is no tensor is left to other checks."""
+    for name, tensor in tensors.items():
+        if isinstance(tensor, Tensor) and isinstance(embeddings, Tensor) and tensor.device != embeddings.device:
+            raise OrdinateError(name, f"a tensor on {tensor.device}", f"one on {embeddings.device}, as embeddings are")
+
+
 def check_self_index(self_index: Tensor, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " n"]:
     """Return where each anchor stands among the references."""
     expected = f"whole numbers ({len(labels)},), the place of each anchor in ref_emb"

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums
 from ordinate.functional.contrast import Contrast, Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
-from ordinate.functional.inputs import MAX_FACTOR, check_ranks
+from ordinate.functional.inputs import MAX_FACTOR, check_devices, check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self
 from ordinate.options import MMNPOptions, PairReduction
@@ -92,6 +92,7 @@ def mmnp_with_options(
     """Return the value of :func:`mmnp` for options that are checked."""
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
+    check_devices(embeddings, margins=margins)
     if not bool((margins > 0).all() & (margins <= MAX_FACTOR).all()):
         raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {MAX_FACTOR:g}")
     num_classes = len(margins) + 1
@@ -100,10 +101,11 @@ def mmnp_with_options(
 
     row_sums: RowSums
     order = None
+    sizes = torch.bincount(ref_ranks, minlength=num_classes)
+    negatives = len(ref_ranks) - sizes[ranks]
     if triplets is None:
-        sizes = torch.bincount(ref_ranks, minlength=num_classes)
         positives = sizes[ranks] - int(contrast.self_index is not None)
-        pairs = positives * (len(ref_ranks) - sizes[ranks])
+        pairs = positives * negatives
         order = contrast.ascending(ranks, ref_ranks)  # An anchor's positives are neighbours.
         row_sums = _RowSums(
             dtype=torch.promote_types(contrast.anchors.dtype, contrast.references.dtype),
@@ -126,14 +128,16 @@ def mmnp_with_options(
             "at least two ranks, one of them with two samples",
         )
     coefficients = contrast.coefficients(options.reduction, pairs > 0)
-    if options.reduction == "pair_mean":
+    if options.reduction in ("pair_mean", "published"):
         coefficients = coefficients / pairs.clamp(min=1)
+        if options.reduction == "published":
+            coefficients = coefficients / negatives.clamp(min=1)
     elif options.reduction == "sum":
         coefficients = coefficients / float(summed(torch.tensor(len(ranks), device=ranks.device), contrast.group))
 
     position = to_accumulation_dtype(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
-    steepest = 1.0 if options.reduction == "pair_mean" else float(pairs.max())
+    steepest = float(pairs.max()) if options.reduction in ("sum", "none") else 1.0
     a, b = contrast.units(steepest)
     return contrast.loss(row_sums, coefficients, a, b, shift, reduction=options.reduction, order=order)
 

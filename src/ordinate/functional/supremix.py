@@ -14,7 +14,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums
 from ordinate.functional.contrast import Contrast, Inputs, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
-from ordinate.functional.inputs import check_constant, check_targets
+from ordinate.functional.inputs import check_constant, check_devices, check_targets
 from ordinate.functional.mixtures import (
     DrawnShares,
     GivenShares,
@@ -127,6 +127,7 @@ def supremix_with_options(
     **inputs: Unpack[Inputs],
 ) -> Float[Tensor, "*n"]:
     """Return the value of :func:`supremix` for options that are checked."""
+    check_devices(embeddings, neg_mix=neg_mix)
     contrast = prepare(embeddings, labels, _check_labels, inputs)
     check_contrasted(contrast)
     check_exponents(contrast, "cosine", options.temperature)

@@ -132,7 +132,7 @@ def read_age(path: str | Path) -> int:
 
 def read_recording(
     path: str | Path, *, start: float = 0.0, seconds: float | None = None, sampling_rate: float = 200.0
-) -> Float[NDArray[np.float32], "21 t"]:
+) -> Float[np.ndarray, "21 t"]:
     """Return the 21 channels of an EDF file in microvolts, in the order of ``CHANNELS``, resampled to a rate in Hz.
 
     Electrodes are found by their name, such as ``EEG FP1-REF`` or ``Fp1``. The series starts ``start`` seconds into the

@@ -1,7 +1,6 @@
 """The results of runs: a file with one JSON line per finished run, to which several processes append."""
 
 import json
-import socket
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -27,7 +26,6 @@ class Result:
         seconds: Duration of the run.
         error: Traceback of a run that failed.
         finished_at: Time of the end in UTC, in the format of ISO 8601.
-        host: Name of the machine.
     """
 
     state: Literal["waiting", "done", "failed"] = "waiting"
@@ -35,7 +33,6 @@ class Result:
     seconds: float | None = None
     error: str | None = None
     finished_at: str | None = None
-    host: str | None = None
 
     @property
     def summary(self) -> str:
@@ -46,17 +43,17 @@ class Result:
 
     @classmethod
     def done(cls, metrics: Mapping[str, Any], seconds: float) -> "Result":
-        """Return the result of a run that is done now, on this machine.
+        """Return the result of a run that is done now.
 
         Raises:
             OrdinateError: A metric is neither a finite number nor a list of them.
         """
-        return cls("done", _plain_metrics(metrics), seconds, None, _now(), socket.gethostname())
+        return cls("done", _plain_metrics(metrics), seconds, None, _now())
 
     @classmethod
     def failed(cls, error: str, seconds: float | None = None) -> "Result":
-        """Return the result of a run that failed now, on this machine."""
-        return cls("failed", {}, seconds, error, _now(), socket.gethostname())
+        """Return the result of a run that failed now."""
+        return cls("failed", {}, seconds, error, _now())
 
 
 class ResultsFile:

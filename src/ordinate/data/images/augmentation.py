@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ordinate.data.images.automatic_views import automatic_views
+from ordinate.data.images.warped_views import WarpedViews
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -55,16 +56,8 @@ def _historical(v2: Any, size: Size) -> list["Transform"]:
     ]
 
 
-def _knee(v2: Any, _: Size) -> list["Transform"]:
-    return [_affine(v2, 10, 0.05), _blur(v2), v2.RandomPerspective(0.2, p=0.5)]
-
-
 def _fundus(v2: Any, _: Size) -> list["Transform"]:
     return [*_flips(v2), _rotation(v2), _blur(v2), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
-
-
-def _histology(v2: Any, _: Size) -> list["Transform"]:
-    return [*_flips(v2), _rotation(v2), _blur(v2), v2.RandomPerspective(0.2, p=0.5)]
 
 
 def _flips(v2: Any) -> list["Transform"]:
@@ -83,16 +76,19 @@ def _blur(v2: Any) -> "Transform":
     return v2.RandomApply([v2.GaussianBlur(3, sigma=(0.1, 1.5))], p=0.5)
 
 
-BATCHED: dict[str, Callable[[Tensor], Tensor]] = {"auto": automatic_views, "none": lambda images: images}
+BATCHED: dict[str, Callable[[Tensor], Tensor]] = {
+    "auto": automatic_views,
+    "none": lambda images: images,
+    "koa": WarpedViews(degrees=10, shift=0.05, scale=0.1, perspective=0.2, sigma=(0.1, 1.5)),
+    "bracs": WarpedViews(flips=True, degrees=30, perspective=0.2, sigma=(0.1, 1.5)),
+}
 ONE_BY_ONE: dict[str, Callable[[Any, Size], list["Transform"]]] = {
     "flip": _flip,
     "supcr": _supcr,
     "gaze": _crop_and_colour,
     "adience": _adience,
     "hid": _historical,
-    "koa": _knee,
     "idrid": _fundus,
-    "bracs": _histology,
 }
 AUGMENTATIONS = (*BATCHED, *ONE_BY_ONE)
 

@@ -46,7 +46,7 @@ class Changes:
     def _sources(self, images: Tensor) -> Float[Tensor, "n h w 2"]:
         """Return where in an image each pixel of its view comes from; -1 and 1 are the borders."""
         height, width = images.shape[2:]
-        right, down = _centres(width)[None, None, :], _centres(height)[None, :, None]
+        right, down = centres(width)[None, None, :], centres(height)[None, :, None]
         right = right - 2 * self.shift[:, 0, None, None]
         down = down - 2 * self.shift[:, 1, None, None]
         angles = self.degrees * (math.pi / 180)
@@ -69,7 +69,8 @@ def automatic_views(images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"
     return torch.cat([Changes.draw(len(part)).apply(part) for part in images.split(at_once)])
 
 
-def _centres(pixels: int) -> Float[Tensor, " n"]:
+def centres(pixels: int) -> Float[Tensor, " n"]:
+    """Return the middles of pixels along a side that reaches from -1 to 1."""
     return (2 * torch.arange(pixels) + 1) / pixels - 1
 
 

@@ -60,7 +60,7 @@ def read_matrices(path: str | Path, columns: Columns = Columns(), *, skip_unread
 
 def read_unlabelled_matrices(
     path: str | Path, left_out: Callable[[str], None] | None = None
-) -> Float[NDArray[Any], "n c t"]:
+) -> Float[np.ndarray, "n c t"]:
     """Return the matrices that a folder's labels.csv names, whether it has labels or not.
 
     ``left_out`` gets the reason for every file that is not there, which is an error without it.
@@ -72,7 +72,7 @@ def read_unlabelled_matrices(
 
 def _read_all(
     paths: NDArray[np.str_], path: str | Path, *, skip_unreadable: bool | None
-) -> tuple[Float[NDArray[Any], "n c t"], NDArray[np.int64], tuple[str, ...]]:
+) -> tuple[Float[np.ndarray, "n c t"], NDArray[np.int64], tuple[str, ...]]:
     """Return the matrices that can be read, stacked, their rows, and why the others cannot."""
     matrices, failures = {}, {}
     for row, file in enumerate(paths):

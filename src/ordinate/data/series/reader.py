@@ -28,7 +28,7 @@ def are_series(X: Any) -> bool:
     return hasattr(first := next(iter(X)), "shape") and len(first.shape) == 2
 
 
-def series_lengths(series: Float[NDArray[Any], "n c t"]) -> Int[NDArray[np.int64], " n"]:
+def series_lengths(series: Float[np.ndarray, "n c t"]) -> Int[np.ndarray, " n"]:
     """Return how long each series is: up to its last point at which a channel has a value, and at least 1.
 
     Example:

@@ -1,0 +1,158 @@
+"""Measure headline claims of the four papers on the data at hand; docs/claims.md has the verdicts.
+
+    ORDINATE_DATA=DIR python benchmarks/claims.py [--only CLAIM ...] [--seeds 3] [--jobs 2]
+
+Every arm of a claim has the same network, optimizer, epochs, batches and augmentation. All arms of a seed run before
+the next seed. A finished run is kept as a line of the results file; a run that was stopped continues from its last
+epoch when the script is given again. With --quick every run is a tiny one, to see whether all of them work.
+"""
+
+import argparse
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ordinate.estimators.recipes import read_recipe
+from ordinate.metrics import rank_report
+from ordinate_papers.datasets import reading
+from ordinate_papers.tables.budgets import Budget, budget
+from ordinate_papers.tables.execute import Metrics, Trial, execute
+from ordinate_papers.tables.results import ResultsFile
+from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.workers import complete
+
+RESULTS = Path(__file__).parent / "results" / "claims.jsonl"
+QUICK_SHARE = 0.02  # of the training samples
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One of the models that a claim compares.
+
+    Args:
+        model: Name of the model.
+        settings: Settings of the model.
+        budget: Fields of the claim's budget that differ for this arm.
+    """
+
+    model: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim and the runs that test it.
+
+    Args:
+        dataset: Name of the data set.
+        budget: Budget of all arms.
+        arms: Arms by name.
+        protocol: Name of the evaluation: ``"scores"``, or one of ``ordinate_papers.tables.execute``.
+        conditions: Settings of the protocol.
+    """
+
+    dataset: str
+    budget: Budget
+    arms: Mapping[str, Arm]
+    protocol: str = "scores"
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    def runs(self, seed: int) -> Iterator[Run]:
+        """Yield the runs of a seed."""
+        for arm in self.arms.values():
+            yield self.run(arm, seed)
+
+    def run(self, arm: Arm, seed: int) -> Run:
+        """Return the run of an arm."""
+        settings = {"model": arm.settings, "protocol": self.conditions}
+        facts = {
+            "data": reading.digest(self.dataset),
+            "budget": replace(self.budget, **arm.budget).to_dict(),
+        }
+        return Run(self.dataset, arm.model, self.protocol, {k: v for k, v in settings.items() if v}, seed, facts)
+
+
+def _koa(height: int, width: int) -> Budget:
+    """Return twelve epochs of EfficientNet-Lite0 with ImageNet weights; the rest is the recipe's."""
+    images = {**read_recipe("cloc-koa").settings["images"], "size": [height, width]}
+    return replace(
+        budget("koa", "cloc"), epochs=12, phase_one=2, patience=None, encoder="efficientnet_lite0", images=images
+    )
+
+
+def _margin(value: float) -> dict[str, Any]:
+    return {"critical_margins": {"1|2": value}}
+
+
+SCALES = {f"CLOC, {name}": Arm("cloc", {"reduction": name}) for name in ("sum", "pair_mean", "published")}
+CONTRASTIVE = {"SupCon": Arm("supcon"), "RnC": Arm("rnc")}
+CLAIMS = {
+    "koa": Claim("koa", _koa(120, 200), {"cross-entropy": Arm("cross_entropy"), **SCALES, **CONTRASTIVE}),
+    "koa, fixed margin": Claim(
+        "koa",
+        _koa(120, 200),
+        {
+            f"CLOC, {name}, 1|2 at {value}": Arm("cloc", {"reduction": name, **_margin(value)})
+            for name in ("sum", "pair_mean")
+            for value in (1.0, 1.5, 2.0)
+        },
+    ),
+    "koa, biased labels": Claim(
+        "koa",
+        _koa(60, 100),
+        {
+            "cross-entropy": Arm("cross_entropy"),
+            **SCALES,
+            **{
+                f"{name}, 1|2 at 1.5": replace(arm, settings={**arm.settings, **_margin(1.5)})
+                for name, arm in SCALES.items()
+            },
+            **CONTRASTIVE,
+        },
+        "label_bias",
+        {"boundary": (1, 2), "up": 0.6, "down": 0.3},
+    ),
+}
+
+
+def measure(run: Run, folder: Path) -> Metrics:
+    """Execute a run and return its metrics."""
+    warnings.filterwarnings("ignore", message="the margins at the boundaries")  # The arms' margins are in the results.
+    if run.protocol != "scores":
+        return execute(run, folder)
+    trial = Trial.of(run.dataset, run, folder, run.settings.get("data", {}))
+    model = trial.fit()
+    X, y = trial.test
+    return dict(rank_report(y, model.predict(X), trial.ranks))
+
+
+def quick(claim: Claim) -> Claim:
+    """Return a claim with a tiny network and budget."""
+    images = {**(claim.budget.images or {}), "size": [30, 50], "equalize": False, "pretrained": False}
+    small = replace(claim.budget, epochs=2, phase_one=1, head_epochs=1, encoder="test_resnet", images=images)
+    return replace(claim, budget=small)
+
+
+def main() -> None:
+    """Run what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--only", nargs="+", choices=CLAIMS, metavar="CLAIM", default=list(CLAIMS), help=", ".join(CLAIMS)
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of processes (%(default)s)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of results (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help="tiny networks and two epochs")
+    options = parser.parse_args()
+    claims = [quick(CLAIMS[name]) if options.quick else CLAIMS[name] for name in options.only]
+    runs = [run for seed in range(options.seeds) for claim in claims for run in claim.runs(seed)]
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    complete(runs, measure, ResultsFile(options.results), jobs=options.jobs)
+
+
+if __name__ == "__main__":
+    main()
