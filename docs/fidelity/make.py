@@ -6,7 +6,8 @@ Made from the catalogue of tables, the data sets, the recipes, and a declared li
 A list has entries of ``steps`` (of the method), ``settings`` (of training), ``baselines`` (by ``model``) and
 ``elsewhere`` (the numbered tables and figures that are not in the catalogue). Each says ``what``, where the paper has
 it (``source``) and where it is ``here``; and, where that is not the paper's, why, as one of ``differs``, ``missing``
-and ``open`` (the paper does not say; what was chosen). ``is`` are values of the parameters of estimators, which recipes
+and ``open`` (the paper does not say; what was chosen). Without a reason, ``checked`` is the test that holds it, or
+"read" where code and text were compared. ``is`` are values of the parameters of estimators, which recipes
 and tables must have, on the data sets ``sets`` alone or for the models ``models`` alone where these are given.
 """
 
@@ -24,14 +25,28 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "fidelity.md"
 PAPERS = ("cloc", "supcr", "supremix", "otd")
 REASONS = ("differs", "missing", "open")  # an entry has at most one
-AS_THE_PAPER = "as the paper"
+RESULTS = HERE.parents[1] / "benchmarks" / "results" / "tables"
+AS_DESCRIBED = "as its description; files of the owner are required"
+AT_HAND = ("koa", "busi", "fingers", "airfoil", "stsb_dir", "car", "nursery", "hayes_roth", "balance_scale")
+IN_THE_PAPERS_SETTING = ("supremix-5", "otd-2")
+SMALL_RUNS = {  # folders of results, by what was small
+    "adam": "small networks, few epochs", "retinamnist": "RetinaMNIST instead of the paper's sets",
+    "airfoil": "airfoil instead of the paper's sets", "floodmodeling1": "FloodModeling1 instead of the paper's sets",
+    "": "small networks, few epochs",
+}  # fmt: skip
 HEAD = """\
 # Fidelity to the papers
 
-One row for every step, setting, data set, baseline, table and figure of the four papers: where it is here, and whether
-it is as in the paper, differs, or is missing, and why. *Open* is what a paper does not say, with what was chosen.
-`--recipe` and `ordinate table` train as the papers do; the defaults of `fit` are what measured best, see
-[](measured.md).
+One row for every step, setting, data set, baseline, table and figure of the four papers: where it is here, and its
+state:
+
+- *as the paper*: a test holds it, which is named, or code and text were compared line by line; settings are those of
+  the recipes, which a test compares with this list;
+- *differs* or *missing*, and why;
+- *open*: the paper does not say it, or says it in two ways, and what was chosen;
+- of a table or figure: whether it was run, and in which setting. `ordinate table NAME` runs it.
+
+The defaults of `fit` are what measured best, see [](measured.md).
 
 This page is made by `docs/fidelity/make.py` from the recipes, the catalogue of tables and the lists beside it.
 """
@@ -96,7 +111,16 @@ def _entry(one: dict[str, Any]) -> Entry:
     model = f"`{one['model']}`" if "model" in one else ""
     here = "; ".join(filter(None, (model, values, one.get("here", ""))))
     reasons = [f"{kind}: {one[kind]}" for kind in REASONS if kind in one]
-    return Entry(one["what"], one.get("source", ""), here, reasons[0] if reasons else AS_THE_PAPER)
+    return Entry(one["what"], one.get("source", ""), here, reasons[0] if reasons else _without_reason(one))
+
+
+def _without_reason(one: dict[str, Any]) -> str:
+    """Return the state of an entry that is as in the paper, by what shows it; of a drawing there is none."""
+    if "number" in one:
+        return "nothing to run"
+    if "is" in one:
+        return "as the paper: values of the recipes, tested"
+    return "as the paper: compared line by line" if one["checked"] == "read" else f"as the paper: `{one['checked']}`"
 
 
 def _value(value: Any) -> str:
@@ -109,8 +133,18 @@ def _data(data: DataSet, title: str, paper: str) -> Entry:
     used = next(part.strip() for part in data.papers.split(";") if part.strip().startswith(title))
     recipes = "".join(f", recipe `{one.name}`" for one in recipes_of(paper) if one.dataset == data.name)
     here = f"`ordinate datasets {data.name}`{recipes}; {data.split}"
-    state = f"differs: {data.differs[title]}" if title in data.differs else AS_THE_PAPER
+    usual = "as the paper: read from the owner's files" if data.name in AT_HAND else AS_DESCRIBED
+    state = f"differs: {data.differs[title]}" if title in data.differs else usual
     return Entry(data.title, used.removeprefix(title).strip(), here, state)
+
+
+def _run_state(name: str) -> str:
+    """Return in which settings a table has stored results."""
+    if name in IN_THE_PAPERS_SETTING:
+        return "run in the paper's setting, as far as the paper tells it"
+    folders = [folder for folder in SMALL_RUNS if (RESULTS / folder / f"{name}.md").exists()]
+    small = dict.fromkeys(SMALL_RUNS[folder] for folder in folders)
+    return f"run in a small version: {'; '.join(small)}" if small else "not run: the command is there"
 
 
 def numbered(paper: str) -> list[Entry]:
@@ -142,10 +176,10 @@ def _table(table: Table) -> Entry:
         if cell.choice.missing:
             lacking.setdefault(cell.choice.missing, []).append(cell.row.name)
     here = f"`ordinate table {table.name}`" + (f". {table.note}" if table.note else "")
-    state = AS_THE_PAPER
+    state = _run_state(table.name)
     if lacking and not all(cell.choice.missing for cell in cells):  # else it is a table of facts
         rows = (f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in lacking.items())
-        state = f"missing: {'; '.join(rows)}"
+        state = f"{state}; missing: {'; '.join(rows)}"
     return Entry(table.title, table.source.partition(", ")[2], here, state)
 
 

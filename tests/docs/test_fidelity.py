@@ -24,7 +24,7 @@ specification.loader.exec_module(fidelity)
 
 KINDS = {"images": ImageOptions, "series": SeriesOptions, "text": TextOptions, "volumes": VolumeOptions}
 NUMBERED = {"cloc": (8, 9), "supcr": (14, 5), "supremix": (16, 5), "otd": (5, 13)}  # tables and figures in the papers
-KEYS = {"what", "source", "here", "number", "model", "is", "sets", "models", "except", *fidelity.REASONS}
+KEYS = {"what", "source", "here", "number", "model", "is", "sets", "models", "except", "checked", *fidelity.REASONS}
 LISTS = ("steps", "settings", "baselines", "elsewhere")
 CHECKED = [
     pytest.param(paper, entry, id=f"{paper}-{entry['what'][:40]}")
@@ -47,6 +47,9 @@ def test_every_entry_says_where_it_is_or_why_not(paper):
         assert len(reasons) <= 1, entry
         assert all(len(reason) > 10 for reason in reasons), entry
         assert {"here", "is", "model", "missing"} & set(entry), entry
+        assert reasons or {"is", "number", "checked"} & set(entry), entry
+        checked = entry.get("checked", "read")
+        assert checked == "read" or (SCRIPT.parents[2] / checked).exists(), entry
         assert "source" in entry or "number" in entry, entry
         assert set(entry.get("except", ())) <= set(CATALOGUE), entry
         assert set(entry.get("sets", ())) <= set(SETS), entry
