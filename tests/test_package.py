@@ -105,8 +105,6 @@ REFUSED = {
     "suspects nowhere.csv --target grade": "nowhere.csv: no such file",
     "search model nowhere.csv --among table.csv": "nowhere.csv: no such file",
     "export full": "model: full holds no config.json",
-    "protocol transfer table.csv --target grade": "--to: expected the data set",
-    "protocol reduced-data nowhere.csv --target grade": "nowhere.csv: no such file",
     "table --jobs 2": "--jobs: got no table to run",
     "table nope": "table: got 'nope', expected one of cloc-1",
     "table supcr-1 --dataset airfol": "--dataset: got 'airfol'; did you mean 'airfoil'?",

@@ -41,9 +41,6 @@ COMMANDS = {
     "fit, choosing a method": (["fit", "table.csv", "--out", "model"], 2),  # the blend, which is kept, has folds
     "fit": (["fit", "table.csv", "--method", "supcr", "--out", "model"], 1),
     "suspects": (["suspects", "table.csv", "--folds", "3", "--out", "suspects.csv"], 3),
-    "reduced-data": (["protocol", "reduced-data", "table.csv", "--method", "supcr", "--sizes", "40", "80"], 2),
-    "unseen-targets": (["protocol", "unseen-targets", "table.csv", "--method", "supcr", "--leave-out", "5:6"], 1),
-    "label-permutation": (["protocol", "label-permutation", "table.csv", "--method", "supcr"], 2),
 }
 
 

@@ -45,7 +45,7 @@ def here(folder, monkeypatch):
 
 
 TABLE, SPLIT = "table.csv --target grade", "table.csv --target grade --split side"
-REFUSED = [  # of the commands fit and protocol: what is given, and how its error begins
+REFUSED = [  # what is given to fit, and how its error begins
     (f"{SPLIT} --test-fraction 0.3", "--test-fraction: got 0.3 and --split side"),
     (f"{TABLE} --fold 1", "--fold: got 1, and table.csv is one file"),
     ("images --fold 1", "--fold: got 1, but images has no folds"),
@@ -113,15 +113,6 @@ OTHERS = [
     ("suspects series --drop a", "--drop: is for a table, and series holds series"),
     ("suspects series.npz --target grade --drop a", "--drop: series.npz holds arrays"),
     ("suspects series.npz --target grade --keep a", "--keep: got a, and series.npz holds arrays"),
-    (f"protocol transfer {TABLE} --to {TABLE} --sizes 8", "--sizes: is for reduced-data, got it for transfer"),
-    (f"protocol reduced-data {TABLE} --leave-out 0:1", "--leave-out: is for unseen-targets, got it for reduced-data"),
-    (f"protocol reduced-data {TABLE} --to table.csv", "--to: is for transfer, got it for reduced-data"),
-    (f"protocol reduced-data {TABLE} --to-target a", "--to-target: is for transfer, got it for reduced-data"),
-    (f"protocol reduced-data {TABLE} --up 0.5", "--up: is for label-bias, got it for reduced-data"),
-    (f"protocol reduced-data {TABLE} --down 0.5", "--down: is for label-bias, got it for reduced-data"),
-    (f"protocol reduced-data {TABLE} --rounds 5", "--rounds: is for epoch-time, got it for reduced-data"),
-    (f"protocol epoch-time {TABLE} --repeats 2", "--repeats: got 2, and epoch-time trains each method --rounds times"),
-    (f"protocol reduced-data {TABLE} --method otd --margin 0,1=1", "--margin: is for CLOC, got --method otd"),
     ("table --tune 3", "--tune: got no table to run"),
     ("table --jobs 2", "--jobs: got no table to run"),
     ("table --ray local", "--ray: got no table to run"),
@@ -132,7 +123,6 @@ OTHERS = [
 ]
 COMMANDS = [
     *((f"fit {given}", error) for given, error in REFUSED + FIT_REFUSES),
-    *((f"protocol reduced-data {given}", error) for given, error in REFUSED),
     *OTHERS,
 ]
 

@@ -77,12 +77,6 @@ def test_suspects_are_judged_without_it_and_the_note_stays_out_of_the_csv(capsys
     assert kept.out != out
 
 
-def test_a_protocol_leaves_it_out(capsys):
-    arguments = ["protocol", "reduced-data", "indexed.csv", "--target", "grade", "--method", "cloc", "--sizes", "40"]
-    assert main([*arguments, "--epochs", "2", "--quiet", "--out", "figures"]) == 0
-    assert LEFT_OUT in capsys.readouterr().out.splitlines()
-
-
 def test_a_table_of_nothing_else_is_an_error(capsys):
     pd.read_csv("indexed.csv")[[INDEX, "grade"]].to_csv("bare.csv", index=False)
     assert main(["fit", "bare.csv", "--target", "grade"]) == 2

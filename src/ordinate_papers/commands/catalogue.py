@@ -4,41 +4,14 @@ import argparse
 from typing import Any
 
 from ordinate.commands.catalogue import Command
-from ordinate.commands.early_checks import check_data
-from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
-from ordinate.report.output import check_free
-from ordinate_papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
+from ordinate_papers.commands.options import TableOptions
 from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
 
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="of the set to explain")
     parser.add_argument("--download", metavar="FOLDER", help="fetch the set into FOLDER, where it may be fetched")
-
-
-def _add_protocol(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=PROTOCOLS, metavar="NAME", help=", ".join(PROTOCOLS))
-    add_options(parser, ProtocolOptions)
-    add_options(
-        parser,
-        FitOptions,
-        SHARED,
-        required=("data",),
-        data="as for fit",
-        margin="label-bias: the boundary that is biased, and the margin fixed there",
-        epochs="of training, instead of each method's default",
-        seed="of split and training, the first of --repeats (%(default)s)",
-        out="new folder (DATA's name with that of the protocol)",
-    )
-
-
-def _check_protocol(given: dict[str, Any]) -> None:
-    chosen, options = ProtocolOptions.divide(given["name"], {name: given[name] for name in given if name != "name"})
-    check_data(options.data, options.target)
-    if chosen.to is not None:
-        check_data(chosen.to, chosen.to_target or options.target)
-    check_free(options.path)
 
 
 def _check_datasets(given: dict[str, Any]) -> None:
@@ -65,16 +38,6 @@ COMMANDS = (
         _add_datasets,
         "ordinate_papers.commands.datasets:datasets",
         _check_datasets,
-    ),
-    Command(
-        "protocol",
-        "an experiment of the papers on your data",
-        "Compare methods by a protocol of the papers, print a table, and write figures (JSON, CSV) and pictures. A run "
-        "that was stopped continues when the same command is given again.",
-        _add_protocol,
-        "ordinate_papers.commands.protocol:protocol",
-        _check_protocol,
-        extra="pictures",
     ),
     Command(
         "table",

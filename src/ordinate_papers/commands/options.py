@@ -1,78 +1,9 @@
-"""The options of ``ordinate protocol`` and ``ordinate table``, and the checks that do not depend on the data."""
+"""The options of ``ordinate table``, and the checks that do not depend on the data."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import dataclass, fields
 
-from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.options import check_numbers, default_of, flag, option
+from ordinate.commands.options import check_numbers, flag, option
 from ordinate.errors import OrdinateError
-
-PROTOCOLS = (
-    "corruption-robustness", "epoch-time", "label-bias", "label-permutation", "reduced-data", "retrieval",
-    "transfer", "unseen-targets",
-)  # fmt: skip
-OF_ONE = "of one protocol"
-SHARED = (  # with fit
-    "data", "target", "margin", "task", "order", "drop", "keep", "categorical", "split", "group", "fold",
-    "test_fraction", "epochs", "encoder", "image_size", "pretrained", "skip_unreadable", "out", "seed", "quiet", "set",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ProtocolOptions:
-    """The options of ``ordinate protocol`` beside those of ``ordinate fit``, under their names there."""
-
-    method: list[str] = option([], "names as for fit (those that the paper compares)", nargs="+", metavar="METHOD")
-    repeats: int = option(1, "trainings of each method, with one seed each (%(default)s)", least=1)
-    sizes: list[int] = option(
-        [],
-        "reduced-data: training samples (1/8, 1/4, 1/2, all)",
-        group=OF_ONE, only_for="reduced-data", nargs="+", metavar="N",
-    )  # fmt: skip
-    leave_out: list[str] = option(
-        [],
-        "unseen-targets: ranges left out of training",
-        group=OF_ONE, only_for="unseen-targets", nargs="+", metavar="LOW:HIGH",
-    )  # fmt: skip
-    to: str | None = option(None, "transfer: the second data set", group=OF_ONE, only_for="transfer", metavar="DATA")
-    to_target: str | None = option(
-        None,
-        "transfer: its label, where that has another name",
-        group=OF_ONE, only_for="transfer", metavar="COLUMN",
-    )  # fmt: skip
-    up: float = option(0.6, "label-bias: share of A relabelled as B (%(default)s)", group=OF_ONE, only_for="label-bias")
-    down: float = option(
-        0.3, "label-bias: share of B relabelled as A (%(default)s)", group=OF_ONE, only_for="label-bias"
-    )
-    rounds: int = option(
-        3, "epoch-time: trainings of each, in turns (%(default)s)", group=OF_ONE, only_for="epoch-time"
-    )
-
-    @classmethod
-    def divide(cls, protocol: str, given: dict[str, Any]) -> tuple[Self, FitOptions]:
-        """Return the checked options of a protocol and of ``fit`` among those given.
-
-        Raises:
-            OrdinateError: no such protocol, or options that it cannot run with.
-        """
-        if protocol not in PROTOCOLS:
-            raise OrdinateError("protocol", repr(protocol), f"one of {', '.join(PROTOCOLS)}")
-        names = {declared.name for declared in fields(cls)}
-        chosen = cls(**{name: value for name, value in given.items() if name in names})
-        check_numbers(chosen)
-        for declared in fields(cls):
-            other = declared.metadata.get("only_for", protocol)
-            if other != protocol and getattr(chosen, declared.name) != default_of(declared):
-                raise OrdinateError(flag(declared.name), problem=f"is for {other}, got it for {protocol}")
-        if protocol == "epoch-time" and chosen.repeats > 1:
-            raise OrdinateError("--repeats", f"{chosen.repeats}, and epoch-time trains each method --rounds times")
-        if protocol == "transfer" and chosen.to is None:
-            raise OrdinateError("--to", expected="the data set that the encoder is transferred to")
-        options = FitOptions(**{name: value for name, value in given.items() if name not in names})
-        if options.out is None:
-            options = replace(options, out=f"{options.stem}-{protocol}")
-        options.check()
-        return chosen, options
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ordinate.report.image_figures import image_search
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.figures.distributions import logit_distributions, training_targets
-from ordinate_papers.figures.protocols import embeddings_by_labels
+from ordinate_papers.figures.embeddings_by_labels import embeddings_by_labels
 from ordinate_papers.figures.similarity import cosine_matrices
 from ordinate_papers.tables.metric_names import SHARES
 from ordinate_papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
