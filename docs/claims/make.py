@@ -1,0 +1,118 @@
+"""The page docs/claims.md: headline claims of the four papers, what was measured here, and a verdict by a rule.
+
+``python docs/claims/make.py`` writes it from ``claims.toml`` and the results of benchmarks. A claim names a file of
+results, the runs of ``ours`` and of the ``other`` side (values of their fields), a ``figure``, and which way is
+``better``; or why it is ``unsettled``.
+"""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "claims.md"
+RESULTS = HERE.parents[1] / "benchmarks" / "results"
+FEWEST = 3  # seeds, for an interval
+HEAD = """\
+# The claims of the papers
+
+What each paper says, and what was measured here. The verdict follows from the numbers:
+
+- The difference is the mean over pairs of runs with the same split and seed, positive where the paper's method is
+  better, with its 95 % interval (Student's t over the seeds).
+- **reproduced**: the interval is above 0, in the paper's setting.
+- **direction only**: the interval is above 0 on other data or at a smaller size; or it contains 0 in the paper's
+  setting, and the mean is above 0.
+- **not reproduced**: the interval contains 0.
+- **contradicted**: the interval is below 0; *at small size* if the setting is not the paper's.
+- **not settled**: fewer than three seeds, or not run. **cannot be run**: the data are not public, or not at hand.
+
+`python docs/claims/make.py` writes this page from the results of the benchmarks that are named.
+"""
+
+
+def claims() -> list[dict[str, Any]]:
+    """Return the claims as they are listed."""
+    listed: list[dict[str, Any]] = tomllib.loads((HERE / "claims.toml").read_text("utf-8"))["claims"]
+    return listed
+
+
+def read(file: str) -> list[dict[str, Any]]:
+    """Return the runs of a file of results, each with its figures and fields on one level."""
+    text = (RESULTS / file).read_text("utf-8")
+    if not file.endswith(".jsonl"):
+        return [{**run, **run.get("figures", {})} for run in json.loads(text)]
+    runs = []
+    for line in text.splitlines():
+        result = json.loads(line)
+        run, model = result["run"], result["run"]["settings"].get("model", {})
+        if "critical_margins" not in model:
+            fields = {"protocol": run["protocol"], "model": run["model"], "seed": run["seed"]}
+            runs.append({**fields, **model, **result["metrics"]})
+    return runs
+
+
+def figures(runs: list[dict[str, Any]], where: dict[str, Any], figure: str) -> dict[int, float]:
+    """Return a figure by seed, of the runs that have these values."""
+    name, _, place = figure.partition("[")
+    chosen = [run for run in runs if all(run.get(key) == value for key, value in where.items())]
+    return {run["seed"]: float(run[name][int(place[:-1])] if place else run[name]) for run in chosen}
+
+
+def compare(claim: dict[str, Any]) -> tuple[str, str]:
+    """Return what was measured of a claim, in words, and its verdict."""
+    if "file" not in claim:
+        return "", claim["unsettled"]
+    runs = read(claim["file"])
+    sides = [figures(runs, {**claim.get("where", {}), **claim[side]}, claim["figure"]) for side in ("ours", "other")]
+    seeds = sorted(set(sides[0]) & set(sides[1]))
+    ours, other = (np.array([side[seed] for seed in seeds]) for side in sides)
+    gains = other - ours if claim["better"] == "lower" else ours - other
+    means = f"{claim['shown']}: {ours.mean():.3g} and {other.mean():.3g}"
+    if len(seeds) < FEWEST:
+        return f"{means} ({_runs(len(seeds))})", "not settled"
+    half = float(student.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)))
+    measured = f"{means}; {gains.mean():+.3g} ± {half:.2g} ({len(seeds)} seeds)"
+    return measured, verdict(float(gains.mean()), half, in_the_papers_setting=claim.get("same_setting", False))
+
+
+def verdict(gain: float, half: float, *, in_the_papers_setting: bool) -> str:
+    """Return the verdict on a gain with half its interval.
+
+    Example:
+        >>> verdict(2.0, 1.0, in_the_papers_setting=True), verdict(-2.0, 1.0, in_the_papers_setting=False)
+        ('reproduced', 'contradicted, at small size')
+    """
+    if gain - half > 0:
+        return "reproduced" if in_the_papers_setting else "direction only"
+    if gain + half < 0:
+        return "contradicted" if in_the_papers_setting else "contradicted, at small size"
+    return "direction only" if in_the_papers_setting and gain > 0 else "not reproduced"
+
+
+def _runs(count: int) -> str:
+    return "1 seed" if count == 1 else f"{count} seeds"
+
+
+def page() -> str:
+    """Return the page."""
+    lines = [HEAD]
+    for paper in dict.fromkeys(claim["paper"] for claim in claims()):
+        lines += [f"## {paper}\n", "| claim | the paper | measured here | verdict |", "|---|---|---|---|"]
+        for claim in claims():
+            if claim["paper"] != paper:
+                continue
+            measured, found = compare(claim)
+            place = f"[{claim['setting']}](../benchmarks/results/{claim['file']})" if "file" in claim else ""
+            cells = (claim["claim"], f"{claim['source']}: {claim['says']}", f"{place}. {measured}".strip(". "), found)
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
