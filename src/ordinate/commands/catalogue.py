@@ -20,6 +20,12 @@ PAGE = "file to write (%(default)s)"
 INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # options that name what is read
 
 
+TUNED = (  # options that tune shares with fit
+    "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
+    "test_fraction", "epochs", "encoder", "image_size", "pretrained", "text", "time_limit", "seed", "quiet", "set",
+)  # fmt: skip
+
+
 def accept(options: dict[str, Any]) -> None:
     """Accept all options."""
 
@@ -55,6 +61,30 @@ class Command:
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="ordinate-demo", help="new folder for models, reports, pictures (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of splits and training (%(default)s)")
+
+
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    add_options(
+        parser,
+        FitOptions,
+        TUNED,
+        required=("data",),
+        method="method whose settings are tuned: cloc or otd for ranks, supcr or supremix for a continuous target "
+        "(auto: cloc or supcr)",
+        time_limit="minutes of trials; the last training and the report come after them (10)",
+    )
+    parser.add_argument("--trials", type=int, metavar="N", help="stop after so many trials")
+
+
+def _check_tune(given: dict[str, Any]) -> None:
+    trials = given["trials"]
+    if trials is not None and trials < 1:
+        raise OrdinateError("--trials", trials, "a whole number of at least 1")
+    if given["method"] not in ("auto", "cloc", "otd", "supcr", "supremix"):
+        raise OrdinateError(
+            "--method", repr(given["method"]), "auto, cloc, otd, supcr or supremix, which have settings"
+        )
+    check_fit(FitOptions(**{name: value for name, value in given.items() if name != "trials"}))
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
@@ -185,6 +215,17 @@ COMMANDS = (
         add_fit_options,
         "ordinate.commands.fit.command:fit",
         lambda options: check_fit(FitOptions(**options)),
+    ),
+    Command(
+        "tune",
+        "choose a method's settings, then train with them",
+        "Try settings of a method by cross-validation on the training rows, until the time is over, and train, measure "
+        "and save a model with those that validate best; the defaults are kept unless others are clearly better. A "
+        "run that was stopped continues when the same command is given again, and several commands share their trials.",
+        _add_tune,
+        "ordinate.commands.tune:tune",
+        _check_tune,
+        extra="tune",
     ),
     Command(
         "predict",

@@ -1,0 +1,208 @@
+"""``ordinate tune``: hyperparameters chosen by cross-validation with Optuna, and a model that is trained with them."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import optuna
+from numpy.typing import NDArray
+from optuna.storages.journal import JournalFileBackend
+
+from ordinate.commands.division import divide_rows
+from ordinate.commands.fit.command import check, fit
+from ordinate.commands.fit.plan import METHODS, make_plan
+from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit.time_limit import as_text
+from ordinate.commands.fit.train import Training
+from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.workspace import partial_folder
+from ordinate.data.rows import column_of, take
+from ordinate.errors import OrdinateError
+from ordinate.estimators.predictions import Predictions
+from ordinate.estimators.unseen_errors import UnseenErrors
+
+Space = Mapping[str, tuple[float, float] | list[Any]]
+# A tuple holds the lowest and the highest value, on a logarithmic scale; a list holds all values.
+COMMON: Space = {
+    "training.learning_rate": (3e-4, 1e-2),
+    "training.weight_decay": (0.01, 10.0),
+    "embedding_dim": [16, 64, 256],
+}
+OF_METHOD: Mapping[str, Space] = {
+    "cloc": {"mmnp_weight": (0.03, 10.0)},
+    "otd": {"n_neighbors": [3, 9, 27]},
+    "supcr": {"temperature": (0.5, 8.0)},
+    "supremix": {"temperature": (0.1, 1.0)},
+}
+DEFAULTS = "defaults"
+STARTS = 8  # Trials that are drawn at random before the sampler learns from them.
+MINUTES = 10.0
+
+
+def tune(trials: int | None = None, **shared: Any) -> None:
+    """Try hyperparameters until the time is over, then train a model with those that validate best.
+
+    Args:
+        trials: Number of trials after which to stop; None for as many as the time allows.
+        shared: Fields of :class:`~ordinate.commands.fit_options.FitOptions`; ``time_limit`` is that of the trials.
+    """
+    options = FitOptions(**shared)
+    minutes = MINUTES if options.time_limit is None else options.time_limit
+    options = replace(options, time_limit=None)
+    check(options)
+    tuning = Tuning.of(options)
+    study = Study.of(tuning)
+    study.run(minutes, trials)
+    best = study.best()
+    print(f"training {tuning.options.method} with {', '.join(best) or DEFAULTS}")
+    fit(replace(tuning.options, set=[*options.set, *best]))
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What is tuned.
+
+    Args:
+        options: Options of ``fit``, with the method.
+        source: Source of the samples.
+        data: Samples, as ``fit`` reads them.
+        training: Rows and parts, which are the same for all trials.
+    """
+
+    options: FitOptions
+    source: Source
+    data: Any
+    training: Training
+
+    @classmethod
+    def of(cls, options: FitOptions) -> "Tuning":
+        """Read the data, choose the method if it was left open, and divide the rows as ``fit`` does."""
+        source = Source.of(options)
+        data = read(source, None)
+        if options.method == "auto":
+            task = make_plan(options, source, data).label.task
+            options = replace(options, method=METHODS[task][0])
+        plan = make_plan(options, source, data)
+        division = divide_rows(plan.label, data.samples, options.test_fraction, options.seed)
+        checkpoints = partial_folder(options.path)  # Trials keep no state there.
+        return cls(options, source, data, Training(plan, data.samples, division, checkpoints, options.seed))
+
+    @property
+    def space(self) -> Space:
+        """The settings to choose from, without those that were given."""
+        space = {**COMMON, **OF_METHOD[self.options.method]}
+        given = self.options.settings.texts
+        return {name: values for name, values in space.items() if name not in given}
+
+    def errors(self, settings: Sequence[str], trial: optuna.Trial | None = None) -> NDArray[np.float64]:
+        """Return the absolute errors on validation rows of models with these settings; prune a trial that is behind."""
+        options = replace(self.options, set=[*self.options.set, "training.calibration=false", *settings], quiet=True)
+        plan = make_plan(options, Source.of(options), self.data)
+        samples, label = self.training.samples, plan.label
+        found: list[NDArray[np.float64]] = []
+        for number, (rows, unseen) in enumerate(self.training.parts()):
+            model = plan.estimator(options.method).fit(
+                take(samples.X, rows), label.values[rows], column_of(samples.weights, rows),
+                groups=column_of(samples.groups, rows),
+            )  # fmt: skip
+            found.append(Predictions.of(model, take(samples.X, unseen), label.values[unseen]).absolute_errors)
+            if trial is not None:
+                trial.report(float(np.concatenate(found).mean()), number)
+                if trial.should_prune():
+                    raise optuna.TrialPruned
+        return np.concatenate(found)
+
+
+@dataclass(frozen=True)
+class Study:
+    """The trials of a tuning, kept in a file from which a command that was stopped continues."""
+
+    tuning: Tuning
+    study: optuna.Study
+
+    @classmethod
+    def of(cls, tuning: Tuning) -> "Study":
+        """Open the file of the trials next to the folder of the model."""
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        options = tuning.options
+        file = f"{options.path}-tuning.log"
+        name = f"{tuning.data.samples.digest} {options.determining}"
+        study = optuna.create_study(
+            storage=optuna.storages.JournalStorage(JournalFileBackend(file)), study_name=name, load_if_exists=True,
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTS),
+        )  # fmt: skip
+        # A study that continues draws other values than those that it has tried.
+        study.sampler = optuna.samplers.TPESampler(seed=options.seed + len(study.trials), n_startup_trials=STARTS)
+        print(f"tuning {options.method}: {', '.join(tuning.space)}; trials are kept in {file}")
+        return cls(tuning, study)
+
+    @property
+    def finished(self) -> list[Any]:
+        """The trials that were measured on all validation rows; the first is that of the defaults."""
+        return self.study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+
+    def run(self, minutes: float, trials: int | None) -> None:
+        """Run trials until the number is reached, or no time is left for another and for the last training."""
+        end = time.monotonic() + 60 * minutes
+        longest = 0.0
+        while trials is None or len(self.study.trials) <= trials:
+            started = time.monotonic()
+            if self.finished and started + longest > end:
+                break
+            self._try(end)
+            longest = max(longest, time.monotonic() - started)
+
+    def _try(self, end: float) -> None:
+        if not self.finished:
+            errors = self.tuning.errors(())
+            attributes = _attributes((), errors)
+            self.study.add_trial(optuna.trial.create_trial(value=float(errors.mean()), user_attrs=attributes))
+            print(f"{DEFAULTS}: mean absolute error {errors.mean():.4f}")
+            return
+        trial = self.study.ask()
+        settings = [f"{name}={_drawn(trial, name, values)}" for name, values in self.tuning.space.items()]
+        try:
+            errors = self.tuning.errors(settings, trial)
+        except optuna.TrialPruned:
+            self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            result = "behind the others, stopped early"
+        else:
+            for name, value in _attributes(settings, errors).items():
+                trial.set_user_attr(name, value)
+            self.study.tell(trial, float(errors.mean()))
+            result = f"mean absolute error {errors.mean():.4f}"
+        left = as_text(max(0.0, end - time.monotonic()))
+        print(f"trial {trial.number}: {result}, lowest {self.study.best_value:.4f}; at most {left} left")
+
+    def best(self) -> list[str]:
+        """Return the settings of the best trial; none if it is within a standard error of the defaults."""
+        if not self.finished:
+            raise OrdinateError("--time-limit", problem="no trial ended within it", expected="more time")
+        training = self.tuning.training
+        measured = np.concatenate([unseen for _, unseen in training.parts()])
+        found = UnseenErrors(
+            column_of(training.samples.weights, measured), column_of(training.samples.groups, measured)
+        )
+        best = self.study.best_trial
+        for name, trial in ((DEFAULTS, self.finished[0]), ("best", best)):
+            found.of[name] = np.asarray(trial.user_attrs["errors"])
+        difference, error = found.mean(DEFAULTS, "best")
+        count = len(self.finished)
+        if found.choose([DEFAULTS, "best"]) == DEFAULTS:
+            print(f"the defaults are kept: the best of {count} trials is within a standard error of them")
+            return []
+        print(f"the best of {count} trials has a mean absolute error lower by {difference:.4f} ± {error:.4f}")
+        settings: list[str] = best.user_attrs["settings"]
+        return settings
+
+
+def _drawn(trial: optuna.Trial, name: str, values: tuple[float, float] | list[Any]) -> Any:
+    if isinstance(values, tuple):
+        return f"{trial.suggest_float(name, *values, log=True):.3g}"
+    return trial.suggest_categorical(name, values)
+
+
+def _attributes(settings: Sequence[str], errors: NDArray[np.float64]) -> dict[str, Any]:
+    return {"settings": list(settings), "errors": errors.round(6).tolist()}

@@ -1,0 +1,98 @@
+"""``ordinate tune``: trials are kept through a kill; settings that are clearly better are taken, or the defaults."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+
+optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+from ordinate.commands import tune as command  # noqa: E402  # It requires optuna.
+
+TUNE = ["tune", "table.csv", "--target", "grade", "--epochs", "4", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2))
+    grade = np.digitize(x[:, 0], [-0.4, 0.4])
+    pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "grade": grade, "score": x.sum(1)}).to_csv("table.csv", index=False)
+
+
+def measured(monkeypatch, error):
+    """Trials whose errors are those of a function of their settings."""
+    asked = []
+
+    def errors(self, settings, trial=None):
+        asked.append(list(settings))
+        return np.full(sum(len(unseen) for _, unseen in self.training.parts()), error(settings))
+
+    monkeypatch.setattr(command.Tuning, "errors", errors)
+    return asked
+
+
+@pytest.mark.parametrize("target", ["grade", "score"])
+def test_a_tuned_model_is_saved_with_its_settings(target, capsys):
+    assert (
+        main(["tune", "table.csv", "--target", target, "--epochs", "4", "--quiet", "--trials", "2", "--out", "m"]) == 0
+    )
+    out = capsys.readouterr().out
+    assert "trial 2: " in out
+    saved = tomllib.loads(Path("m/run.toml").read_text())
+    assert saved["method"] == {"grade": "cloc", "score": "supcr"}[target]
+    assert ("training.learning_rate" in str(saved)) == ("the defaults are kept" not in out)
+
+
+def test_settings_that_are_clearly_better_are_taken(monkeypatch, capsys):
+    asked = measured(monkeypatch, lambda settings: 1.0 if not settings else 0.5)
+    assert main([*TUNE, "--trials", "3", "--out", "m"]) == 0
+    assert asked[0] == []  # the defaults first
+    assert "lower by 0.5000" in capsys.readouterr().out
+    learning_rate = asked[1][0].partition("=")[2]
+    assert str(float(learning_rate)) in Path("m/run.toml").read_text()
+
+
+def test_the_defaults_are_kept_where_nothing_is_better(monkeypatch, capsys):
+    measured(monkeypatch, lambda settings: 1.0)
+    assert main([*TUNE, "--trials", "3", "--out", "m"]) == 0
+    assert "the defaults are kept" in capsys.readouterr().out
+    assert "learning_rate" not in Path("m/run.toml").read_text()
+
+
+def test_a_run_that_was_stopped_continues(monkeypatch):
+    asked = measured(monkeypatch, lambda settings: 1.0 if len(asked) < 3 else stop())
+
+    def stop():
+        raise KeyboardInterrupt
+
+    assert main([*TUNE, "--trials", "4", "--out", "m"]) != 0
+    assert len(asked) == 3
+    again = measured(monkeypatch, lambda settings: 1.0)
+    assert main([*TUNE, "--trials", "4", "--out", "m"]) == 0
+    assert [] not in again
+    assert not [settings for settings in again if settings in asked]
+
+
+def test_a_setting_that_is_given_is_not_tuned(monkeypatch):
+    asked = measured(monkeypatch, lambda settings: 1.0)
+    assert main([*TUNE, "--set", "embedding_dim=8", "--trials", "1", "--out", "m"]) == 0
+    assert asked[1]
+    assert not [text for text in asked[1] if text.startswith("embedding_dim")]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--method", "blend"], "--method: got 'blend', expected auto, cloc"),
+        (["--trials", "0"], "--trials: got 0"),
+        (["--method", "supcr"], "--method: supcr is not for ranks"),
+    ],
+)
+def test_what_cannot_be_tuned_is_an_error_before_any_trial(options, error, capsys):
+    assert main([*TUNE, *options]) == 2
+    assert capsys.readouterr().err.startswith(f"ordinate: {error}")
