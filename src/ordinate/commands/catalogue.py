@@ -124,6 +124,16 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, PAGE, "report.html")
 
 
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument("data", help=LABELLED)
+    parser.add_argument("--target", help=KNOWN_TARGET)
+    parser.add_argument(
+        "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
+    )
+    _add_out(parser, f"{TABLE} as well")
+
+
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
     parser.add_argument("--data", required=True, help=LABELLED)
@@ -250,6 +260,15 @@ COMMANDS = (
         "that fit held out, where DATA is what it was given.",
         _add_report,
         "ordinate.commands.report:report",
+        _check_file,
+    ),
+    Command(
+        "explain",
+        "the columns that a model predicts from",
+        "Measure how much the error of a saved model rises when the values of a column are shuffled (permutation "
+        "importance), on the samples that fit held out, where DATA is what it was given.",
+        _add_explain,
+        "ordinate.commands.explain:explain",
         _check_file,
     ),
     Command(

@@ -1,0 +1,61 @@
+"""Importance of columns: against scikit-learn's permutation importance, and by the command."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.inspection import permutation_importance
+
+from ordinate import CLOCClassifier, SupCRRegressor
+from ordinate.cli import main
+from ordinate.errors import OrdinateError
+from ordinate.estimators.importance import column_importance
+
+RANDOM = np.random.default_rng(0)
+X = pd.DataFrame(RANDOM.normal(size=(160, 3)), columns=["strong", "weak", "noise"])
+X["constant"], X["site"] = 1.0, RANDOM.choice(["north", "south"], 160)
+TARGET = 2 * X["strong"] + X["weak"] + 0.1 * RANDOM.normal(size=160)
+RANKS = np.digitize(TARGET, [-1, 1])
+
+
+@pytest.mark.parametrize("kind", [CLOCClassifier, SupCRRegressor])
+def test_importance_is_the_rise_of_the_error(kind):
+    y = RANKS if kind is CLOCClassifier else TARGET
+    model = kind(epochs=(15, 15), random_state=0).fit(X[:80], y[:80])
+    found = column_importance(model, X[80:], y[80:], repeats=30).set_index("column")
+    theirs = permutation_importance(
+        model, X[80:], y[80:], scoring="neg_mean_absolute_error", n_repeats=30, random_state=1
+    )
+    assert found.index[0] == "strong"
+    for name, mean, deviation in zip(X, theirs.importances_mean, theirs.importances_std, strict=True):
+        assert found.loc[name, "importance"] == pytest.approx(mean, abs=4 * deviation / np.sqrt(30) + 1e-9)
+    assert found.loc["constant"].abs().max() < 1e-12
+    assert (found["low"] <= found["importance"]).all()
+    assert (found["importance"] <= found["high"]).all()
+    assert found.loc["strong", "low"] > found.loc["noise", "high"]
+
+
+def test_a_wrong_argument_is_an_error():
+    model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X[:60], RANKS[:60])
+    with pytest.raises(OrdinateError, match="X: got ndarray, expected a table with named columns"):
+        column_importance(model, X[["strong"]].to_numpy(), RANKS)
+    with pytest.raises(OrdinateError, match="X: got 1 samples, expected at least 2"):
+        column_importance(model, X[:1], RANKS[:1])
+    with pytest.raises(OrdinateError, match="repeats: got 0"):
+        column_importance(model, X, RANKS, repeats=0)
+
+
+def test_the_command_measures_held_out_rows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X.assign(grade=RANKS).to_csv("table.csv", index=False)
+    fit = ["fit", "table.csv", "--target", "grade", "--method", "cloc", "--epochs", "30", "--quiet", "--out", "model"]
+    assert main(fit) == 0
+    capsys.readouterr()
+    assert main(["explain", "model", "table.csv", "--out", "importance.csv"]) == 0
+    out = capsys.readouterr().out
+    held_out = json.loads(Path("model/split.json").read_text())["test"]
+    assert f"on {len(held_out)} samples, with" in out
+    assert pd.read_csv("importance.csv")["column"].iloc[0] == "strong"
+    assert out.index("strong") < out.index("noise")
