@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import Columns
+from ordinate.data.rows import row_codes
 from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
@@ -305,6 +306,6 @@ class Modality(ABC):
         """
         return X, {}
 
-    def notes(self, X: Any, sides: NDArray[Any], paths: NDArray[Any] | None) -> list[str]:
-        """Return what the user should know of samples on the sides (n,) of a split."""
-        return []
+    def copies(self, X: Any) -> tuple[NDArray[np.uint64 | np.int64], str]:
+        """Return codes (n,) that copies of a sample share, and what a copy is, such as ``"an exact copy"``."""
+        return row_codes(X), "an exact copy"

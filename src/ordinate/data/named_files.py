@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.data import object_store
@@ -60,6 +61,12 @@ class NamedFiles:
         """Return (n, 2): the size of each file in bytes, and its time of change; no file is read."""
         stamps = (file_stamp(name.as_py()) for name in self.names)
         return np.fromiter(stamps, dtype=np.dtype((np.int64, 2)), count=len(self))
+
+    def codes(self) -> NDArray[np.int64]:
+        """Return codes (n,) that files of the same name, in any folders, and the same size share; no file is read."""
+        names = pd.Series(self.names.to_pandas()).str.rpartition("/")[2]
+        files = pd.DataFrame({"name": names, "size": self.stamps()[:, 0]})
+        return np.asarray(files.groupby(["name", "size"]).ngroup())
 
     def digest(self) -> bytes:
         """Return a digest of the names, sizes and times of the files, of which none is read."""

@@ -56,6 +56,11 @@ class PixelModality(Modality):
         paths: NDArray[np.str_] = X.paths
         return paths
 
+    def copies(self, X: DecodedSamples) -> tuple[NDArray[np.uint64 | np.int64], str]:
+        if isinstance(X.pixels, StreamedPixels):
+            return X.pixels.files.codes(), "a copy, by name and size,"
+        return super().copies(X.pixels)
+
     def decode(self, X: Any, options: Any, request: Request, choose: Any = None) -> tuple[Any, dict[int, str]]:
         if options is None and self.options_class is not None:
             options = self.options_class()

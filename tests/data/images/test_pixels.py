@@ -15,7 +15,6 @@ from ordinate.data.images.pixels import (
     as_images,
     choose_preprocessing,
     decode,
-    duplicates,
 )
 from ordinate.errors import OrdinateError
 from tests.data import pictures
@@ -153,13 +152,6 @@ def test_one_colour_image_makes_all_colour():
     assert choose_preprocessing(grey).channels == 1
     grey[3] = COLOURS[0, :, :16, :16]
     assert choose_preprocessing(grey).channels == 3
-
-
-def test_duplicates_are_equal_in_every_pixel():
-    drawn = pictures.draw([0, 1, 2, 0, 1])
-    drawn[4], drawn[3] = drawn[1], drawn[0]
-    drawn[3, 0, 0, 0] ^= 1
-    assert duplicates(drawn) == [[1, 4]]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from ordinate.commands.fit.train import Trained, Training, train
 from ordinate.commands.fit.write import REPORT, Origin, Written, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.labels import Label
+from ordinate.commands.leakage import leakage_notes
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace, partial_folder
 from ordinate.data.registry import modalities
@@ -118,9 +119,7 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
         f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
         f"{len(division.test)} held out"
     )
-    sides = np.full(len(label.values), "training", dtype=object)
-    sides[division.test] = "test"
-    for note in modality.notes(samples.X, sides, samples.paths):
+    for note in leakage_notes(samples, division):
         print(f"note: {note}")
 
 

@@ -83,9 +83,9 @@ class DatasetImages(ImageFiles):
             digest.update(self.open(row).tobytes())
         return digest.digest()
 
-    def repeated(self) -> list[list[int]]:
-        """Return no groups: samples have no names."""
-        return []
+    def codes(self) -> NDArray[np.int64]:
+        """Return a code of its own for every image, as those of a Dataset have no names."""
+        return np.arange(len(self))
 
     def _item(self, index: int) -> tuple[NDArray[np.uint8], Any]:
         """Return an image (c, h, w) of the Dataset, and its label."""

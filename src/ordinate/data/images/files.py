@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.data import object_store
@@ -62,18 +61,6 @@ class ImageFiles(NamedFiles):
         with zipfile.ZipFile(self.archive) as archive:
             held = {info.filename: (info.file_size, info.CRC) for info in archive.infolist()}
         return np.array([held.get(name.as_py(), (-1, -1)) for name in self.names], dtype=np.int64).reshape(-1, 2)
-
-    def repeated(self) -> list[list[int]]:
-        """Return the groups of files (ascending indices) of the same name, in any folders, and the same size.
-
-        Example:
-            >>> ImageFiles(["a/1.png", "b/1.png", "b/2.png"]).repeated()
-            [[0, 1]]
-        """
-        names = pd.Series(self.names.to_pandas()).str.rpartition("/")[2]
-        keys = pd.DataFrame({"name": names, "size": self.stamps()[:, 0]})
-        groups = keys[keys.duplicated(keep=False)].groupby(["name", "size"], sort=False).groups
-        return [rows.tolist() for rows in groups.values()]
 
     def content(self, index: int) -> bytes:
         """Return the bytes of a file."""

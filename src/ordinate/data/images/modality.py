@@ -14,12 +14,11 @@ from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded, Images, Preprocessing, as_images, duplicates, seconds_to_decode
+from ordinate.data.images.pixels import Decoded, Images, Preprocessing, as_images, seconds_to_decode
 from ordinate.data.images.reader import ImageReader
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request
 from ordinate.data.pixel_modality import PixelModality
-from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
 
 
@@ -78,37 +77,6 @@ class ImageModality(PixelModality):
         """
         seconds = 0.0 if options.stream else seconds_to_decode(X, preprocessing, options.workers)
         return replace(preprocessing, size=choose(preprocessing, seconds))
-
-    def notes(
-        self, X: Decoded, sides: NDArray[Any], paths: NDArray[Any] | None, max_shown: int = 5, max_equal: int = 3
-    ) -> list[str]:
-        """Return notes on images that are on more than one side of the split, those that stream by name and size.
-
-        Args:
-            X: Decoded images.
-            sides: Side (n,) of the split that each image is on.
-            paths: Paths (n,) of the images; None if they have none.
-            max_shown: Largest number of groups of equal images that a note shows.
-            max_equal: Largest number of images of a group that it shows.
-        """
-        if isinstance(X.pixels, StreamedPixels):
-            equal = "by name and size"
-            found = X.pixels.files.repeated()
-            paths = self.paths(X)
-        else:
-            equal = "pixel for pixel"
-            found = duplicates(X.pixels)
-        groups = [group for group in found if len(set(sides[group])) > 1]
-        if not groups:
-            return []
-        names = np.arange(len(sides)).astype(str) if paths is None else paths
-
-        def shown(group: list[int]) -> str:
-            return " = ".join(f"{names[row]} ({sides[row]})" for row in group[:max_equal])
-
-        some = "; ".join(map(shown, groups[:max_shown]))
-        many = f"{len(groups)} images stand" if len(groups) > 1 else "an image stands"
-        return [f"{many} on both sides of the split, {equal}: {some}"]
 
 
 MODALITY = ImageModality()

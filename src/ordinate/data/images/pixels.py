@@ -1,6 +1,5 @@
 """From image files or arrays to pixels of one size: crop, resize, equalise."""
 
-import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -139,19 +138,6 @@ def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int
     DecodedChunks(images, preprocessing, [rows])[0]
     processes = usable_workers(workers) if len(images) > MAX_CHUNKS_HERE * CHUNK else 0
     return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
-
-
-def duplicates(pixels: NDArray[np.uint8]) -> list[list[int]]:
-    """Return the groups of images (indices, ascending) whose pixels are all the same.
-
-    Example:
-        >>> duplicates(np.array([[1], [2], [1], [3]], dtype=np.uint8)[:, :, None, None])
-        [[0, 2]]
-    """
-    groups: dict[bytes, list[int]] = {}
-    for index, image in enumerate(pixels):
-        groups.setdefault(hashlib.sha256(image.tobytes()).digest(), []).append(index)
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:

@@ -94,9 +94,9 @@ class Shards(ImageFiles):
         stamps = [(shard, *file_stamp(shard)) for shard in self.shards]
         return hashlib.sha256(repr(stamps).encode() + self.places.tobytes()).digest()
 
-    def repeated(self) -> list[list[int]]:
-        """Return no groups: one shard has every key once."""
-        return []
+    def codes(self) -> NDArray[np.int64]:
+        """Return a code of its own for every image: one shard has every key once."""
+        return np.arange(len(self))
 
     @property
     def shard_numbers(self) -> NDArray[np.int64]:

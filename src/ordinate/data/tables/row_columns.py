@@ -13,6 +13,7 @@ LOOKED_AT = 1000  # rows in which a column shows that it need not be read to its
 # as pandas and pyarrow call what has no name
 UNNAMED = re.compile(r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__")
 IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}  # a word of the name
+PERSONS = {"patient", "subject", "participant", "person", "user", "customer", "donor", "animal"}  # the last word
 NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}  # the whole name
 
 
@@ -75,9 +76,56 @@ def _are_codes(values: "pd.Series[Any]") -> bool:
 
 def _is_identifier(name: str) -> bool:
     """Whether a name says identifier or row number: patient_id, SampleID, uuid, index."""
-    words = re.findall(r"#|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", str(name))
-    words = [word.lower() for word in words]
+    words = _words(name)
     return not IDENTIFIERS.isdisjoint(words) or " ".join(words) in NUMBERS
+
+
+def _is_person(name: str) -> bool:
+    """Whether a name says who a row is of: patient, Subject No, but not patient_age."""
+    words = _words(name)
+    if len(words) > 1 and words[-1] in {"no", "nr", "number", "code", "key"}:
+        words.pop()
+    return bool(words) and words[-1] in PERSONS
+
+
+def _words(name: str) -> list[str]:
+    words = re.findall(r"#|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", str(name))
+    return [word.lower() for word in words]
+
+
+def find_group_columns(X: pd.DataFrame | ParquetTable, least: int = 20) -> list[str]:
+    """Return the columns that seem to say which rows belong together, such as the visits of a patient.
+
+    They have at least ``least`` different values. Either the name says identifier or person, and a value repeats, or
+    there are at most ten rows per value, and nearly all values have the same number of rows: measured whole numbers,
+    such as an age, do not.
+
+    Example:
+        >>> X = pd.DataFrame({"who": np.repeat(np.arange(300, 330), 2), "age": np.arange(60) % 37})
+        >>> find_group_columns(X)
+        ['who']
+    """
+    head = X.head(LOOKED_AT)
+    return [name for name in X.columns if _may_repeat(head[name]) and _are_groups(name, X[name], least)]
+
+
+def _may_repeat(values: "pd.Series[Any]") -> bool:
+    """Return whether values are codes; missing ones make whole numbers floats."""
+    values = values.dropna()
+    if pd.api.types.is_float_dtype(values.dtype):
+        return bool(len(values)) and bool((values % 1 == 0).all())
+    return _are_codes(values)
+
+
+def _are_groups(name: str, values: "pd.Series[Any]", least: int, most_rows: int = 10, share: float = 0.8) -> bool:
+    sizes = values.value_counts().to_numpy()
+    sizes = sizes[sizes > 0]  # A category may have no row.
+    if len(sizes) < least or sizes.max() == 1:
+        return False
+    if _is_identifier(name) or _is_person(name):
+        return True
+    usual = int(np.bincount(sizes).argmax())
+    return usual > 1 and sizes.sum() <= most_rows * len(sizes) and bool((sizes == usual).mean() >= share)
 
 
 def find_row_order(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[str]:

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.data.modality import Modality
@@ -33,6 +35,9 @@ class Text(Modality):
 
     def describe(self, X: Any) -> str:
         return "a pair of texts" if as_texts(X).per_sample == 2 else "a text"
+
+    def copies(self, X: Any) -> tuple[NDArray[np.uint64 | np.int64], str]:
+        return super().copies(pd.DataFrame(as_texts(X).columns))
 
     def check(self, estimator: Any, X: Any, *, reset: bool) -> Texts:
         if hasattr(X, "to_pandas"):  # It is a table in files.

@@ -1,0 +1,54 @@
+"""What makes held-out samples less new than they seem: copies and groups on both sides of a split."""
+
+import shlex
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from ordinate.commands.division import Division
+from ordinate.commands.samples import Samples
+from ordinate.data.tables.row_columns import find_group_columns
+
+
+def leakage_notes(samples: Samples, division: Division) -> Iterator[str]:
+    """Yield notes on held-out samples that have copies, or share an identifier, among those to train on."""
+    yield from _copies(samples, division)
+    if samples.groups is None and not samples.is_text and hasattr(samples.X, "columns"):
+        yield from _repeated_identifiers(samples, division)
+
+
+def _copies(samples: Samples, division: Division, max_shown: int = 3) -> Iterator[str]:
+    codes, copy = samples.modality.copies(samples.X)
+    training = np.concatenate([division.rows, division.validation])
+    copied = division.test[np.isin(codes[division.test], codes[training])]
+    if len(copied) == 0:
+        return
+    first = pd.Series(training, index=codes[training]).groupby(level=0).first()
+    pairs = [f"{_name(samples, row)} = {_name(samples, first[codes[row]])}" for row in copied[:max_shown]]
+    have = "has" if len(copied) == 1 else "have"
+    yield (
+        f"{len(copied)} of the {len(division.test)} held-out samples {have} {copy} among the training samples, "
+        f"such as {', '.join(pairs)}; scores on new samples may be worse"
+    )
+
+
+def _repeated_identifiers(samples: Samples, division: Division) -> Iterator[str]:
+    training = np.concatenate([division.rows, division.validation])
+    for name in find_group_columns(samples.X):
+        values = samples.X[name]
+        held_out = values.iloc[division.test].dropna().drop_duplicates()
+        shared = int(held_out.isin(values.iloc[training]).sum())
+        if shared == 0:
+            continue
+        hint = f"--group {shlex.quote(name)} keeps the rows of each on one side"
+        if samples.splits is not None:
+            hint = "a split should keep the rows of each on one side"
+        yield (
+            f"column {name!r} looks like an identifier, and {shared} of its {len(held_out)} values among the held-out "
+            f"samples are among the training samples too; if so, {hint}"
+        )
+
+
+def _name(samples: Samples, row: int) -> str:
+    return f"row {row}" if samples.paths is None else str(samples.paths[row])

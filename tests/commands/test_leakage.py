@@ -1,0 +1,100 @@
+"""``ordinate fit`` reports what stands on both sides of a split: copies of samples, and identifiers that repeat."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+from ordinate.data.images.modality import MODALITY as IMAGES
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.tables.row_columns import find_group_columns
+from ordinate.data.text.modality import MODALITY as TEXT
+from ordinate.data.volumes.modality import MODALITY as VOLUMES
+from ordinate.data.volumes.options import VolumeOptions
+
+RNG = np.random.default_rng(0)
+GRADES = np.arange(60) % 3
+SPLITS = np.where(np.arange(60) < 48, "train", "test")
+
+
+def printed_notes(data, capsys, *options):
+    arguments = ["fit", data, "--target", "grade", "--method", "otd", "--epochs", "1", "--quiet", "--out", "model"]
+    assert main([*arguments, *options]) == 0
+    return [line for line in capsys.readouterr().out.splitlines() if "among the training samples" in line]
+
+
+def write_table(name, **columns):
+    frame = pd.DataFrame(RNG.normal(size=(60, 2)), columns=["a", "b"]).assign(grade=GRADES, **columns)
+    frame.iloc[50, :2] = frame.iloc[7, :2]  # A held-out row is a copy of a training row.
+    frame.iloc[59, :2] = frame.iloc[55, :2]  # Both rows are held out.
+    frame.to_parquet(name) if name.endswith("parquet") else frame.to_csv(name, index=False)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_copies_of_rows_on_both_sides_are_counted(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_table(name, split=SPLITS)
+    (note,) = printed_notes(name, capsys, "--split", "split")
+    assert note.startswith("note: 1 of the 12 held-out samples has an exact copy among the training samples, such as")
+    assert "row 50 = row 7" in note
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 16)], ids=["rows", "series"])
+def test_copies_in_arrays_are_counted(shape, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.savez("a.npz", X=np.tile(RNG.normal(size=(20, *shape)), (3, *[1] * len(shape))), grade=np.tile(GRADES[:20], 3))
+    (note,) = printed_notes("a.npz", capsys)
+    assert note.startswith("note: 12 of the 12 held-out samples have an exact copy")
+
+
+@pytest.mark.parametrize(
+    ("modality", "samples"),
+    [
+        (TEXT, ["a knee", "a hip", "a knee"]),
+        (IMAGES, np.array([3, 9, 3], dtype=np.uint8).repeat(64).reshape(3, 1, 8, 8)),
+        (VOLUMES, RNG.normal(size=(2, 1, 8, 8, 8))[[0, 1, 0]]),
+    ],
+    ids=["text", "images", "volumes"],
+)
+def test_copies_of_samples_have_the_same_code(modality, samples):
+    if modality is not TEXT:
+        options = ImageOptions(size=8) if modality is IMAGES else VolumeOptions(size=8)
+        _, samples = modality.fit(samples, options, encoder="auto", progress=False)
+    codes, copy = modality.copies(samples)
+    assert (codes[0] == codes[2], codes[0] == codes[1], copy) == (True, False, "an exact copy")
+
+
+def test_an_identifier_on_both_sides_is_named_with_the_way_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_table("table.csv", patient=RNG.permutation(60) // 2 + 500)
+    (note,) = printed_notes("table.csv", capsys)
+    assert note.startswith("note: column 'patient' looks like an identifier, and ")
+    assert note.endswith("--group patient keeps the rows of each on one side")
+    assert printed_notes("table.csv", capsys, "--group", "patient", "--out", "other") == []
+
+
+GROUPS = {
+    "pairs": ("knee", np.arange(100) // 2),
+    "one row is missing": ("knee", np.append(np.arange(99) // 2, 70)),
+    "nearly unique": ("patient_id", np.append(np.arange(98), [3, 5])),
+    "blank cells": ("Subject No", np.append(np.arange(98) // 4, [np.nan, np.nan])),
+    "text": ("scan", [f"s{row // 3}" for row in range(100)]),
+}
+FEATURES = {
+    "age": RNG.integers(20, 90, 100),
+    "count": RNG.poisson(30, 100),
+    "month": np.arange(100) % 12 + 1,
+    "income": RNG.integers(10**4, 10**5, 100),
+    "patient_age": RNG.integers(20, 60, 100),
+    "grid": np.arange(100) // 10,
+    "length": np.arange(100) // 2 / 4,
+}
+
+
+@pytest.mark.parametrize(("name", "values"), GROUPS.values(), ids=GROUPS)
+def test_a_column_of_groups_is_found(name, values):
+    assert find_group_columns(pd.DataFrame({name: values})) == [name]
+
+
+def test_measured_numbers_are_no_groups():
+    assert find_group_columns(pd.DataFrame(FEATURES)) == []
