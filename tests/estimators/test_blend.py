@@ -255,7 +255,7 @@ def test_wrong_options_are_refused(options, message):
 def test_other_data_and_too_few_samples_are_refused():
     with pytest.raises(OrdinateError, match="X: got series, expected a table"):
         ranks().fit(draw_series(12)[0], np.arange(12) % 3)
-    with pytest.raises(OrdinateError, match="3 samples or groups"):
+    with pytest.raises(OrdinateError, match="got 3, expected at least 4"):
         ranks().fit(X[:3], [0, 1, 0])
     with pytest.raises(OrdinateError, match="2 targets per sample"):
         targets().fit(X, np.stack([TARGET, TARGET], 1))

@@ -85,4 +85,6 @@ def test_addresses_that_are_placeholders_are_those_of_the_project():
 def test_shapes_are_of_classes():
     """From NumPy 2.5 on ``NDArray[...]`` is no class, and jaxtyping refuses it when the module is imported."""
     of_alias = re.compile(r"\b(?:Float|Int|UInt8|Bool|Shaped|Num)\[\s*NDArray\b")
-    assert [str(path) for path in (ROOT / "src").rglob("*.py") if of_alias.search(path.read_text(encoding="utf-8"))] == []
+    assert [
+        str(path) for path in (ROOT / "src").rglob("*.py") if of_alias.search(path.read_text(encoding="utf-8"))
+    ] == []
