@@ -45,7 +45,6 @@ both = pytest.mark.parametrize(("make", "y"), [(ranks, RANKS), (targets, TARGET)
     [BlendClassifier(members=2, folds=2, epochs=20, decision="mode"), BlendRegressor(members=2, folds=2, epochs=20)],
     expected_failed_checks=lambda _: EQUIVALENCE,
 )
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimators(estimator, check):
     run_check(estimator, check)
 
