@@ -89,7 +89,8 @@ TABLE_ERRORS = {
     "text without an order": (
         GOOD.assign(grade=draw()["word"]),
         "",
-        "column 'grade': holds text without an order; give it with --order, lowest first, as in --order high,low,mid",
+        "column 'grade': holds text without an order: 'high', 'low', 'mid'; give their order, lowest first, with "
+        "--order low,mid,high",
     ),
     "an order that lacks a rank": (GOOD, "--order 0,1", "--order: column 'grade' also holds 2, expected every rank"),
     "an order that repeats a rank": (GOOD, "--order 0,1,1,2", "--order: got 0,1,1,2, expected two or more different"),
@@ -105,11 +106,6 @@ TABLE_ERRORS = {
     "one class of text": (GOOD.assign(grade="mild"), "", "column 'grade': every row has the one value"),
     "a constant target": (GOOD.assign(grade=1.5), "--task continuous", "column 'grade': every row has the one value"),
     "an infinite target": (GOOD.assign(grade=np.r_[np.inf, :47]), "", "column 'grade': holds infinity"),
-    "fractions as ranks": (
-        GOOD.assign(grade=np.r_[:48] / 7),
-        "--task ranks",
-        "column 'grade': holds fractions such as",
-    ),
     "a rank a row": (GOOD[:12].assign(grade=np.r_[:12]), "", "--test-fraction: leaves 12 rows to train and 0"),
     "infinity in a column": (GOOD.assign(number=np.inf), "", "column 'number': got infinity"),
     "identifiers": (
@@ -120,7 +116,7 @@ TABLE_ERRORS = {
     "a method for another label": (
         GOOD,
         "--method supcr",
-        "--method: supcr is not for ranks, expected one of cloc, otd, ",
+        "--method: supcr is not for ranks, expected --task continuous, or one of cloc, otd, ",
     ),
     "a method that there is not": (GOOD, "--method svm", "--method: got 'svm', expected auto, cloc, otd, "),
     "a method that is almost there": (GOOD, "--method supcor", "--method: got 'supcor'; did you mean 'supcr'?"),

@@ -157,6 +157,25 @@ def test_groups_that_leave_one_rank_to_train_on_are_an_error(monkeypatch):
         training(groups=pd.Series(np.arange(60) // 30)).parts()
 
 
+@pytest.mark.parametrize("limit", [{}, {"time_limit": 5.0}])
+@pytest.mark.parametrize("sites", [2, 4])
+def test_a_candidate_that_needs_more_groups_is_left_out(sites, limit, capsys):
+    FRAME.assign(site=np.arange(60) % sites).to_csv("table.csv", index=False)
+    candidates = train(group="site", drop="target,subject", **limit)["candidates"]
+    assert "note: blend is left out, as it cannot be trained here: groups: got" in capsys.readouterr().out
+    assert {"cloc", "otd"} <= set(candidates)
+    assert "blend" not in candidates
+
+
+def test_it_is_an_error_if_no_candidate_can_be_trained(monkeypatch):
+    def fail(self, name, *_, **validation):
+        raise OrdinateError(name, problem="fails")
+
+    monkeypatch.setattr(Training, "train", fail)
+    with pytest.raises(OrdinateError, match=r"^blend: fails"):
+        train()
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [({"margin": ["0,1=0.8"]}, "cloc is the only candidate"), ({"split": "part"}, "--split says what to measure on")],

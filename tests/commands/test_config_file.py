@@ -28,6 +28,11 @@ def weights_of(folder):
     return {name: value.numpy() for name, value in load(folder).encoder_.state_dict().items()}
 
 
+def test_an_order_may_be_a_list(tmp_path):
+    (tmp_path / "run.toml").write_text('order = ["a, b", "c"]')
+    assert read_config(str(tmp_path / "run.toml"), FitOptions)["order"] == '["a, b", "c"]'
+
+
 def test_the_file_that_fit_writes_trains_the_same_model(table, tmp_path):
     assert main(["fit", "table.csv", *TYPED, "--out", "first"]) == 0
     config = tmp_path / "first" / "run.toml"

@@ -43,6 +43,14 @@ def test_many_whole_numbers_are_a_continuous_target():
     assert label.values.dtype == np.float64
 
 
+def test_fractions_are_ranks_where_the_task_says_so():
+    assert understand([2.0, 1.5, 1.0], "ranks").classes == [1.0, 1.5, 2.0]
+
+
+def test_digits_as_text_are_numbers():
+    assert understand(["2", "10", "9"]).classes == [2, 9, 10]
+
+
 def test_the_task_decides_where_it_is_given():
     assert len(understand(range(50), "ranks").classes) == 50
     assert understand([0, 1, 1], "continuous").classes is None
@@ -72,6 +80,9 @@ def test_an_ordered_categorical_brings_its_order_and_leaves_out_ranks_without_sa
         ([True, False], "True,False", ["True", "False"]),
         (ordered(["low", "high"], "low", "high"), "high,low", ["high", "low"]),
         ([1000001.0, 1000002.0], "1000002,1000001", ["1000002", "1000001"]),
+        ([1.0, 1.5, 2.0], "1,1.5,2", ["1", "1.5", "2"]),
+        ([1.0, 1.5, 2.0], "1.0,1.5,2.0", ["1", "1.5", "2"]),
+        (["a, b", "c"], '["c", "a, b"]', ["c", "a, b"]),
     ],
 )
 def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
@@ -83,10 +94,12 @@ def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
 @pytest.mark.parametrize(
     ("values", "task", "order", "message"),
     [
-        (["low", "high", "mid"], "auto", None, "column 'grade': holds text without an order; .*--order high,low,mid$"),
+        (["low", "high", "mid"], "auto", None, "column 'grade': holds text without an order: .*--order low,mid,high$"),
+        (["cat", "dog"], "auto", None, """.*: 'cat', 'dog'; give their order, .* --order "lowest,...,highest"$"""),
+        (["1", "2", "?"], "auto", None, r"column 'grade': holds numbers and the text '\?'; give their order"),
         (["low", "high"], "continuous", None, "column 'grade': holds text without an order"),
         (pd.Categorical(["low", "high"]), "auto", None, "column 'grade': holds text without an order"),
-        ([f"g{i}" for i in range(10, 22)], "auto", None, r".*--order g10,g11,.*,g17,\.\.\.$"),
+        ([f"g{i}" for i in range(8, 22)], "auto", None, r".* and 6 others; .*--order g8,g9,g10,.*,g21$"),
         (["low", "high", "mid"], "auto", "low,high", "--order: column 'grade' also holds mid"),
         (["low", "high"], "auto", "low,high,low", "--order: got low,high,low, expected two or more different ranks"),
         (["low", "high"], "auto", "low", "--order: got low, expected two or more"),
@@ -96,12 +109,7 @@ def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
         (["low", "low"], "ranks", "low,high", "column 'grade': every row has the one value 'low'"),
         ([1.0, np.inf], "auto", None, "column 'grade': holds infinity or numbers past 1e"),
         ([1.0, -np.inf, 0.5], "continuous", None, "column 'grade': holds infinity"),
-        (
-            [1.0, 2.5],
-            "ranks",
-            None,
-            "column 'grade': holds fractions such as 2.5, ranks are whole, expected --task cont",
-        ),
+        (["a", "b"], "auto", '["a", b', "--order: got .*, expected a list such as"),
         ([ONE_DAY, NEXT_DAY], "auto", None, "column 'grade': .*date"),
         ([1.0, 1e300], "ranks", None, "column 'grade'"),
         (ordered(["low", "high"], "low", "high"), "continuous", None, ".*--task"),
@@ -128,6 +136,8 @@ GRADES = ["low", "mid", "high"]
         (["3,7=0.5"], [1, 3, 7], {(1, 2): 0.5}),
         (["-1,0=0.5"], [-1, 0, 1], {(0, 1): 0.5}),
         (["<=1,>1=.5"], ["<=1", ">1"], {(0, 1): 0.5}),
+        (["a, b , c=.5"], ["a, b", "c"], {(0, 1): 0.5}),
+        (["1,1.5=.5"], [1.0, 1.5], {(0, 1): 0.5}),
     ],
 )
 def test_margins_belong_to_boundaries_between_adjacent_ranks(margins, classes, fixed):

@@ -26,6 +26,7 @@ ESSENTIAL = {
 GROUPS = {
     "check_parameters_default_constructible": "defaults are groups of options too, which cannot be changed in place",
 }
+UNORDERED = {"check_classifiers_classes": "text has no order without class_order, and is refused"}
 REPEATED = {
     "check_estimator_sparse_matrix",  # as check_estimator_sparse_array
     "check_transformer_data_not_an_array",  # as check_classifier_data_not_an_array and that of regressors
@@ -73,9 +74,11 @@ def parametrize_with_essential_checks(estimators, expected_failed_checks=lambda 
 
 
 def _parametrize(estimators, expected_failed_checks, chosen):
-    mark = parametrize_with_checks(
-        estimators, expected_failed_checks=lambda estimator: GROUPS | expected_failed_checks(estimator)
-    )
+    def expected(estimator):
+        unordered = UNORDERED if hasattr(estimator, "class_order") else {}
+        return GROUPS | unordered | expected_failed_checks(estimator)
+
+    mark = parametrize_with_checks(estimators, expected_failed_checks=expected)
     names, cases = mark.args
     return pytest.mark.parametrize(names, [_mark(case, chosen) for case in cases], **mark.kwargs)
 

@@ -49,6 +49,18 @@ def test_trials_that_would_last_too_long_share_the_time_with_the_final_training(
     assert trials.now == 60
 
 
+def test_a_candidate_that_cannot_be_trained_is_left_out_unless_all_cannot():
+    def trial(name):
+        if name != "good":
+            raise OrdinateError(name, problem="fails")
+        return Trial(0.5)
+
+    choice = choose_within(["bad", "good", "worse"], trial, TimeBudget(60), until=50)
+    assert (choice.chosen, choice.failed) == ("good", {"bad": "bad: fails", "worse": "worse: fails"})
+    with pytest.raises(OrdinateError, match=r"^worse: fails"):
+        choose_within(["bad", "worse"], trial, TimeBudget(60), until=50)
+
+
 def test_a_limit_in_which_no_trial_can_end_still_has_a_model():
     trials = Trials({"a": (1000, 0.5), "b": (1000, 0.3)})
     assert trials.choose(0.3).chosen == "b"

@@ -1,10 +1,13 @@
 """Tables with every kind of column, series, and ranks in an order: what X and y may be."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
+from ordinate.errors import OrdinateError
 from tests.estimators.examples import (
     cloc,
     draw_frame,
@@ -151,11 +154,37 @@ def test_categories_without_samples_are_no_ranks():
     assert cloc().fit(X, pd.Series(grades)).ordered_classes_.tolist() == ["small", "mid", "big"]
 
 
-def test_text_without_an_order_is_sorted_with_a_warning():
-    names = np.array(["c", "b", "a"])[ranks_of(TARGET)]
-    with pytest.warns(UserWarning, match="y holds text without an order.* a < b < c; give class_order"):
-        model = cloc().fit(X, names)
-    assert model.classes_.tolist() == ["a", "b", "c"]
+@pytest.mark.parametrize(
+    ("names", "suggestion"),
+    [(["c", "b", "a"], "['lowest', ..., 'highest']"), (["low", "mid", "high"], "['low', 'mid', 'high']")],
+)
+def test_text_without_an_order_is_refused_with_a_suggestion(names, suggestion):
+    message = "y: holds text without an order: .*; give class_order=" + re.escape(suggestion)
+    with pytest.raises(OrdinateError, match=message):
+        cloc().fit(X, np.array(names)[ranks_of(TARGET)])
+
+
+def test_digits_as_text_are_in_the_order_of_their_numbers():
+    model = cloc().fit(X, np.array(["2", "10", "9.5"])[ranks_of(TARGET)])
+    assert model.ordered_classes_.tolist() == ["2", "9.5", "10"]
+
+
+HALVES = np.array([1, 1.5, 2])[ranks_of(TARGET)]
+
+
+@for_every_classifier
+def test_half_grades_with_an_order_are_ranks(make):
+    models = [make(class_order=[1, 1.5, 2]).fit(X, HALVES)]
+    models.append(make().fit(X, pd.Categorical(HALVES, categories=[1, 1.5, 2], ordered=True)))
+    for model in models:
+        assert model.classes_.tolist() == [1.0, 1.5, 2.0]
+        assert (model.predict_proba(X) == make().fit(X, ranks_of(TARGET)).predict_proba(X)).all()
+        assert model.score(X, HALVES) == np.mean(model.predict(X) == HALVES)
+
+
+def test_half_grades_without_an_order_are_refused_with_the_way_out():
+    with pytest.raises(OrdinateError, match=re.escape("class_order=[1.0, 1.5, 2.0] takes them as ranks")):
+        cloc().fit(X, HALVES)
 
 
 @for_every_classifier

@@ -32,7 +32,6 @@ def exceptions(estimator):
     [OrdinalClassifier(epochs=30, decision="mode"), OrdinalClassifier(loss="or", epochs=30)],
     expected_failed_checks=exceptions,
 )
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 

@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict
@@ -31,13 +30,11 @@ X, TARGET = draw_table()
 
 
 @parametrize_with_every_check([CLOCClassifier(epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 
 
 @parametrize_with_essential_checks([OTDClassifier(epochs=15, decision="mode"), SupReMixRegressor(epochs=(10, 10))])
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_what_the_others_could_break(estimator, check):
     run_check(estimator, check)
 

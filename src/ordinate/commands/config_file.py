@@ -45,6 +45,8 @@ def read_config(path: str, options: type) -> dict[str, Any]:
 def _checked(declared: "Field[Any]", value: Any, path: str) -> Any:
     """Return a value that is of the type, and among the choices, with which its option is declared."""
     kinds = kinds_of(declared)
+    if declared.metadata.get("may_be_list") and isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
     several = get_origin(declared.type) is list
     allowed = (*kinds, int) if float in kinds else tuple(kinds)
     for each in value if several and isinstance(value, list) else [value]:

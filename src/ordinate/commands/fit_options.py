@@ -1,6 +1,7 @@
 """The options of ``ordinate fit``, declared once."""
 
 import difflib
+import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -47,7 +48,13 @@ class FitOptions:
         "kind of label; auto: whole numbers of up to 20 values, and ordered text, are ranks",
         choices=("auto", "ranks", "continuous"),
     )
-    order: str | None = option(None, "ranks from lowest to highest, for labels that are text", metavar="A,B,C")
+    order: str | None = option(
+        None,
+        "ranks from lowest to highest, for labels that are text or have fractions; "
+        'a list such as \'["a, b", "c"]\' if labels contain commas',
+        metavar="A,B,C",
+        may_be_list=True,
+    )
     margin: list[str] = option(
         [], "fix CLOC's margin between the adjacent ranks A and B; may be repeated", metavar="A,B=M"
     )
@@ -163,6 +170,8 @@ class FitOptions:
             hint = f"; did you mean {near[0]!r}?" if near else f", expected auto, {', '.join(CORE)}"
             raise OrdinateError("--method", f"{self.method!r}{hint}")
         check_numbers(self)
+        if self.order is not None:
+            ranks_in(self.order)
         if self.encoder is not None:
             check_network_folder(self.encoder)
         self.settings.build(Training, "training")
@@ -279,6 +288,26 @@ def _size(text: str) -> tuple[int, int]:
     if not all(side.isdecimal() and int(side) > 0 for side in sides) or len(sides) > 2:
         raise OrdinateError("--image-size", repr(text), "SIDE or HEIGHTxWIDTH in pixels")
     return int(sides[0]), int(sides[-1])
+
+
+def ranks_in(order: str) -> list[str]:
+    """Return the ranks that ``--order`` names, separated by commas or as a list of TOML or JSON.
+
+    Example:
+        >>> ranks_in("low, high"), ranks_in('["a, b", "c"]')
+        (['low', 'high'], ['a, b', 'c'])
+    """
+    if order.lstrip().startswith("["):
+        try:
+            listed = tomllib.loads(f"order = {order}")["order"]
+        except tomllib.TOMLDecodeError as error:
+            raise OrdinateError("--order", order, 'a list such as ["a, b", "c"]') from error
+        ranks = [str(rank) for rank in listed]
+    else:
+        ranks = [rank.strip() for rank in order.split(",")]
+    if len(set(ranks)) != len(ranks) or len(ranks) < 2:
+        raise OrdinateError("--order", order, "two or more different ranks")
+    return ranks
 
 
 def names_in(text: str) -> list[str]:

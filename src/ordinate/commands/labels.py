@@ -1,16 +1,20 @@
 """Labels on the command line: ranks in an order or a continuous target, boundaries between ranks, costs of mistakes."""
 
 import math
+import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.commands.fit_options import ranks_in
 from ordinate.data.tables.features import plain_text
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
+from ordinate.estimators.known_scales import known_order, order_problem, order_to_type
 from ordinate.extensions import Task
 from ordinate.metrics.inputs import LARGEST
 
@@ -37,7 +41,7 @@ class Label:
 def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> Label:
     """Decide between ranks and a continuous target, or say what is missing to decide.
 
-    Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, separated by commas.
+    Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, as ``--order`` does.
     """
     if y.nunique() == 1:
         only = y.iloc[0]
@@ -48,7 +52,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if order is not None:
         if task == "continuous":
             raise OrdinateError("--order", problem="is for ranks", expected="--task ranks or auto")
-        return _in_order(y, [part.strip() for part in order.split(",")], name)
+        return _in_order(y, ranks_in(order), name)
     if pd.api.types.is_datetime64_any_dtype(y):
         raise OrdinateError(name, problem="holds dates", expected="ranks or numbers")
     if isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
@@ -60,13 +64,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     if not pd.api.types.is_numeric_dtype(y):
-        values = sorted(set(map(str, y)))
-        shown = ",".join(values[:8]) + (",..." if len(values) > 8 else "")
-        raise OrdinateError(
-            name,
-            problem="holds text without an order",
-            hint=f"give it with --order, lowest first, as in --order {shown}",
-        )
+        y = _numbers_of_text(y, name)
     numbers = y.to_numpy(dtype=np.float64)
     if np.abs(numbers).max() > LARGEST:
         raise OrdinateError(name, problem=f"holds infinity or numbers past {LARGEST:g}", expected="smaller ones")
@@ -74,10 +72,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if task == "continuous" or (task == "auto" and not (whole and y.nunique() <= MOST_RANKS)):
         return Label(numbers, None)
     if not whole:
-        fraction = numbers[numbers != np.round(numbers)][0]
-        raise OrdinateError(
-            name, problem=f"holds fractions such as {fraction:g}, ranks are whole", expected="--task continuous"
-        )
+        return Label(numbers, np.unique(numbers).tolist())
     if np.abs(numbers).max() >= 2**53:
         raise OrdinateError(
             name, problem="holds whole numbers past 2^53, which are not told apart", expected="smaller ones"
@@ -86,9 +81,22 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     return Label(ranks, np.unique(ranks).tolist())
 
 
+def _numbers_of_text(y: pd.Series, name: str) -> pd.Series:
+    """Return the numbers that the text of labels is; other text has no order."""
+    numbers = pd.to_numeric(y.astype(str), errors="coerce")
+    if numbers.notna().all():
+        return numbers
+    labels = sorted(set(map(str, y)))
+    problem = order_problem(labels)
+    if numbers.notna().any() and known_order(labels) is None:
+        odd = sorted(set(map(str, y[numbers.isna()])))
+        problem = f"holds numbers and the text {', '.join(map(repr, odd[:5]))}"
+    raise OrdinateError(name, problem=problem, hint=f"give their order, lowest first, with {order_to_type(labels)}")
+
+
 def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
-    if len(set(classes)) != len(classes) or len(classes) < 2:
-        raise OrdinateError("--order", f"{','.join(classes)}", "two or more different ranks")
+    if pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y):
+        classes = [_plain_number(label) for label in classes]
     text = np.array([plain_text(value) for value in y], dtype=object)
     found = set(text)
     unknown = sorted(found - set(classes))
@@ -100,26 +108,36 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     return Label(text, present)
 
 
+def _plain_number(text: str) -> str:
+    """Return the text of a number as :func:`plain_text` has it, and other text as it is."""
+    try:
+        return plain_text(float(text))
+    except ValueError:
+        return text
+
+
 def parse_boundaries(option: str, given: list[str], classes: list[Any] | None) -> dict[tuple[int, int], float]:
     """Turn the ``A,B=NUMBER`` of an option into boundaries between adjacent ranks and their numbers."""
     found: dict[tuple[int, int], float] = {}
     if given and classes is None:
         raise OrdinateError(option, problem="is for ranks, and the label is continuous")
-    names = [str(label) for label in classes or []]
+    names = [re.escape(plain_text(label)) for label in classes or []]
+    boundaries = [rf"\s*{low}\s*,\s*{high}\s*" for low, high in pairwise(names)]
     for text in given:
         boundary, _, value = text.rpartition("=")
-        low, _, high = (part.strip() for part in boundary.partition(","))
         try:
             number = float(value)
         except ValueError:
             number = math.nan
         if not 0 < number < math.inf:
             raise OrdinateError(option, repr(text), "two adjacent ranks and a number above 0, as in 1,2=0.8")
-        if low not in names or high not in names or names.index(high) - names.index(low) != 1:
-            raise OrdinateError(option, repr(boundary), f"two adjacent ranks of {', '.join(names)}")
-        if (names.index(low), names.index(high)) in found:
+        low = next((place for place, known in enumerate(boundaries) if re.fullmatch(known, boundary)), None)
+        if low is None:
+            ranks = ", ".join(map(plain_text, classes or []))
+            raise OrdinateError(option, repr(boundary), f"two adjacent ranks of {ranks}")
+        if (low, low + 1) in found:
             raise OrdinateError(option, f"the boundary {boundary!r} twice", "one number for it")
-        found[(names.index(low), names.index(high))] = number
+        found[(low, low + 1)] = number
     return found
 
 
@@ -129,7 +147,7 @@ def parse_costs(costs: str | None, classes: list[Any] | None) -> NDArray[np.floa
         return None
     if classes is None:
         raise OrdinateError("--costs", problem="is for ranks, and the label is continuous")
-    return read_costs(costs, classes)
+    return read_costs(costs, list(map(plain_text, classes)))
 
 
 def parse_decision(decision: str | None, costs: NDArray[np.float64] | None, classes: list[Any] | None) -> Any:

@@ -218,9 +218,11 @@ class Blend(Method):
 
     def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
         groups = None if self.groups is None else check_groups(self.groups, len(targets))
-        units = len(targets) if groups is None else len(np.unique(groups))
+        units, argument = len(targets), "y"
+        if groups is not None:
+            units, argument = len(np.unique(groups)), "groups"
         if units < 4:
-            raise OrdinateError("y", f"{units} samples or groups", "at least 4, some of them held out")
+            raise OrdinateError(argument, units, "at least 4 for the blend, some of which are held out")
         self.is_grouped = groups is not None
         folds = min(self.settings.folds, units // 2)
         self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, groups)

@@ -33,6 +33,7 @@ class Choice:
         seconds: Seconds that their trials took.
         shares: when each trial began and when its training had to end, in seconds spent.
         untried: candidates that there was no time for.
+        failed: reasons why other candidates could not be trained.
         chosen: the one with the lowest error.
     """
 
@@ -41,6 +42,7 @@ class Choice:
     seconds: dict[str, float] = field(default_factory=dict)
     shares: dict[str, tuple[float, float]] = field(default_factory=dict)
     untried: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
     chosen: str | None = None
 
 
@@ -57,7 +59,8 @@ def choose_within(
 
     The first two share the time evenly with the training of the chosen model on all samples, which is expected to last
     as long as its trial times ``growth``. The training of a trial ends when its share is over, so that there always is
-    a model. Further candidates are tried while more time is left than the training of the best so far needs.
+    a model. Further candidates are tried while more time is left than the training of the best so far needs. A
+    candidate that cannot be trained is left out; it is an error if none can be.
 
     Args:
         candidates: names, each once.
@@ -78,7 +81,7 @@ def choose_within(
         raise OrdinateError("candidates", "none", "at least one name")
     choice = Choice(**broadcast_from_rank_zero(lambda: _kept(record)))
     for place, name in enumerate(() if choice.chosen else candidates):
-        if name in choice.errors or name in choice.untried:
+        if name in choice.errors or name in choice.untried or name in choice.failed:
             continue
         if name not in choice.shares:
             to_come = min(FIRST, len(candidates)) - place
@@ -89,8 +92,14 @@ def choose_within(
             choice.shares[name] = (budget.spent, budget.spent + share)
             _keep(choice, record)
         began, end = choice.shares[name]
-        with training_until(TrainingEnd(budget, end, LEAST_TRAINING * budget.seconds)):
-            own = trial(name)
+        try:
+            with training_until(TrainingEnd(budget, end, LEAST_TRAINING * budget.seconds)):
+                own = trial(name)
+        except OrdinateError as error:
+            if name == candidates[-1] and not choice.errors:
+                raise
+            choice.failed[name] = str(error)
+            continue
         tried = Trial(*broadcast_from_rank_zero(partial(tuple, own)))
         choice.errors[name], choice.seconds[name] = tried.error, budget.spent - began
         if tried.epochs is not None:

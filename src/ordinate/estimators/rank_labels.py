@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
+from ordinate.estimators.known_scales import order_problem, order_to_write
 
 
 def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
@@ -19,7 +20,10 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
 
     Args:
         y: labels; an ordered pandas categorical and a polars Enum bring their order along.
-        class_order: the order where the labels do not tell it; None sorts them, and warns for text.
+        class_order: the order where the labels do not tell it; None sorts numbers, also if they are text.
+
+    Raises:
+        OrdinateError: Labels are other text, or numbers with fractions, and nothing tells their order.
     """
     if class_order is not None:
         if len({isinstance(label, str) for label in class_order}) > 1:
@@ -32,15 +36,18 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
     if categories is not None:
         present = set(check_labels(y).tolist())
         return np.asarray([category for category in categories if category in present])
-    classes = np.unique(check_labels(y))
-    if classes.dtype.kind in "OUS":
-        warnings.warn(
-            f"y holds text without an order: its ranks are taken in sorted order, {' < '.join(map(str, classes))}; "
-            "give class_order, or an ordered pandas categorical, if that is not the order meant",
-            UserWarning,
-            stacklevel=4,
-        )
-    return classes
+    labels = check_labels(y)
+    check_discrete(labels)
+    classes = np.unique(labels)
+    if classes.dtype.kind not in "OUS":
+        return classes
+    numbers = pd.to_numeric(pd.Series(classes), errors="coerce")
+    if numbers.notna().all():
+        return classes[np.argsort(numbers, kind="stable")]
+    names = [str(label) for label in classes]
+    raise OrdinateError(
+        "y", problem=order_problem(names), hint=f"give {order_to_write(names)} or an ordered pandas categorical"
+    )
 
 
 def ordered_categories(y: Any) -> list[Any] | None:
@@ -85,12 +92,19 @@ def check_labels(y: Any) -> NDArray[Any]:
             expected="a rank for every sample",
         )
     _check_kind(labels)
+    return np.asarray(labels)
+
+
+def check_discrete(labels: NDArray[Any], max_shown: int = 20) -> None:
+    """Raise for numbers with fractions, which are ranks only if their order is given."""
     try:
         check_classification_targets(labels)
     except ValueError as error:
         hint = "a regressor, such as SupCRRegressor or BlendRegressor, takes numbers with fractions"
+        different = np.unique(labels).tolist()
+        if len(different) <= max_shown:
+            hint += f"; class_order={different} takes them as ranks"
         raise OrdinateError("y", problem=str(error).rstrip("."), hint=hint) from error
-    return np.asarray(labels)
 
 
 def _check_kind(labels: NDArray[Any]) -> None:

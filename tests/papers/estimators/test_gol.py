@@ -22,7 +22,6 @@ def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
 
 @pytest.mark.thorough
 @parametrize_with_essential_checks([GOLClassifier(epochs=15, decision="mode")], lambda _: UNWEIGHTED)
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 

@@ -20,7 +20,6 @@ def test_it_keeps_the_promises_of_a_classifier(promise, tmp_path):
 
 @pytest.mark.thorough
 @parametrize_with_essential_checks([MWRClassifier(epochs=15, decision="mode")])
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 

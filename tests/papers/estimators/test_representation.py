@@ -74,7 +74,6 @@ def exceptions(estimator):
     [RepresentationClassifier(epochs=15, decision="mode"), RepresentationRegressor(loss="simclr", epochs=(5, 10))],
     exceptions,
 )
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 
@@ -87,7 +86,6 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
     ],
     exceptions,
 )
-@pytest.mark.filterwarnings("ignore:y holds text without an order:UserWarning")
 def test_scikit_learn_checks_the_estimator_of_other_losses(estimator, check):
     run_check(estimator, check)
 

@@ -1,7 +1,8 @@
 """The third stage of ``ordinate fit``: the choice of the method that validates best."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ def choose(training: Training, time: TimeLimit) -> Chosen:
     first and the plain networks after them, as far as the time reaches, and the lowest MAE on one part is chosen.
     """
     candidates = training.plan.candidates
+    if len(candidates) > 1 and training.groups is not training.samples.groups:
+        print("note: a single group is left to train on, so that candidates are measured on some of its samples")
     is_divided = len(training.division.validation) > 0
     if training.folds is not None and (len(candidates) == 1 or is_divided):
         reason = f"{candidates[0]} is the only candidate"
@@ -65,13 +68,16 @@ def _choose_by_errors(training: Training) -> Chosen:
     """Choose by the errors on each part of the samples; the blend knows its own after one training on all."""
     samples, parts = training.samples, training.parts()
     measured = np.concatenate([unseen for _, unseen in parts])
-    found = UnseenErrors(column_of(samples.weights, measured), column_of(samples.groups, measured))
+    found = UnseenErrors(column_of(samples.weights, measured), column_of(training.groups, measured))
     blend = None
-    first = [name for name in training.plan.candidates if name == BLEND]
-    if first:
+    first: list[str] = []
+    failures: dict[str, OrdinateError] = {}
+    if BLEND in training.plan.candidates:
         print(f"trying {BLEND}")
-        blend = training.train_on_all(BLEND)
-        found.of |= _errors_of_blend(training, blend, measured)
+        with _kept_failure(BLEND, failures):
+            blend = training.train_on_all(BLEND)
+            found.of |= _errors_of_blend(training, blend, measured)
+            first = [BLEND]
     tried = [name for name in training.plan.candidates if name != BLEND]
     predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
     place = 0
@@ -81,10 +87,14 @@ def _choose_by_errors(training: Training) -> Chosen:
             of_folds, folder = f", {number} of {len(parts)}", f"-{number}"
         for name in tried:
             print(f"trying {name}{of_folds}")
-            model = training.train(name, part, f"{name}-trial{folder}")
-            predicted[name].append(training.predictions(model, unseen))
-            errors = found.of.setdefault(name, np.full(len(measured), np.nan))
-            errors[place : place + len(unseen)] = predicted[name][-1].absolute_errors
+            with _kept_failure(name, failures):
+                model = training.train(name, part, f"{name}-trial{folder}")
+                predicted[name].append(training.predictions(model, unseen))
+                errors = found.of.setdefault(name, np.full(len(measured), np.nan))
+                errors[place : place + len(unseen)] = predicted[name][-1].absolute_errors
+        tried = [name for name in tried if name not in failures]
+        if not first and not tried:
+            raise next(iter(failures.values()))
         place += len(unseen)
         if number < len(parts) and place >= LEAST_MEASURED:
             best = found.lowest([*first, *tried])
@@ -101,6 +111,20 @@ def _choose_by_errors(training: Training) -> Chosen:
     if blend is not None and chosen == BLEND:
         return Chosen(BLEND, model=blend, rows=training.division.rows, tried=intervals)
     return Chosen(chosen, note=measured_note(predicted[chosen]), tried=intervals)
+
+
+@contextmanager
+def _kept_failure(name: str, failures: dict[str, OrdinateError]) -> Iterator[None]:
+    """Keep, and print, why a candidate cannot be trained."""
+    try:
+        yield
+    except OrdinateError as error:
+        failures[name] = error
+        _print_left_out(name, error)
+
+
+def _print_left_out(name: str, reason: object) -> None:
+    print(f"note: {name} is left out, as it cannot be trained here: {reason}")
 
 
 def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
@@ -143,6 +167,8 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
     record = training.checkpoints / CHOICE
     made = choose_within(training.plan.candidates, trial, budget, time.until, growth=growth, record=record)
     tried = {str(name): {"mae": error, "samples": len(validation)} for name, error in made.errors.items()}
+    for failed, reason in made.failed.items():
+        _print_left_out(failed, reason)
     _print_errors(tried)
     if made.untried:
         print(f"no time within {budget.seconds / 60:g} minutes for {', '.join(made.untried)}")

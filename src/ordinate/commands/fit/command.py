@@ -22,6 +22,7 @@ from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace, partial_folder
 from ordinate.data.registry import modalities
 from ordinate.data.rows import take
+from ordinate.data.tables.features import plain_text
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
 from ordinate.report.text import metric_lines
@@ -113,7 +114,7 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
     if label.classes is None:
         kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
     else:
-        kind = f"{len(label.classes)} ranks, {' < '.join(map(str, label.classes))}"
+        kind = f"{len(label.classes)} ranks, {' < '.join(map(plain_text, label.classes))}"
     training = len(division.rows) + len(division.validation)
     print(
         f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
@@ -133,7 +134,7 @@ def _again(options: FitOptions, filled: FitOptions, trained: Trained) -> FitOpti
 
 
 def _print_result(options: FitOptions, trained: Trained, written: Written, label: Label) -> None:
-    names = [str(name) for name in label.classes or []]
+    names = [plain_text(name) for name in label.classes or []]
     weighted = ""
     if options.weight is not None:
         unweighted = "not: K-NN accuracy, costs of decisions, prediction sets, the report"

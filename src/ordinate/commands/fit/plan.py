@@ -299,5 +299,5 @@ def require_fitting(method: str, label: Label) -> None:
     raise OrdinateError(
         "--method",
         problem=f"{method} is not for {kind}",
-        expected=f"one of {', '.join(fitting)}, or --task {other}",
+        expected=f"--task {other}, or one of {', '.join(fitting)}",
     )

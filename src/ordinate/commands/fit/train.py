@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ordinate.commands.division import Division, Rows, divide
 from ordinate.commands.fit.plan import Plan, epochs_of_cut
@@ -43,6 +44,14 @@ class Training:
     seed: int
     folds: int | None = None
 
+    @property
+    def groups(self) -> pd.Series | None:
+        """The groups to keep together; None without any, or with a single one to train on, of which parts are taken."""
+        groups = self.samples.groups
+        if groups is None or groups.iloc[self.division.rows].nunique() == 1:
+            return None
+        return groups
+
     def train(
         self, name: str, rows: Rows, folder: str, epochs: int | None = None, **validation: Any
     ) -> EmbeddingEstimator:
@@ -79,7 +88,7 @@ class Training:
             few_samples: Number of samples up to which they are few.
             few_groups: Number of groups below which they are few.
         """
-        label, groups, rows = self.plan.label, self.samples.groups, self.division.rows
+        label, groups, rows = self.plan.label, self.groups, self.division.rows
         if len(self.division.validation):
             return [(rows, self.division.validation)]
         units = len(rows) if groups is None else groups.iloc[rows].nunique()

@@ -1,0 +1,112 @@
+"""The order that text labels suggest: words of common scales, and numbers in the text."""
+
+import json
+import math
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+MAX_SUGGESTED = 30  # Longer orders are not written into a message.
+SCALES = (  # From lowest to highest; words that mean the same are separated by |.
+    "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
+    "very low < low < medium|mid|middle|moderate|average|normal < high < very high",
+    "very bad|terrible|awful < bad < ok|okay|average|neutral|fair < good < very good|great < excellent",
+    "very poor < poor < fair|average|acceptable < good < very good < excellent",
+    "strongly disagree < disagree < neutral|undecided|neither agree nor disagree < agree < strongly agree",
+    "very dissatisfied < dissatisfied < neutral|neither satisfied nor dissatisfied < satisfied < very satisfied",
+    "never < rarely|seldom < sometimes|occasionally < often|frequently|usually < always",
+    "very small|tiny < small < medium|mid < large|big < very large|huge",
+    "xs < s < m < l < xl < xxl",
+)
+LETTERS = ("D", "C", "CC", "CCC", "B", "BB", "BBB", "A", "AA", "AAA")
+RATINGS = [letters + sign for letters in LETTERS for sign in ("-", "", "+")]
+ROMAN = [tens + ones for tens in ("", "X") for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")]
+RANGE_WORDS = {"under", "below", "less", "than", "up", "to", "over", "above", "more", "and", "or", "older", "younger"}
+LOWEST = ("<", "≤", "under ", "below ", "less ", "up to ")
+HIGHEST = (">", "≥", "over ", "above ", "more ")
+
+
+def known_order(labels: Sequence[str]) -> list[str] | None:
+    """Return different labels from lowest to highest where they are of a common scale; None for others.
+
+    Example:
+        >>> known_order(["high", "low", "medium"]), known_order(["Stage IV", "Stage II"]), known_order(["cat", "dog"])
+        (['low', 'medium', 'high'], ['Stage II', 'Stage IV'], None)
+        >>> known_order([">10", "<5", "5-10"]), known_order(["AA", "BBB", "A"])
+        (['<5', '5-10', '>10'], ['BBB', 'A', 'AA'])
+    """
+    guesses: list[Sequence[Any]] = [_by_number(labels), *(_by_word(labels, scale) for scale in SCALES)]
+    for places in [*guesses, _by_rating(labels)]:
+        if None not in places and len(set(places)) == len(labels):
+            return [label for _, label in sorted(zip(places, labels, strict=True))]
+    return None
+
+
+def order_problem(labels: Sequence[str]) -> str:
+    """Return what is wrong with text labels without an order, and which there are."""
+    shown = ", ".join(map(repr, labels[:8]))
+    if len(labels) > 8:
+        shown += f" and {len(labels) - 8} others"
+    return f"holds text without an order: {shown}"
+
+
+def order_to_type(labels: Sequence[str]) -> str:
+    """Return the option that gives the order of labels, as it is typed in a shell.
+
+    Example:
+        >>> print(order_to_type(["high", "low"]), order_to_type(["5, or more", "<5"]), order_to_type(["cat", "dog"]))
+        --order low,high --order '["<5", "5, or more"]' --order "lowest,...,highest"
+    """
+    order = known_order(labels)
+    needs_list = any("," in label or label != label.strip() or label.startswith("[") for label in labels)
+    if order is None or len(order) > MAX_SUGGESTED:
+        return """--order '["lowest", ..., "highest"]'""" if needs_list else '--order "lowest,...,highest"'
+    text = json.dumps(order, ensure_ascii=False) if needs_list else ",".join(order)
+    sign = "=" if text.startswith("-") else " "
+    return f"--order{sign}{shlex.quote(text)}"
+
+
+def order_to_write(labels: Sequence[str]) -> str:
+    """Return the argument that gives the order of labels, as it is written in Python.
+
+    Example:
+        >>> order_to_write(["high", "low"]), order_to_write(["cat", "dog"])
+        ("class_order=['low', 'high']", "class_order=['lowest', ..., 'highest']")
+    """
+    order = known_order(labels)
+    if order is None or len(order) > MAX_SUGGESTED:
+        return "class_order=['lowest', ..., 'highest']"
+    return f"class_order={order!r}"
+
+
+def _by_word(labels: Sequence[str], scale: str) -> list[int | None]:
+    places = {word.strip(): place for place, words in enumerate(scale.split("<")) for word in words.split("|")}
+    return [places.get(" ".join(re.split(r"[\s_-]+", label.strip().lower()))) for label in labels]
+
+
+def _by_rating(labels: Sequence[str]) -> list[int | None]:
+    """Return places among credit ratings; single letters, which may be grades in either direction, have none."""
+    if all(len(label) == 1 for label in labels):
+        return [None]
+    return [RATINGS.index(label) if label in RATINGS else None for label in labels]
+
+
+def _by_number(labels: Sequence[str]) -> list[tuple[float, float, bool] | None]:
+    """Return the first and last number of each label, if the other words are the same in all of them."""
+    texts = [re.sub(r"(?<=\d),(?=\d{3})", "", label.strip()) for label in labels]
+    texts = [re.sub(r"\b[IVX]+$", _arabic, text).lower() for text in texts]
+    words = {frozenset(re.findall(r"[^\W\d_]+", text)) - RANGE_WORDS for text in texts}
+    return [_numbers(text) if len(words) == 1 else None for text in texts]
+
+
+def _arabic(roman: re.Match[str]) -> str:
+    return str(ROMAN.index(roman[0])) if roman[0] in ROMAN else roman[0]
+
+
+def _numbers(text: str) -> tuple[float, float, bool] | None:
+    numbers = [float(number) for number in re.findall(r"(?:^-)?\d+(?:\.\d+)?", text)]
+    if not numbers:
+        return None
+    lowest = -math.inf if text.startswith(LOWEST) else numbers[0]
+    return lowest, numbers[-1], text.startswith(HIGHEST)

@@ -1,0 +1,39 @@
+"""The order of text labels that an error suggests."""
+
+import random
+import shlex
+
+import pytest
+
+from ordinate.commands.fit_options import ranks_in
+from ordinate.estimators.known_scales import known_order, order_to_type
+
+ORDERS = [
+    ["bad", "ok", "good"],
+    ["Very low", "LOW", "medium", "high"],
+    ["none", "mild", "moderate", "severe"],
+    ["poor", "fair", "good", "very good", "excellent"],
+    ["strongly_disagree", "disagree", "neutral", "agree", "strongly_agree"],
+    ["D", "CCC", "B", "BB", "BBB", "A-", "A", "AA", "AAA"],
+    ["I", "II", "III", "IV", "IX"],
+    ["Stage I", "Stage II", "Stage IV"],
+    ["Grade 1", "Grade 2", "Grade 10"],
+    ["0", "1+", "2+", "3+"],
+    ["<5", "5-10", ">10"],
+    ["under 5", "5 to 10", "over 10"],
+    ["$1", "$2", "$10"],
+    ["-10 dB", "-5 dB", "0 dB"],
+    ["<1,000", "1,000-2,000", "2,000 or more"],
+]
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_a_known_scale_is_suggested_as_a_shell_and_the_command_read_it(order):
+    labels = random.Random(0).sample(order, len(order))
+    assert known_order(labels) == order
+    assert ranks_in(shlex.split(order_to_type(labels).replace("--order=", "--order "))[1]) == order
+
+
+@pytest.mark.parametrize("labels", [["cat", "dog"], ["A", "B", "C"], ["T1", "T2", "T2a"], ["ok", "average", "bad"]])
+def test_others_have_no_order(labels):
+    assert known_order(labels) is None
