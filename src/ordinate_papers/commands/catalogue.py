@@ -11,6 +11,8 @@ from ordinate.report.output import check_free
 from ordinate_papers.commands.options import PROTOCOLS, SHARED, ProtocolOptions, TableOptions
 from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
 
+PAPERS = "the papers"  # The heading of these commands in the help.
+
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="of the set to explain")
@@ -65,6 +67,7 @@ COMMANDS = (
         _add_datasets,
         "ordinate_papers.commands.datasets:datasets",
         _check_datasets,
+        group=PAPERS,
     ),
     Command(
         "protocol",
@@ -75,6 +78,7 @@ COMMANDS = (
         "ordinate_papers.commands.protocol:protocol",
         _check_protocol,
         extra="pictures",
+        group=PAPERS,
     ),
     Command(
         "table",
@@ -86,5 +90,6 @@ COMMANDS = (
         "ordinate_papers.commands.table:table",
         _check_table,
         extra="pictures",
+        group=PAPERS,
     ),
 )
