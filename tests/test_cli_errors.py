@@ -1,5 +1,6 @@
 """One line for whatever a user can mend."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -214,8 +215,14 @@ def test_an_error_of_predict_is_one_line_and_writes_nothing(arguments, message, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "the following arguments are required: COMMAND"),
-        (["train"], "invalid choice: 'train'"),
+        (["fitt"], "COMMAND: got 'fitt', expected one of demo, fit,"),
+        (["fitt"], "did you mean 'fit'?"),
+        (["--versio"], "--versio: no such option; did you mean --version?"),
+        (["fit", "data.csv", "--targt=a"], "--targt: no such option; did you mean --target?"),
+        (["compare", "model", "--dat", "a.csv"], "--dat: no such option; did you mean --data?"),
+        (["table", "cloc-1", "--metho", "cloc"], "--metho: no such option"),
+        (["fit", "data.csv", "--logger", "tensorbord"], "--logger: got 'tensorbord', expected one of csv,"),
+        (["protocol", "reduced_data", "data.csv"], "did you mean 'reduced-data'?"),
         (["predict", "model"], "the following arguments are required: data"),
         (["fit", "data.csv", "--target", "a", "--epochs", "many"], "invalid int value: 'many'"),
     ],
@@ -227,3 +234,11 @@ def test_a_wrong_command_is_one_line(arguments, message, capsys):
     line = one_line(capsys.readouterr().err)
     assert line.startswith("ordinate: ")
     assert message in line
+
+
+def test_the_command_alone_lists_the_commands_in_two_groups(capsys):
+    assert main([]) == 0
+    printed = capsys.readouterr().out
+    _, of_data, of_papers = re.split(r"commands for (?:your data|the papers):\n", printed)
+    assert "\n  fit         train" in of_data
+    assert of_papers.startswith("  datasets    ")

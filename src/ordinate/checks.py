@@ -3,12 +3,11 @@
 Each returns the option, or raises :class:`~ordinate.errors.OrdinateError` naming it, what it got and what was expected.
 """
 
-import difflib
 from collections.abc import Sequence
 from numbers import Integral, Real
 from pathlib import Path
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 
 HUGGING_FACE = "hf:"  # before the name or the folder of a network of transformers
 
@@ -85,7 +84,6 @@ def check_network_folder(encoder: str) -> str:
         return encoder
     if not source or not (folder / "config.json").is_file():
         names = [path.name for path in folder.parent.glob("*") if (path / "config.json").is_file()]
-        near = difflib.get_close_matches(folder.name, names)
-        hint = f"did you mean {HUGGING_FACE}{folder.with_name(near[0])}?" if near else None
+        hint = did_you_mean(folder.name, names, lambda near: f"{HUGGING_FACE}{folder.with_name(near)}")
         raise OrdinateError("encoder", repr(encoder), "a folder with a config.json, or a name on the hub", hint)
     return encoder

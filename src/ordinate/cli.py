@@ -5,6 +5,7 @@ Nothing heavy is imported before a command runs, so that help and errors come at
 
 import argparse
 import os
+import re
 import sys
 import time
 import warnings
@@ -18,12 +19,13 @@ from ordinate.commands.config_file import read_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
 
 POSITIONAL = {"data", "model", "models", "name", "query"}  # Arguments without a flag.
+OPTION = re.compile(r"--?[a-zA-Z][^ ]*")
 AS_TYPED = {  # Advice of the library, which names arguments of functions, in the form of the command line.
     "skip_unreadable=True": "--skip-unreadable",
     "text=TextOptions()": "--text",
@@ -33,7 +35,30 @@ AS_TYPED = {  # Advice of the library, which names arguments of functions, in th
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one line."""
+    """Options are not abbreviated, and an error is one line that names what is nearest to an unknown name."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse unknown options first, since an option that is missing may be one of them."""
+        words = sys.argv[1:] if args is None else list(args)
+        for word in words:
+            if word == "--" or (self._subparsers is not None and not word.startswith("-")):
+                break
+            name = word.partition("=")[0]
+            if OPTION.fullmatch(name) and name not in self._option_string_actions:
+                self._refuse(name, problem="no such option", hint=did_you_mean(name, self._option_string_actions, str))
+        return super().parse_known_args(words, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            name = action.option_strings[0] if action.option_strings else action.metavar
+            hint = did_you_mean(str(value), action.choices)
+            self._refuse(name, repr(value), f"one of {', '.join(map(str, action.choices))}", hint)
+
+    def _refuse(self, name: Any, *reason: Any, **reasons: Any) -> None:
+        self.error(str(OrdinateError(name, *reason, **reasons)))
 
     def error(self, message: str) -> Any:
         self.exit(2, f"ordinate: {message} (see {self.prog} --help)\n")
@@ -42,15 +67,26 @@ class _Parser(argparse.ArgumentParser):
 def build_parser(**defaults: Any) -> argparse.ArgumentParser:
     """Return the parser of all commands, with other defaults of fit's options."""
     parser = _Parser(
-        prog="ordinate", description="Learn representations that follow an ordered label: CLOC, SupCR, SupReMix, OTD."
+        prog="ordinate",
+        description="Learn representations that follow an ordered label: CLOC, SupCR, SupReMix, OTD.",
+        epilog=_list_of_commands(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ordinate {__version__}")
-    parsers = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
+    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of those below")
     for command in _commands().values():
-        of_command = parsers.add_parser(command.name, help=command.help, description=command.description)
+        of_command = parsers.add_parser(command.name, description=command.description)
         command.add_options(of_command)
         of_command.set_defaults(**defaults if command.name == "fit" else {})
     return parser
+
+
+def _list_of_commands() -> str:
+    """Return the commands as text for the help, under their headings."""
+    groups: dict[str, list[str]] = {}
+    for command in _commands().values():
+        groups.setdefault(command.group, []).append(f"  {command.name:<12}{command.help}")
+    return "\n\n".join("\n".join([f"commands for {name}:", *lines]) for name, lines in groups.items())
 
 
 def _commands() -> dict[str, Command]:
@@ -74,7 +110,11 @@ def _main(argv: Sequence[str] | None, started: float) -> int:
         # Threads that spin for long starve others on a busy machine; some microseconds cover most waits.
         os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    options = vars(build_parser().parse_args(argv))
+    parser = build_parser()
+    options = vars(parser.parse_args(argv))
+    if options["command"] is None:
+        parser.print_help()
+        return 0
     command = _commands()[options.pop("command")]
     warnings.showwarning = _show_warning
     if not is_first_process():

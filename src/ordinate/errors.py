@@ -1,5 +1,7 @@
 """The one exception that Ordinate raises for input it cannot use."""
 
+import difflib
+from collections.abc import Callable, Iterable
 from typing import Self
 
 
@@ -45,6 +47,17 @@ class OrdinateError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.argument, self.got, self.expected, self.hint, self.problem)
+
+
+def did_you_mean(given: str, known: Iterable[str], shown: Callable[[str], str] = repr) -> str | None:
+    """Return a hint with the known name nearest to one that is not known; None if none is near.
+
+    Example:
+        >>> did_you_mean("grad", ["age", "grade"])
+        "did you mean 'grade'?"
+    """
+    near = difflib.get_close_matches(given, list(known), n=1)
+    return f"did you mean {shown(near[0])}?" if near else None
 
 
 def _rebuild(

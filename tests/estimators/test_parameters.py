@@ -8,6 +8,8 @@ from dataclasses import field
 import pytest
 from sklearn.base import clone
 
+from ordinate import CLOCClassifier
+from ordinate.errors import OrdinateError
 from ordinate.estimators.blend import BlendParameters
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.parameters import estimator_dataclass
@@ -115,3 +117,8 @@ def test_what_a_class_lacks_is_no_parameter_but_has_its_value():
     assert list(inspect.signature(Special).parameters) == ["size", "weight"]
     assert Special().colour == "blue"
     assert not hasattr(Special(), "fitted_")
+
+
+def test_a_misspelt_option_of_a_group_is_an_error_that_names_the_nearest():
+    with pytest.raises(OrdinateError, match=r"training__learnin_rate: .* did you mean 'learning_rate'\?"):
+        CLOCClassifier().set_params(training__learnin_rate=0.1)

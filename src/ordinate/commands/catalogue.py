@@ -43,6 +43,7 @@ class Command:
         check: Function that raises an error if the command cannot run, as far as its options and the names of files
             show.
         extra: Extra of ordinate without which the command cannot run; None if it always can.
+        group: Heading that ``ordinate --help`` lists it under.
 
     Example:
         >>> Command("count", "count rows", "Count rows.", lambda parser: None, run="cheese.count:count").extra is None
@@ -56,6 +57,7 @@ class Command:
     run: str
     check: Callable[[dict[str, Any]], None] = accept
     extra: str | None = None
+    group: str = "your data"
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,5 @@
 """The options of ``ordinate fit``, declared once."""
 
-import difflib
 import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
@@ -10,7 +9,7 @@ from typing import Any
 from ordinate.checks import check_network_folder
 from ordinate.commands.options import check_numbers, command_line, default_of, option
 from ordinate.commands.settings import Settings
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.head_options import Head
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
@@ -166,9 +165,9 @@ class FitOptions:
     def check(self) -> None:
         """Raise an error for options that contradict each other, or have impossible values, whatever the data."""
         if self.method != "auto" and self.method not in models():
-            near = difflib.get_close_matches(self.method, models(), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f", expected auto, {', '.join(CORE)}"
-            raise OrdinateError("--method", f"{self.method!r}{hint}")
+            hint = did_you_mean(self.method, models())
+            expected = None if hint else f"auto, {', '.join(CORE)}"
+            raise OrdinateError("--method", repr(self.method), expected, hint)
         check_numbers(self)
         if self.order is not None:
             ranks_in(self.order)

@@ -6,7 +6,6 @@ docstrings are the help.
 
 import ast
 import builtins
-import difflib
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.training.options import Training
 
 Options = TypeVar("Options")
@@ -135,8 +134,7 @@ class Settings:
             full |= dict.fromkeys(f"training.{each}" for each in parameters(Training))
         full = {each: None for each in full if each not in FLAGS and each not in GROUPS}
         given = f"{group}.{name}" if group else name
-        near = difflib.get_close_matches(given, full, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(full)}"
+        hint = did_you_mean(given, full, str) or f"known are {', '.join(full)}"
         return OrdinateError("--set", problem=f"there is no setting {given!r}", hint=hint)
 
 
@@ -146,8 +144,7 @@ def _check_name(name: str) -> None:
         raise OrdinateError("--set", name, f"{FLAGS[name]}, which sets it")
     group, dot, _ = name.partition(".")
     if dot and group not in GROUPS:
-        near = difflib.get_close_matches(group, GROUPS, n=1)
-        hint = f"did you mean {near[0]}?" if near else None
+        hint = did_you_mean(group, GROUPS, str)
         raise OrdinateError("--set", repr(name), f"a name, or one in {', '.join(GROUPS)}", hint)
     if not dot and name in GROUPS and name != "head":
         raise OrdinateError("--set", repr(name), f"one of its settings, as in {name}.NAME=VALUE")

@@ -1,12 +1,11 @@
 """Files and columns that are asked for but not there, or cannot be read. Imports nothing heavy."""
 
-import difflib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 
 
 def is_url(path: str | Path) -> bool:
@@ -36,11 +35,8 @@ def require_path(path: Path) -> None:
     if there and not (path.is_file() or path.is_dir()):
         raise OrdinateError(path, problem="is a pipe or device", expected="a file or folder")
     if not there:
-        near = difflib.get_close_matches(
-            path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        )
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise OrdinateError(path, problem=f"no such file{hint}")
+        names = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        raise OrdinateError(path, problem="no such file", hint=did_you_mean(path.name, names, str))
 
 
 @contextmanager
@@ -72,6 +68,5 @@ def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str
     columns = list(columns)
     for name in names:
         if name not in columns:
-            near = difflib.get_close_matches(name, columns)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, columns[:20]))}"
+            hint = did_you_mean(name, columns) or f"it has {', '.join(map(repr, columns[:20]))}"
             raise OrdinateError(path, problem=f"no column {name!r}", hint=hint)

@@ -1,6 +1,5 @@
 """The encoder that a name and the shape of the input stand for."""
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from ordinate.encoders.mlp import MLP
 from ordinate.encoders.periodic import PeriodicEmbedding
 from ordinate.encoders.resnet1d import RESNET24, ResNet1d
 from ordinate.encoders.volume import ResNet3d18
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 
 # dimensions of a sample that each takes; "auto" is the first
 ENCODERS = {"mlp": 1, "resnet1d": 2, "resnet1d24": 2, "resnet3d18": 4}
@@ -56,7 +55,7 @@ def build_encoder(
         return build_image_encoder(name, sample_shape, embedding_dim, **options)
     fitting = [kind for kind, dimensions in ENCODERS.items() if dimensions == len(sample_shape)]
     if name != "auto" and name not in ENCODERS:
-        near = difflib.get_close_matches(str(name), fitting)
+        near = did_you_mean(str(name), fitting)
         images = (
             f"networks for images take samples of shape (channels, height, width), these have {tuple(sample_shape)}"
         )
@@ -64,7 +63,7 @@ def build_encoder(
             "encoder",
             repr(name),
             f"'auto', {', '.join(map(repr, ENCODERS))}, or a torch.nn.Module",
-            f"did you mean {near[0]!r}? {images}" if near else images,
+            f"{near} {images}" if near else images,
         )
     if not fitting or name not in ("auto", *fitting):
         raise OrdinateError("encoder", problem=f"{name!r} does not take samples of shape {tuple(sample_shape)}")

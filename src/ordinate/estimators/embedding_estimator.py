@@ -16,7 +16,7 @@ from ordinate.checks import check_whole
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.encoders.given import Encoder
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators import inputs
 from ordinate.estimators.encoder_setting import check_encoder
 from ordinate.estimators.inference import Inference
@@ -110,6 +110,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 raise OrdinateError(
                     name, f"{', '.join(options)} for {value!r}", "a parameter that is a group of options"
                 )
+            known = value.get_params()
+            for option in options:
+                if option not in known:
+                    hint = did_you_mean(option, known) or f"known are {', '.join(known)}"
+                    raise OrdinateError(f"{name}__{option}", problem="there is no such parameter", hint=hint)
             setattr(self, name, replace(value, **options))
         return self
 

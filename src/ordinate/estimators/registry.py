@@ -1,12 +1,11 @@
 """The models by name: the estimator, task and settings behind each, for commands, protocols, tables and loading."""
 
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.head_options import Head
 from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
 from ordinate.options import HeadLoss
@@ -56,8 +55,7 @@ def model(name: str) -> Model:
         OrdinateError: there is no such model; names the nearest.
     """
     if name not in models():
-        near = difflib.get_close_matches(name, models())
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(models())}"
+        hint = did_you_mean(name, models()) or f"expected one of {', '.join(models())}"
         raise OrdinateError("model", repr(name), hint=hint)
     return models()[name]
 

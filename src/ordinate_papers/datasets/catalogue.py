@@ -1,13 +1,12 @@
 """What is said of the papers' data sets: one table of ``sets.toml`` each."""
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import Task
 from ordinate_papers.datasets.download import Download
 
@@ -92,7 +91,7 @@ def look_up(argument: str, name: str, known: Mapping[str, KnownT]) -> KnownT:
         OrdinateError: it is unknown; names the nearest.
     """
     if name not in known:
-        near = difflib.get_close_matches(name, known)
-        hint = f"; did you mean {near[0]!r}?" if near else f", expected one of {', '.join(known)}"
-        raise OrdinateError(argument, f"{name!r}{hint}")
+        hint = did_you_mean(name, known)
+        expected = None if hint else f"one of {', '.join(known)}"
+        raise OrdinateError(argument, repr(name), expected, hint)
     return known[name]

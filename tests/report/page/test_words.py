@@ -63,6 +63,21 @@ def test_probabilities_that_promise_too_much_are_said_to():
     assert "Its probabilities are not sure enough" in titles(of, unsure)
 
 
+@pytest.mark.parametrize("n", [40, 80, 120])
+def test_correct_probabilities_are_seldom_said_to_be_off_and_overconfident_ones_mostly(n):
+    rng = np.random.default_rng(n)
+
+    def is_flagged(power):
+        likely = rng.dirichlet([0.5] * 4, n)
+        true = (rng.random((n, 1)) > likely.cumsum(axis=1)[:, :3]).sum(axis=1)
+        probabilities = likely**power / (likely**power).sum(axis=1, keepdims=True)
+        of = contents(true, likely.argmax(axis=1), probabilities=probabilities)
+        return any(words._about_probabilities(of, calibrate(of.confidence, of.errors == 0)))
+
+    assert np.mean([is_flagged(1.0) for _ in range(200)]) <= 0.1
+    assert np.mean([is_flagged(6.0) for _ in range(50)]) >= 0.9
+
+
 def test_contradicting_samples_and_suspects_are_counted():
     of = contents(TRUE, TRUE, trained_on=SEEN)
     found = titles(of, duplicates=Duplicates(0, 2), suspects=pd.DataFrame({"row": [1]}))

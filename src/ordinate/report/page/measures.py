@@ -177,13 +177,14 @@ class Calibration:
     """Samples in tenths by the probability of what was predicted: its mean, and the share that is right; else NaN.
 
     The error is the mean distance of the two, weighted by the counts (expected calibration error, Naeini et al., AAAI
-    2015).
+    2015). ``by_chance`` is the error that correct probabilities stay below in 95 of 100 draws of the labels.
     """
 
     counts: NDArray[np.int64]
     promised: NDArray[np.float64]
     measured: NDArray[np.float64]
     error: float
+    by_chance: float
 
 
 def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
@@ -196,11 +197,17 @@ def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
     promised, hits = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
     bins = np.minimum((promised * BINS).astype(np.int64), BINS - 1)
     counts = np.bincount(bins, minlength=BINS)
+
+    def error(hits: NDArray[np.float64]) -> float:
+        surplus = np.bincount(bins, weights=promised - hits, minlength=BINS)
+        return float(np.abs(surplus).sum() / len(promised))
+
+    rng = np.random.default_rng(0)
+    drawn = [error((rng.random(len(promised)) < promised).astype(np.float64)) for _ in range(RESAMPLES)]
     with np.errstate(invalid="ignore"):
         mean = np.bincount(bins, weights=promised, minlength=BINS) / counts
         share = np.bincount(bins, weights=hits, minlength=BINS) / counts
-    error = float(np.nansum(np.abs(mean - share) * counts) / len(promised))
-    return Calibration(counts, mean, share, round(error, 12))
+    return Calibration(counts, mean, share, round(error(hits), 12), float(np.quantile(drawn, 0.95)))
 
 
 def measure_coverage(contents: Contents) -> pd.DataFrame | None:

@@ -317,7 +317,8 @@ def _calibration(calibration: Calibration) -> dict[str, Any]:
             zip(calibration.counts, calibration.promised, calibration.measured, strict=True)
         )
     ]
-    return {"sentence": f"{off} the share that is right.", "rows": rows}
+    chance = f"; of correct probabilities it is up to {100 * calibration.by_chance:.1f} points off by chance"
+    return {"sentence": f"{off} the share that is right{chance}.", "rows": rows}
 
 
 def _plain_table(frame: pd.DataFrame) -> dict[str, Any]:

@@ -161,12 +161,13 @@ def _about_boundaries(contents: Contents) -> Iterator[Caution]:
 
 
 def _about_probabilities(contents: Contents, calibration: Calibration | None) -> Iterator[Caution]:
-    if calibration is not None and calibration.error > POORLY_CALIBRATED:
+    if calibration is not None and calibration.error > max(POORLY_CALIBRATED, calibration.by_chance):
         promised, right = np.nansum(calibration.promised * calibration.counts) / len(contents), contents.errors == 0
         yield Caution(
             f"Its probabilities are {'too sure' if promised > np.mean(right) else 'not sure enough'}",
-            f"They promise {promised:.0%} right on average; {np.mean(right):.0%} are. Do not read them as chances "
-            "before calibrating them.",
+            f"They promise {promised:.0%} right on average; {np.mean(right):.0%} are. Do not read them as chances. "
+            "Validation samples (a --split column, or fit's validation) calibrate a model's probabilities; without "
+            "them, a second training with training.calibration=true does, which is the default for tables.",
         )
 
 
