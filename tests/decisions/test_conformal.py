@@ -122,6 +122,47 @@ def test_reversing_the_ranks_reverses_the_sets(known, new):
     np.testing.assert_array_equal(C - 1 - mirrored[:, ::-1], sets)
 
 
+def draw_of_a_wrong_model(rng, n):
+    """Ranks of unequal shares, and probabilities of a model that hardly ever predicts the highest."""
+    ranks = rng.choice(C, n, p=[0.4, 0.3, 0.2, 0.1])
+    scores = rng.normal(size=(n, C)) + 1.5 * np.eye(C)[ranks] - [0, 0, 0, 2]
+    return np.exp(scores) / np.exp(scores).sum(1, keepdims=True), ranks
+
+
+def test_sets_by_rank_cover_every_rank_as_promised():
+    rng = np.random.default_rng(0)
+    shares = {by_rank: [] for by_rank in (False, True)}
+    for _ in range(400):
+        probabilities, ranks = draw_of_a_wrong_model(rng, 700)
+        for by_rank, found in shares.items():
+            calibration = calibrate_ranks(ranks[:400], probabilities[:400], 0.9, by_rank=by_rank)
+            sets = rank_sets(probabilities[400:], calibration)
+            found.append(rank_coverage(ranks[400:], sets, C)["coverage_by_rank"])
+    together, by_rank = (np.array(shares[kind]) for kind in (False, True))
+    assert together.mean(0)[3] < 0.8
+    errors = by_rank.std(0) / math.sqrt(len(by_rank))
+    assert (by_rank.mean(0) > 0.9 - 4 * errors).all()
+    assert by_rank.mean(0).max() < 0.97
+
+
+@given(votes(least=12))
+def test_of_the_samples_of_each_rank_enough_are_in_their_sets(known):
+    probabilities, ranks = known
+    sets = rank_sets(probabilities, calibrate_ranks(ranks, probabilities, 0.7, by_rank=True))
+    inside = (sets[:, 0] <= ranks) & (ranks <= sets[:, 1])
+    for rank in set(ranks):
+        of_rank = inside[ranks == rank]
+        enough = math.ceil((len(of_rank) + 1) * Fraction("0.7")) if len(of_rank) >= least_samples(0.7) else len(of_rank)
+        assert of_rank.sum() >= enough
+
+
+def test_a_rank_of_too_few_samples_is_in_every_set():
+    probabilities, ranks = np.tile([0.9, 0.1, 0.0], (30, 1)), np.repeat([0, 2], [29, 1])
+    assert rank_sets(probabilities, calibrate_ranks(ranks, probabilities, 0.9, by_rank=True)).tolist() == [[0, 2]] * 30
+    report = rank_coverage_report(ranks, probabilities, 0.9, by_rank=True, repeats=5)
+    assert report["coverage_by_rank"] == [1.0, None, 1.0]
+
+
 def measured_coverage(samples, coverage, draw, repeats=1500, new=40):
     """Coverage over repeated draws of calibration and new samples, and its standard error."""
     rng = np.random.default_rng(0)

@@ -4,7 +4,7 @@ From samples the model has not seen, and their true labels, comes how far sets h
 drawn like those, at least the promised share has its label in its set, however bad the model is (Papadopoulos et al.,
 *Inductive confidence machines for regression*, ECML 2002; Vovk et al., *Algorithmic Learning in a Random World*,
 2005). The promise is of the average over new samples and calibration sets: one rank may be covered less than another,
-which :func:`rank_coverage` shows.
+which :func:`rank_coverage` shows, unless the sets are calibrated by rank.
 
 Throughout, ``y_true`` are ranks (n,) from 0 to C-1 or targets (n,) or (n, p), ``probabilities`` (n, C) with rows that
 sum to 1, ``y_pred`` predictions of the shape of targets, all of samples that the model has not seen; ``coverage`` is
@@ -32,6 +32,8 @@ Report = dict[str, Any]
 class RankCalibration:
     """How far sets of ranks reach: the promised coverage, C, and the last key that belongs to a set.
 
+    ``thresholds`` has one key for all ranks, or one for each.
+
     Example:
         >>> calibrate_ranks([0, 1], [[0.9, 0.1], [0.4, 0.6]], coverage=0.6).num_classes
         2
@@ -39,7 +41,7 @@ class RankCalibration:
 
     coverage: float
     num_classes: int
-    threshold: tuple[float, ...]
+    thresholds: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ def least_samples(coverage: float, dimensions: int = 1) -> int:
     return math.ceil(round(dimensions / (1 - _check_coverage(coverage)), 9)) - 1
 
 
-def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9) -> RankCalibration:
+def calibrate_ranks(
+    y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9, *, by_rank: bool = False
+) -> RankCalibration:
     """Find how far sets of adjacent ranks have to reach to hold the true one as often as promised.
 
     A set holds the most probable rank and those on either side whose level reaches a threshold; levels are the closest
@@ -81,6 +85,10 @@ def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float
 
     Votes of few neighbours leave many levels at exactly 0. Of equal ones those enter first that lie nearer to the most
     probable rank, then nearer to the middle of the scale, then those of a less certain sample.
+
+    With ``by_rank`` the samples of every rank are covered as often as promised, not only all together
+    (label-conditional or Mondrian conformal prediction, Vovk et al., 2005): each rank has a threshold from its own
+    samples. Sets are larger. A rank with fewer samples than :func:`least_samples` belongs to every set.
 
     Returns:
         The calibration for :func:`rank_sets`. Where the most probable rank alone is right more often than promised,
@@ -97,10 +105,21 @@ def calibrate_ranks(y_true: ArrayLike, probabilities: ArrayLike, coverage: float
                [1, 2]])
     """
     known, ranks = check_probabilities(probabilities, y_true)
-    place = _place(len(ranks), coverage)
     keys = _keys(known)[:, np.arange(len(ranks)), ranks]
-    last = np.lexsort(keys[::-1])[place]
-    return RankCalibration(float(coverage), known.shape[1], tuple(keys[:, last].tolist()))
+    if not by_rank:
+        return RankCalibration(float(coverage), known.shape[1], (_last_key(keys, coverage),))
+    least = least_samples(coverage)
+    thresholds = []
+    for rank in range(known.shape[1]):
+        of_rank = keys[:, ranks == rank]
+        thresholds.append(_last_key(of_rank, coverage) if of_rank.shape[1] >= least else (math.inf,) * len(keys))
+    return RankCalibration(float(coverage), known.shape[1], tuple(thresholds))
+
+
+def _last_key(keys: NDArray[np.float64], coverage: float) -> tuple[float, ...]:
+    """Return the last key (4,) that a set has to reach, of those of the true ranks of calibration samples (4, n)."""
+    last = np.lexsort(keys[::-1])[_place(keys.shape[1], coverage)]
+    return tuple(keys[:, last].tolist())
 
 
 def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray[np.int64]:
@@ -114,7 +133,7 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
         OrdinateError: also for another number of ranks than calibrated.
 
     Example:
-        >>> calibration = RankCalibration(coverage=0.9, num_classes=3, threshold=(-0.2, 1.0, 0.0, 1.0))
+        >>> calibration = RankCalibration(coverage=0.9, num_classes=3, thresholds=((-0.2, 1.0, 0.0, 1.0),))
         >>> rank_sets([[0.9, 0.1, 0.0], [0.3, 0.4, 0.3]], calibration)
         array([[0, 0],
                [0, 2]])
@@ -125,7 +144,7 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
             "probabilities", f"{values.shape[1]} ranks", f"{calibration.num_classes}, as many as calibrated"
         )
     inside = np.ones(values.shape, dtype=bool)  # keys not past the threshold, compared from the last entry to the first
-    for key, limit in zip(_keys(values)[::-1], calibration.threshold[::-1], strict=True):
+    for key, limit in zip(_keys(values)[::-1], np.transpose(calibration.thresholds)[::-1], strict=True):
         inside = (key < limit) | ((key == limit) & inside)
     return np.stack([inside.argmax(axis=1), values.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)], axis=1)
 
@@ -269,7 +288,13 @@ def interval_coverage(y_true: ArrayLike, bounds: ArrayLike) -> Report:
 
 
 def rank_coverage_report(
-    y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9, *, repeats: int = 100, seed: int = 0
+    y_true: ArrayLike,
+    probabilities: ArrayLike,
+    coverage: float = 0.9,
+    *,
+    by_rank: bool = False,
+    repeats: int = 100,
+    seed: int = 0,
 ) -> Report:
     """Measure what a promised coverage comes to: calibrated on a random half of the samples, measured on the other.
 
@@ -289,7 +314,7 @@ def rank_coverage_report(
     known, ranks = check_probabilities(probabilities, y_true)
 
     def report(fitted: NDArray[np.int64], measured: NDArray[np.int64]) -> Report:
-        calibration = calibrate_ranks(ranks[fitted], known[fitted], coverage)
+        calibration = calibrate_ranks(ranks[fitted], known[fitted], coverage, by_rank=by_rank)
         return rank_coverage(ranks[measured], rank_sets(known[measured], calibration), known.shape[1])
 
     return _mean_report([report(*halves) for halves in _halves(len(ranks), repeats, seed)], coverage)

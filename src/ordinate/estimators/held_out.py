@@ -64,11 +64,18 @@ class HeldOut:
         said = predictions.predicted if predictions.probabilities is None else predictions.probabilities
         return cls(predictions.true, np.asarray(said, dtype=np.float64), predictions.classes)
 
-    def calibrate(self, coverage: float = 0.9) -> RankCalibration | IntervalCalibration:
-        """Return how far sets and intervals of a coverage reach; too few samples for it are an error."""
+    def calibrate(self, coverage: float = 0.9, *, by_rank: bool = False) -> RankCalibration | IntervalCalibration:
+        """Return how far sets and intervals of a coverage reach; too few samples for it are an error.
+
+        Args:
+            coverage: Promised share of new samples.
+            by_rank: Whether the share is promised for the samples of every rank, and not only for all together.
+        """
         if self.classes is None:
+            if by_rank:
+                raise OrdinateError("by_rank", "True for a continuous target", "False, or a model of ranks")
             return calibrate_intervals(self.labels, self.predicted, coverage)
-        return calibrate_ranks(self.labels, self.predicted, coverage)
+        return calibrate_ranks(self.labels, self.predicted, coverage, by_rank=by_rank)
 
     def sets(
         self, model: EmbeddingEstimator, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
@@ -116,7 +123,7 @@ class HeldOut:
 
 
 def predict_sets(
-    model: EmbeddingEstimator, held_out: HeldOut, X: Any, coverage: float = 0.9
+    model: EmbeddingEstimator, held_out: HeldOut, X: Any, coverage: float = 0.9, *, by_rank: bool = False
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Predict the lowest and the highest label that a new sample may have, right for at least the promised share.
 
@@ -125,6 +132,7 @@ def predict_sets(
         held_out: predictions of samples like the new ones by the same model.
         X: samples of the model's kind of data.
         coverage: the promised share, above 0 and below 1.
+        by_rank: whether it is promised for the samples of every rank, see :func:`~ordinate.decisions.calibrate_ranks`.
 
     Returns:
         Two arrays (n,), labels as the model predicts them; of continuous labels two arrays of the predictions' shape,
@@ -145,7 +153,7 @@ def predict_sets(
     classes = model.ordered_classes_.tolist() if isinstance(model, RankClassifier) else None
     if held_out.classes != classes:
         raise OrdinateError("held_out", f"one of the classes {held_out.classes}", f"the model's, {classes}")
-    calibration = held_out.calibrate(coverage)
+    calibration = held_out.calibrate(coverage, by_rank=by_rank)
     predicted = model.rank_probabilities(X) if isinstance(model, RankClassifier) else model.predict(X)
     return held_out.sets(model, predicted, calibration)
 
