@@ -50,15 +50,10 @@ FILE_ERRORS = {
     "an empty file": ("data.csv", bytes_of(b""), "data.csv: could not be read"),
     "a header only": ("data.csv", csv_of(GOOD[:0]), "data.csv: holds no rows"),
     "bytes": ("data.csv", bytes_of(bytes(range(128, 256)) * 9), "data.csv: is not text in UTF-8"),
-    "UTF-16": (
+    "a name twice": (
         "data.csv",
-        bytes_of(GOOD.to_csv().encode("utf-16")),
-        "data.csv: is not text in UTF-8: it holds the byte 0xff",
-    ),
-    "Latin-1": (
-        "data.csv",
-        bytes_of("größe,grade\n1,2\n".encode("latin-1")),
-        "data.csv: is not text in UTF-8: it holds",
+        bytes_of(b"a,grade,b,grade\n1,2,3,4\n"),
+        "data.csv: several columns are named 'grade', expected one name per column",
     ),
     "a csv named parquet": ("a.parquet", csv_of(GOOD, "a.parquet"), "a.parquet: could not be read"),
     "a csv named npz": ("a.npz", csv_of(GOOD, "a.npz"), "a.npz: could not be read"),

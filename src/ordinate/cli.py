@@ -14,11 +14,12 @@ from importlib import import_module
 from typing import Any
 
 from ordinate import __version__
-from ordinate.commands.catalogue import COMMANDS, Command
+from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
 from ordinate.commands.config_file import read_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
+from ordinate.data.csv_format import Given, csv_given
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
@@ -170,6 +171,15 @@ def _as_typed(error: OrdinateError, options: dict[str, Any]) -> str:
 def _run(command: Command, options: dict[str, Any], started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
         raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
+    if "sep" in options:
+        given = Given(*(options[name] if command.name == "fit" else options.pop(name) for name in CSV_FORMAT))
+        with csv_given(given):
+            _check_and_run(command, options, started)
+    else:
+        _check_and_run(command, options, started)
+
+
+def _check_and_run(command: Command, options: dict[str, Any], started: float) -> None:
     command.check(options)
     module, _, name = command.run.partition(":")
     home = import_module(module) if command.extra is None else optional(module, command.extra, command.name)

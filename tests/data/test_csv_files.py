@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
+from ordinate.data.csv_format import Given, csv_given, recognise
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labels_file import read_labels_file
 from ordinate.data.tables.files import read_labelled, read_samples
@@ -84,7 +85,7 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, last, packed):
     text = f"x,name,grade\n1,a,0\n{last}".encode()
     path.write_bytes(gzip.compress(text) if packed else text)
     number = 2 + last.count("\n") + 1
-    for read in (lambda: read_csv(path, path), lambda: list(read_csv_parts(path, 1))):
+    for read in (lambda: read_csv(path, path), lambda: list(read_csv_parts(path, 1, recognise(path, path)))):
         with pytest.raises(OrdinateError, match=rf"line {number} has \d cells, expected 3.*it may be cut off"):
             read()
     with pytest.raises(OrdinateError, match="it may be cut off"):
@@ -95,7 +96,7 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, last, packed):
 def test_lines_that_end_in_an_empty_cell_are_whole(tmp_path, header):
     path = tmp_path / "table.csv"
     path.write_text(header + '\n1,\n2,"b\nc"\n\n3,\n')
-    assert len(read_csv(path, path)) == sum(map(len, read_csv_parts(path, 2))) == 3
+    assert len(read_csv(path, path)) == sum(map(len, read_csv_parts(path, 2, recognise(path, path)))) == 3
 
 
 def test_a_small_file_that_unpacks_to_more_than_memory_holds_is_refused(tmp_path, monkeypatch):
@@ -106,3 +107,72 @@ def test_a_small_file_that_unpacks_to_more_than_memory_holds_is_refused(tmp_path
     monkeypatch.setattr("ordinate.data.csv_files.available_memory", lambda: 10**6)
     with pytest.raises(OrdinateError, match="GiB of memory"):
         read_csv(path, path)
+
+
+GRADED = pd.DataFrame({"größe": [1.5, 0.25, 3.125], "stufe": [1, 0, 2], "name": ["a", "b; c", "d"]})
+PLAIN = GRADED.to_csv(index=False)
+EXCEL = GRADED.to_csv(index=False, sep=";", decimal=",")
+FORMATS = {
+    "plain": (PLAIN, "utf-8-sig", None),
+    "Excel in Europe": (EXCEL, "cp1252", "reads semicolons, decimal commas and Windows-1252 (Latin-1)"),
+    "UTF-16": (GRADED.to_csv(index=False, sep="\t"), "utf-16", "reads tabs and UTF-16"),
+    "pipes": (PLAIN.replace(",", "|"), "utf-8", "reads vertical bars"),
+    "quoted decimal commas": (GRADED.to_csv(index=False, decimal=","), "utf-8", "reads decimal commas"),
+    "comments": (f"# from a, b\n#\n\n{PLAIN}", "utf-8", "reads the header after 3 lines"),
+    "a declared separator": (
+        f"sep=;\n{EXCEL}",
+        "utf-8",
+        "reads semicolons, decimal commas and the header after a line",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "encoding", "note"), FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_format_of_a_csv_is_recognised_and_said(tmp_path, text, encoding, note, packed):
+    path, said = tmp_path / ("data.csv.gz" if packed else "data.csv"), []
+    content = text.encode(encoding)
+    path.write_bytes(gzip.compress(content) if packed else content)
+    pd.testing.assert_frame_equal(read_csv(path, path, said.append), GRADED)
+    pd.testing.assert_frame_equal(pd.concat(read_csv_parts(path, 3, recognise(path, path))), GRADED)
+    assert said == ([] if note is None else [f"{path}: {note}"])
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('x,y\n"1,234",a\n"12,500",b\n', [1234, 12500]),
+        ('x,y\n"1,234.5",a\n7,b\n', [1234.5, 7]),
+        ("x;y\n1.234,5;a\n7;b\n", [1234.5, 7]),
+        ("x;y\n1,234;a\n0,5;b\n", [1.234, 0.5]),
+        ("x;y\n1,234;0.5\n2;0.5\n", [1234, 2]),
+        ("x;y\n01.02.2020;0,5\n03.02.2020;1,5\n", ["01.02.2020", "03.02.2020"]),
+        ('x,y\n"1,5",0.5\n"2,5",0.7\n', ["1,5", "2,5"]),
+        ("#,y\n1,a\n2,b\n", [1, 2]),
+        ("#x,y\n1,a\n2,b\n", [1, 2]),
+        ("# x,y\n1,a\n2,b\n", [1, 2]),
+        ("# of a, b\nx,y\n1,a\n2,b\n", [1, 2]),
+        ("x\n1;2\n3\n", ["1;2", "3"]),
+        ('x,y\n"a;b",1\n"c;d",2\n', ["a;b", "c;d"]),
+    ],
+)
+def test_marks_in_numbers_and_hashes_are_read_as_they_are_meant(text, values):
+    assert read_csv(io.BytesIO(text.encode()), "a.csv", say=lambda _: None).iloc[:, 0].tolist() == values
+
+
+def test_what_is_given_overrules_what_is_recognised():
+    content = io.BytesIO("x\ty;z\n1,234\t5;6\n".encode("utf-16-le"))
+    with csv_given(Given("tab", ",", "utf-16-le")):
+        frame = read_csv(content, "a.csv", say=lambda _: None)
+    assert frame.to_dict("list") == {"x": [1.234], "y;z": ["5;6"]}
+    for given in ({"sep": ";;"}, {"encoding": "klingon"}):
+        with pytest.raises(OrdinateError, match=f"^--{next(iter(given))}: got"):
+            Given(**given)
+    with csv_given(Given(encoding="ascii")), pytest.raises(OrdinateError, match="--encoding: got 'ascii', and "):
+        read_csv(io.BytesIO("größe\n1".encode()), "a.csv")
+
+
+def test_a_byte_far_down_in_another_encoding_is_an_error():
+    content = io.BytesIO(b"x,y\n" + b"1,plain\n" * 20_000 + "1,größe\n".encode("cp1252"))
+    with pytest.raises(OrdinateError, match=r"a\.csv: is not text in UTF-8: .*0xf6; .*--encoding"):
+        read_csv(content, "a.csv")

@@ -17,6 +17,7 @@ MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
 KNOWN_TARGET = "column of the label (the one that fit was given)"
 TABLE = "csv or parquet file to write"
 PAGE = "file to write (%(default)s)"
+CSV_FORMAT = ("sep", "decimal", "encoding")  # options of all commands that read a csv
 INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # options that name what is read
 
 
@@ -99,7 +100,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         FitOptions,
-        ("costs", "decision", "skip_unreadable"),
+        ("costs", "decision", "skip_unreadable", *CSV_FORMAT),
         costs="predict the rank of least expected cost: true labels in the first column, predicted ones in the first "
         "row",
         decision="rank to predict: the most probable one (mode: fewest wrong ranks) or the median of the probabilities "
@@ -113,7 +114,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 def _add_transform(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
     parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
-    add_options(parser, FitOptions, ("skip_unreadable",), skip_unreadable=LEFT_OUT)
+    add_options(parser, FitOptions, ("skip_unreadable", *CSV_FORMAT), skip_unreadable=LEFT_OUT)
     _add_jobs(parser)
     _add_out(parser, f"{TABLE}, or npy for one array (n, d)", required=True)
 
@@ -122,6 +123,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
     parser.add_argument("data", help=LABELLED)
     parser.add_argument("--target", help=KNOWN_TARGET)
+    add_options(parser, FitOptions, CSV_FORMAT)
     parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
     _add_out(parser, PAGE, "report.html")
 
@@ -140,6 +142,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
     parser.add_argument("--data", required=True, help=LABELLED)
     parser.add_argument("--target", help=KNOWN_TARGET)
+    add_options(parser, FitOptions, CSV_FORMAT)
     _add_out(parser, PAGE, "comparison.html")
 
 
@@ -147,7 +150,7 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         FitOptions,
-        ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs"),
+        ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", *CSV_FORMAT),
         required=("data",),
         data="as for fit",
         epochs="epochs of each model (the method's default); 60 are often enough for a table",
@@ -165,6 +168,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="COLUMN", help="column of DATA's label, to show it; folders of one rank each need none"
     )
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
+    add_options(parser, FitOptions, CSV_FORMAT)
     _add_jobs(parser)
     _add_out(parser, f"{TABLE}; without it a table is printed")
 

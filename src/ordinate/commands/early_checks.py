@@ -3,11 +3,11 @@
 Whoever reads a file or folder checks the same again, as Python may call it too.
 """
 
-import csv
 from pathlib import Path
 from typing import Any
 
 from ordinate.commands.fit_options import FitOptions
+from ordinate.data.csv_format import CSV, recognise
 from ordinate.data.paths import is_url, require_names, require_path
 from ordinate.errors import OrdinateError
 from ordinate.estimators.model_folder import require_model
@@ -17,7 +17,6 @@ from ordinate.torchrun import is_first_process, joined_processes
 from ordinate.training.options import Training
 
 STARTED_HERE = ("auto", "spawn", "fork", "notebook")  # in strategies that do not run the command again
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 def check_fit(options: FitOptions) -> None:
@@ -54,13 +53,8 @@ def check_data(data: str, target: str | None = None) -> None:
     path = Path(data)
     if path.suffix or len(path.parts) > 1:
         require_path(path)
-    if target is None or path.suffix.lower() not in SEPARATORS or not path.is_file():
+    if not path.name.lower().endswith(CSV) or not path.is_file():
         return
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file, delimiter=SEPARATORS[path.suffix.lower()], skipinitialspace=True)
-            names = next((row for row in rows if row), [])
-    except (OSError, ValueError, csv.Error):
-        return  # whoever reads the file says what is wrong with it
-    if len(names) > 1 and all(names) and len(set(names)) == len(names):  # others are renamed when they are read
+    names = recognise(path, path).names
+    if target is not None and len(names) > 1 and all(names):  # Others are renamed when they are read.
         require_names(names, [target], path)

@@ -79,6 +79,15 @@ class FitOptions:
     weight: str | None = option(
         None, "column of sample weights, in training and in metrics; 0 leaves a sample out", metavar="COLUMN"
     )
+    sep: str | None = option(
+        None, "separator of csv files, such as ';' or tab (as the first lines tell)", metavar="CHARACTER"
+    )
+    decimal: str | None = option(
+        None, "decimal mark in csv files (as the first lines tell)", choices=(".", ","), metavar="MARK"
+    )
+    encoding: str | None = option(
+        None, "encoding of csv files, such as latin-1 (as the first lines tell)", metavar="NAME"
+    )
     out: str | None = option(
         None, "new folder for the model (DATA's name with -model)", determines=False, metavar="FOLDER"
     )

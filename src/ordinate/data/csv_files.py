@@ -4,16 +4,17 @@ import csv
 import gzip
 import io
 import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
+from ordinate.data.csv_format import CsvFormat, opened, recognise, usual_separator
 from ordinate.data.memory import available_memory, require_memory
-from ordinate.data.paths import not_utf8
+from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
@@ -22,80 +23,96 @@ MOST_COMPRESSED = 1032  # bytes that gzip can make one of
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # begin what a spreadsheet computes
 
 
-def read_csv(content: Path | IO[bytes], where: Path | str, separator: str = ",", **options: Any) -> pd.DataFrame:
+def warn(note: str) -> None:
+    """Warn of a note, which commands print as a line on stderr."""
+    warnings.warn(note, UserWarning, stacklevel=3)
+
+
+def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str], None] = warn) -> CsvFormat:
+    """Return how a csv is written; ``say`` gets a note on what is not usual."""
+    found = recognise(content, where)
+    note = found.note(usual_separator(where))
+    if note is not None:
+        say(f"{where}: {note}")
+    return found
+
+
+def read_csv(content: Path | IO[bytes], where: Path | str, say: Callable[[str], None] = warn) -> pd.DataFrame:
     """Return the table of a csv, with the names of its columns in the first line.
 
-    Lines may end in a separator with nothing behind it. ``options`` are further ones of ``pandas.read_csv``; ``where``
-    the file lies is for messages.
+    Lines may end in a separator with nothing behind it. ``where`` the file lies is for messages; ``say`` gets a note on
+    separators, decimal marks and the like that are not usual.
 
     Raises:
-        OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, or a file that
-            memory does not hold.
+        OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, a name that
+            several columns have, or a file that memory does not hold.
     """
     require_memory(_size(content), where)
-    with _parsing(content, where, separator):
-        frame = _parse(content, separator, **options)
-    _require_whole_lines(frame, content, where, separator)
+    found = format_of(content, where, say)
+    with _parsing(content, where, found):
+        frame = _parse(content, found)
+    _require_whole_lines(frame, content, where, found)
     return frame
 
 
-def read_csv_parts(path: Path, rows: int, **options: Any) -> Iterator[pd.DataFrame]:
-    """Yield the table of a csv or tsv file ``rows`` rows at a time; otherwise as :func:`read_csv`."""
-    separator = separator_of(path)
-    with _parsing(path, path, separator):
-        parts = _parse(path, separator, chunksize=rows, low_memory=False, **options)
+def read_csv_parts(path: Path, rows: int, found: CsvFormat, **options: Any) -> Iterator[pd.DataFrame]:
+    """Yield the table of a csv or tsv file of this format ``rows`` rows at a time; otherwise as :func:`read_csv`.
+
+    ``options`` are further ones of ``pandas.read_csv``.
+    """
+    with _parsing(path, path, found):
+        parts = _parse(path, found, chunksize=rows, low_memory=False, **options)
     are_whole = False
     with parts:
         while True:
-            with _parsing(path, path, separator):
+            with _parsing(path, path, found):
                 part = next(parts, None)
             if part is None:
                 return
-            are_whole = are_whole or _require_whole_lines(part, path, path, separator)
+            are_whole = are_whole or _require_whole_lines(part, path, path, found)
             yield part
 
 
-def separator_of(path: Path) -> str:
-    """Return what separates the cells of a file, by its name."""
-    return "\t" if ".tsv" in path.name.lower() else ","
-
-
-def _parse(content: Path | IO[bytes], separator: str, **options: Any) -> Any:
+def _parse(content: Path | IO[bytes], found: CsvFormat, **options: Any) -> Any:
     return pd.read_csv(
-        content, sep=separator, index_col=False, keep_default_na=False, na_values=MISSING, skipinitialspace=True,
+        content, index_col=False, keep_default_na=False, na_values=MISSING, skipinitialspace=True, **found.options,
         **options,
     )  # fmt: skip
 
 
 @contextmanager
-def _parsing(content: Path | IO[bytes], where: Path | str, separator: str) -> Iterator[None]:
+def _parsing(content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> Iterator[None]:
     """Raise what pandas cannot read, or would leave out, as an `OrdinateError`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ParserWarning)  # of cells that it leaves out
             yield
     except UnicodeDecodeError as error:
-        raise not_utf8(where, error) from error
+        hint = "save it as UTF-8, or name its encoding with --encoding, such as latin-1"
+        raise not_text(where, error, found.encoding, hint) from error
     except (ParserWarning, ValueError, OSError, EOFError) as error:
         if isinstance(error, ParserWarning | ParserError):
-            _require_short_lines(content, where, separator)
+            _require_short_lines(content, where, found)
         raise OrdinateError(where, problem=f"could not be read: {str(error).splitlines()[0]}") from error
 
 
-def _require_short_lines(content: Path | IO[bytes], where: Path | str, separator: str) -> None:
+def _require_short_lines(content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> None:
     """Raise an error if a line has cells beyond the columns."""
-    for number, row, columns in _lines(content, separator):
+    for number, row, columns in _lines(content, found):
         if any(row[columns:]):
             raise OrdinateError(
-                where, problem=f"line {number} has {len(row)} cells", expected=f"{columns}, as the first has"
+                where,
+                problem=f"line {number} has {len(row)} cells",
+                expected=f"{columns}, as the first has",
+                hint="--sep names another separator" if columns == 1 else None,
             )
 
 
-def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, separator: str) -> bool:
+def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> bool:
     """Raise an error if a line is cut off; return whether all lines were looked at, as some end in a missing value."""
     if not frame.shape[1] or not frame.iloc[:, -1].isna().any():
         return False
-    for number, row, columns in _lines(content, separator):
+    for number, row, columns in _lines(content, found):
         if row and len(row) < columns:
             raise OrdinateError(
                 where,
@@ -106,22 +123,18 @@ def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: 
     return True
 
 
-def _lines(content: Path | IO[bytes], separator: str) -> Iterator[tuple[int, list[str], int]]:
-    """Yield the number and the cells of each line, and how many the first has."""
-    with ExitStack() as opened, suppress(csv.Error, StopIteration):
-        if isinstance(content, Path):
-            file: Any = opened.enter_context((gzip.open if content.suffix == ".gz" else open)(content, "rb"))
-        else:
-            content.seek(0)
-            file = io.BytesIO(content.read())
-        text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
-        rows = csv.reader(text, delimiter=separator, skipinitialspace=True)
-        first = next(row for row in rows if row)
-        while first and not first[-1]:  # its line may end in separators too
-            first.pop()
-        columns = len(first)
+def _lines(content: Path | IO[bytes], found: CsvFormat) -> Iterator[tuple[int, list[str], int]]:
+    """Yield the number and the cells of each line after the header, and how many that has."""
+    encoding = "utf-8-sig" if found.encoding == "utf-8" else found.encoding
+    with suppress(csv.Error, StopIteration), opened(content) as file:
+        text = io.TextIOWrapper(file, encoding, "replace", newline="")
+        for _ in range(found.skipped):
+            next(text)
+        rows = csv.reader(text, delimiter=found.separator, skipinitialspace=True)
+        next(row for row in rows if row)
         for row in rows:
-            yield rows.line_num, row, columns
+            yield found.skipped + rows.line_num, row, len(found.names)
+        text.detach()
 
 
 def _size(content: Path | IO[bytes]) -> int:

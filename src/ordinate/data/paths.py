@@ -1,9 +1,11 @@
 """Files and columns that are asked for but not there, or cannot be read. Imports nothing heavy."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ordinate.errors import OrdinateError, did_you_mean
 
@@ -51,16 +53,27 @@ def reading(path: str | Path, problem: str | None = None) -> Iterator[None]:
         raise
     except Exception as error:
         if problem is None and isinstance(error, UnicodeDecodeError):
-            raise not_utf8(path, error) from error
+            raise not_text(path, error) from error
         said = next(iter(str(error).splitlines()), "not enough memory" if isinstance(error, MemoryError) else "")
         said = said or type(error).__name__
         raise OrdinateError(path, problem=f"{problem or 'could not be read'}: {said}") from error
 
 
-def not_utf8(path: str | Path, error: UnicodeDecodeError) -> OrdinateError:
-    """Return what is said of a file of text in another encoding."""
+def require_unique(names: Iterable[Any], path: Path | str) -> None:
+    """Raise an error if several columns of a table have the same name."""
+    twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if twice:
+        found = ", ".join(map(repr, twice[:5]))
+        raise OrdinateError(path, problem=f"several columns are named {found}", expected="one name per column")
+
+
+def not_text(
+    path: str | Path, error: UnicodeDecodeError, encoding: str = "utf-8", hint: str = "save it as UTF-8"
+) -> OrdinateError:
+    """Return what is said of a file of text in another encoding than the one it was read in."""
     byte = error.object[error.start]
-    return OrdinateError(path, problem=f"is not text in UTF-8: it holds the byte 0x{byte:02x}", hint="save it as UTF-8")
+    problem = f"is not text in {encoding.upper()}: it holds the byte 0x{byte:02x}"
+    return OrdinateError(path, problem=problem, hint=hint)
 
 
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str) -> None:

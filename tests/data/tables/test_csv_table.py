@@ -59,7 +59,7 @@ def test_columns_are_chosen(tmp_path):
         (None, "no such file"),
         ("", "could not be read"),
         ("a,b\n", "holds no rows"),
-        ("a;b\n1;2\n", "has the one column 'a;b'"),
+        ("a;b\n1\n3\n", "has the one column 'a;b'"),
         ("a,b\n" + "1,2\n" * 9 + "1,2,3\n", "line 11 has 3 cells, expected 2"),
     ],
 )

@@ -363,13 +363,6 @@ def test_a_missing_column_is_an_error_that_names_it():
         TableFeatures.fit(MIXED).transform(MIXED.drop(columns="colour"))
 
 
-def test_a_column_name_that_comes_twice_is_an_error_that_says_so():
-    with pytest.raises(OrdinateError, match=r"twice|two columns|duplicate"):
-        TableFeatures.fit(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])).transform(
-            pd.DataFrame([[1.0, 2.0]], columns=["x", "x"])
-        )
-
-
 def test_rows_are_transformed_alike_however_many_at_once(monkeypatch):
     frame, _ = draw_frame(n=200)
     features = TableFeatures.fit(frame)

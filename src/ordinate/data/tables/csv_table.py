@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ordinate.data.csv_files import read_csv_parts
+from ordinate.data.csv_files import format_of, read_csv_parts
 from ordinate.data.paths import require_names, require_path
 from ordinate.data.tables.files import checked_frame
 
@@ -42,9 +42,10 @@ class CsvTable:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         require_path(self.path)
+        self._format = format_of(self.path, self.path)
         kinds: dict[str, set[str]] = defaultdict(set)
         self._length = 0
-        for part in read_csv_parts(self.path, LOOKED_AT):
+        for part in read_csv_parts(self.path, LOOKED_AT, self._format):
             frame = checked_frame(part, self.path)
             self.columns: pd.Index[str] = frame.columns
             self._length += len(frame)
@@ -70,7 +71,7 @@ class CsvTable:
 
     def batches(self, rows: int) -> Iterator[pd.DataFrame]:
         """Yield the table ``rows`` rows at a time, numbered from 0 in each."""
-        for part in read_csv_parts(self.path, rows, dtype=self._types):
+        for part in read_csv_parts(self.path, rows, self._format, dtype=self._types):
             yield checked_frame(part, self.path)[list(self.columns)].reset_index(drop=True)
 
 

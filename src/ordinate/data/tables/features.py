@@ -199,9 +199,6 @@ class TableFeatures(Reader):
                 f"{all_rows:,} rows are decoded as they are needed; medians, scales, quantiles and categories are "
                 f"those of {len(frame):,} of them"
             )
-        twice = frame.columns[frame.columns.duplicated()].tolist()
-        if twice:
-            raise OrdinateError("columns", f"{twice[:5]} twice", "one name per column")
         for name in frame.columns:
             values = frame[name]
             missing = int(values.isna().sum())

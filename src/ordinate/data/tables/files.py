@@ -1,6 +1,6 @@
 """Reading a data set from a csv, parquet or npz file."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.csv_files import read_csv, separator_of
+from ordinate.data.csv_files import read_csv, warn
+from ordinate.data.csv_format import CSV
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz
-from ordinate.data.paths import reading, require_names, require_path
+from ordinate.data.paths import reading, require_names, require_path, require_unique
 from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
-CSV, PARQUET, NPZ, TS = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",), (".npz",), (".ts",)
+PARQUET, NPZ, TS = (".parquet",), (".npz",), (".ts",)
 TS_TARGET = "target"  # the name here of the one label that a .ts file has
 
 
@@ -29,7 +30,11 @@ def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequen
 
 
 def read_labelled(
-    path: str | Path, target: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()
+    path: str | Path,
+    target: str,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    say: Callable[[str], None] = warn,
 ) -> tuple[Any, pd.Series]:
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
@@ -39,13 +44,14 @@ def read_labelled(
         target: Column of the label, or its array in the npz; ``"target"`` for a .ts file, which has one.
         drop: Columns to leave out, such as identifiers.
         categorical: Columns whose numbers are codes, not amounts.
+        say: Function that gets a note on how a csv is written.
 
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
         (n, channels, depth, height, width); and y, one label per sample, none missing.
     """
     path = Path(path)
-    content = _read(path)
+    content = _read(path, say)
     X: pd.DataFrame | NDArray[Any]
     if isinstance(content, dict):
         X, labels = _array(content, "X", path), _array(content, target, path)
@@ -79,7 +85,7 @@ def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
         )
 
 
-def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
+def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[str, NDArray[Any]]:
     name = path.name.lower()
     if path.is_dir():
         raise OrdinateError(path, problem="is a folder", expected="a file")
@@ -89,7 +95,7 @@ def _read(path: Path) -> pd.DataFrame | dict[str, NDArray[Any]]:
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
     if name.endswith(CSV):
-        frame = read_csv(path, path, separator_of(path))
+        frame = read_csv(path, path, say)
     else:
         with reading(path):
             if name.endswith(NPZ):
@@ -107,8 +113,9 @@ def checked_frame(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
     if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
         raise OrdinateError(
-            path, problem=f"has the one column {frame.columns[0]!r}", expected="commas (tabs in tsv) as separators"
+            path, problem=f"has the one column {frame.columns[0]!r}", expected="separators", hint="--sep names them"
         )
+    require_unique(frame.columns, path)
     return frame.set_axis([str(column) for column in frame.columns], axis=1)
 
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data
+from ordinate.data.csv_format import CSV
 from ordinate.data.labelled import Labelled, require_labels
 from ordinate.data.modality import Modality, Request
-from ordinate.data.paths import is_url
+from ordinate.data.paths import is_url, require_unique
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import (
-    CSV,
     TS,
     TS_TARGET,
     read_labelled,
@@ -47,6 +47,8 @@ class Tables(Modality):
     def check(self, estimator: Any, X: Any, *, reset: bool) -> Table:
         """Return a table with the columns of the training data, its rows numbered from 0."""
         columns = pd.DataFrame(columns=X.columns) if isinstance(X, ParquetTable) else X
+        if isinstance(X, pd.DataFrame):
+            require_unique(X.columns, "X")
         try:
             if not isinstance(X, pd.DataFrame | ParquetTable):
                 return as_frame(
@@ -123,7 +125,7 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
 
 
 def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd.Series]:
-    X, y = read_labelled(path, target, request.drop, request.categorical)
+    X, y = read_labelled(path, target, request.drop, request.categorical, lambda note: request.say(f"note: {note}"))
     if not isinstance(X, pd.DataFrame):
         for option in ("drop", "categorical", "split", "group", "weight"):
             if getattr(request, option):

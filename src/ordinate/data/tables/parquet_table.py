@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from ordinate.data.large_labels import are_large, empty_labels
-from ordinate.data.paths import require_names, require_path
+from ordinate.data.paths import require_names, require_path, require_unique
 from ordinate.data.tables.files import PARQUET
 from ordinate.data.tables.row_groups import RowGroups, changed
 from ordinate.errors import OrdinateError
@@ -68,17 +68,15 @@ class ParquetTable:
         stream: bool | None = None,
     ) -> None:
         optional("pyarrow", "parquet", "parquet")
-        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetDataset
 
         self.path = Path(path)
         require_path(self.path)
-        try:
+        with self._reading():
             files = ParquetDataset(self.path)
+            require_unique(files.schema.names, self.path)
             self._rows_in_files = sum(part.count_rows() for part in files.fragments)
             self._columns = files.schema.empty_table().to_pandas()  # without a row
-        except (ArrowException, OSError, ValueError) as error:
-            raise self._unreadable(error) from error
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")

@@ -1,0 +1,249 @@
+"""How a csv or tsv file is written, as its first lines tell: separator, decimal mark, encoding, lines of comment.
+
+Nothing here imports pandas, so that commands can check a header before anything heavy is loaded.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from ordinate.data.paths import not_text, require_unique
+from ordinate.errors import OrdinateError
+
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+LOOKED_AT = 1 << 16  # So many bytes, and the lines that they end in.
+LONGEST_LINE = 1 << 22
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+ENCODINGS = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}
+NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?")
+EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 has a decimal comma, or one between thousands.
+DECIMAL_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?")
+DECIMAL_POINT = re.compile(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?")
+THOUSANDS_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+THOUSANDS_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
+POINTS = re.compile(r"[-+]?\d+(\.\d+)+")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Format that ``--sep``, ``--decimal`` and ``--encoding`` give all csv files of a command; None: as recognised."""
+
+    sep: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.sep is not None and len(self.separator) != 1:
+            raise OrdinateError("--sep", repr(self.sep), "one character, or tab")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise OrdinateError("--encoding", repr(self.encoding), "a name such as latin-1 or utf-16") from None
+
+    @property
+    def separator(self) -> str:
+        return {"tab": "\t", "\\t": "\t"}.get(str(self.sep), str(self.sep))
+
+
+_given: ContextVar[Given] = ContextVar("given")
+
+
+@contextmanager
+def csv_given(given: Given) -> Iterator[None]:
+    """Read all csv files meanwhile as ``given`` says."""
+    token = _given.set(given)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a csv or tsv file is written.
+
+    Args:
+        names: Names of the columns, as the header has them.
+        separator: Character between cells.
+        decimal: Decimal mark of numbers.
+        thousands: Character between thousands; None if there is none.
+        encoding: Encoding of the text.
+        skipped: Number of lines before the header.
+    """
+
+    names: tuple[str, ...]
+    separator: str
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str = "utf-8"
+    skipped: int = 0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of ``pandas.read_csv``."""
+        return {
+            "sep": self.separator, "decimal": self.decimal, "thousands": self.thousands, "encoding": self.encoding,
+            "skiprows": self.skipped,
+        }  # fmt: skip
+
+    def note(self, usual: str) -> str | None:
+        """Return what differs from ``usual`` separators, decimal points and UTF-8; None if nothing does."""
+        parts = []
+        if self.separator != usual:
+            parts.append(SEPARATORS.get(self.separator, repr(self.separator)))
+        if self.decimal != ".":
+            parts.append("decimal commas")
+        if self.thousands is not None:
+            parts.append({",": "commas", ".": "points"}[self.thousands] + " between thousands")
+        if self.encoding != "utf-8":
+            parts.append(ENCODINGS.get(self.encoding, self.encoding))
+        if self.skipped:
+            parts.append("the header after " + ("a line" if self.skipped == 1 else f"{self.skipped} lines"))
+        if not parts:
+            return None
+        listed = [", ".join(parts[:-1]), parts[-1]]
+        return f"reads {' and '.join(filter(None, listed))}"
+
+
+def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
+    r"""Return how a csv is written.
+
+    Args:
+        content: Path of the file, plain or gz, or an open file.
+        where: Where it lies, for messages.
+
+    Raises:
+        OrdinateError: A file that cannot be read or is not text, or a name that several columns have.
+
+    Example:
+        >>> recognise(io.BytesIO(b"size;price\n1,5;2\n0,75;3\n"), "a.csv").note(",")
+        'reads semicolons and decimal commas'
+    """
+    given = _given.get(Given())
+    try:
+        with opened(content) as file:
+            start = file.read(LOOKED_AT)
+            start += file.readline(LONGEST_LINE) + file.readline(LONGEST_LINE)  # A header may be longer.
+    except (OSError, EOFError, zlib.error) as error:
+        raise OrdinateError(where, problem=f"could not be read: {error}") from error
+    encoding, text = _decoded(start, where, given.encoding)
+    lines = list(io.StringIO(text, newline=None))
+    declared = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None
+    skipped = 1 if declared else _comments(lines)
+    text = "".join(lines[skipped:])
+    separator = _separator(text, usual_separator(where))
+    if declared:
+        separator = declared[1]
+    if given.sep is not None:
+        separator = given.separator
+    names, *rows = _rows(text, separator, 1000) or [[]]
+    require_unique(filter(None, names), where)
+    cells = [cell.strip() for row in rows for cell in row]
+    decimal, thousands = _marks([cell for cell in cells if NUMBER.fullmatch(cell)], separator, given.decimal)
+    return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped)
+
+
+def usual_separator(where: Path | str) -> str:
+    """Return what separates the cells of a file by its name."""
+    return "\t" if ".tsv" in Path(where).name.lower() else ","
+
+
+@contextmanager
+def opened(content: Path | IO[bytes]) -> Iterator[IO[bytes]]:
+    """Open a csv, plain or gz, or return to the start of an open one."""
+    if isinstance(content, Path):
+        with (gzip.open if content.suffix == ".gz" else open)(content, "rb") as file:
+            yield file  # type: ignore[misc]
+    else:
+        content.seek(0)
+        yield content
+        content.seek(0)
+
+
+def _decoded(start: bytes, where: Path | str, encoding: str | None) -> tuple[str, str]:
+    """Return the encoding of a file, and its first bytes as text."""
+    whole = len(start) < LOOKED_AT
+    if encoding is not None:
+        try:
+            return encoding, codecs.getincrementaldecoder(encoding)().decode(start, whole)
+        except UnicodeError as error:
+            raise OrdinateError("--encoding", f"{encoding!r}, and {where} is in another") from error
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        with suppress(UnicodeError):
+            return "utf-16", codecs.getincrementaldecoder("utf-16")().decode(start, whole)
+    try:
+        return "utf-8", codecs.getincrementaldecoder("utf-8-sig")().decode(start, whole)
+    except UnicodeDecodeError as error:
+        if not re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", start):
+            with suppress(UnicodeError):
+                return "cp1252", start.decode("cp1252")
+        raise not_text(where, error) from error
+
+
+def _comments(lines: Sequence[str]) -> int:
+    """Return the number of lines before the header: those that begin with #, unless the last one is the header."""
+    first = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
+    comments = [place for place in range(first) if lines[place].startswith("#")]
+    if not comments:
+        return 0
+    last, after = lines[comments[-1]], "".join(lines[first : first + 1])
+    same_cells = any(mark in last and last.count(mark) == after.count(mark) for mark in SEPARATORS)
+    if not after or (same_cells and (not last.startswith("# ") or re.search(r"(^|\W)\d", after))):
+        return comments[-1]
+    return first
+
+
+def _rows(text: str, separator: str, most: int) -> list[list[str]]:
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(
+            islice(filter(None, csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)), most)
+        )
+    while rows and rows[0] and not rows[0][-1]:  # A header may end in separators too.
+        rows[0].pop()
+    return rows
+
+
+def _separator(text: str, usual: str) -> str:
+    """Return the separator with which most lines have as many cells as the header; of several, most numbers."""
+    found: dict[str, tuple[float, float]] = {}
+    for separator in (usual, *SEPARATORS):
+        header, *rows = _rows(text, separator, 100) or [[]]
+        if len(header) > 1:
+            whole = [row for row in rows if len(row) >= len(header) and not any(row[len(header) :])]
+            cells = [cell for row in whole for cell in row]
+            numbers = sum(NUMBER.fullmatch(cell.strip()) is not None for cell in cells)
+            share = len(whole) / len(rows) if rows else 1.0
+            found[separator] = share, numbers / max(1, len(cells))
+    if list(found) == [usual]:
+        return usual
+    best = max(found, key=found.__getitem__, default=usual)
+    return best if best in found and found[best][0] > 1 / 2 else usual
+
+
+def _marks(numbers: Sequence[str], separator: str, given: str | None) -> tuple[str, str | None]:
+    """Return the decimal mark of numbers as text, and the character between thousands."""
+    either = any(EITHER.fullmatch(text) for text in numbers)
+    clear = [text for text in numbers if not EITHER.fullmatch(text)]
+    decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for text in clear)
+    thousands_comma = any(THOUSANDS_COMMA.fullmatch(text) for text in clear if "," in text)
+    decimal_point = any(DECIMAL_POINT.fullmatch(text) for text in clear)
+    has_commas = decimal_comma or (either and separator != ",")
+    if given is None:
+        given = "," if has_commas and not thousands_comma and not decimal_point else "."
+    if given == ",":
+        points = [text for text in numbers if POINTS.fullmatch(text) or THOUSANDS_POINT.fullmatch(text)]
+        grouped = points and all(THOUSANDS_POINT.fullmatch(text) for text in points)  # Dates have points as well.
+        return ",", "." if grouped else None
+    return ".", "," if (thousands_comma or either) and not decimal_comma else None
