@@ -165,7 +165,7 @@ def test_predict_prints_a_line_a_row(model, folder, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     printed = pd.read_csv(io.StringIO(out))
-    assert list(printed.columns) == ["prediction", "probability_0", "probability_1", "probability_2"]
+    assert list(printed.columns) == ["row", "prediction", "probability_0", "probability_1", "probability_2"]
     loaded = ordinate.load(model)
     X = pd.read_csv("new.csv")[list(loaded.feature_names_in_)]
     assert (printed["prediction"] == loaded.predict(X)).all()

@@ -64,6 +64,42 @@ def test_a_model_without_it_takes_tables_with_it_and_without(capsys):
     assert predicted[0].equals(predicted[2])
 
 
+def test_rows_are_written_with_the_column_that_identifies_them_or_their_numbers(capsys):
+    frame = pd.read_csv("plain.csv").assign(patient=[f"p{k:03d}" for k in range(N)], code="007")
+    frame.drop(columns="code").to_csv("patients.csv", index=False)
+    frame.iloc[150:].drop(columns="grade").to_csv("new.csv", index=False)
+    accuracy("patients.csv", "model")
+
+    def written(*command):
+        capsys.readouterr()
+        assert main(command) == 0
+        return pd.read_csv(io.StringIO(capsys.readouterr().out), dtype={"code": str})
+
+    found = written("predict", "model", "new.csv", "--keep-columns", "code", "a")
+    assert list(found)[:4] == ["patient", "code", "a", "prediction"]
+    assert found[["patient", "code"]].equals(frame[["patient", "code"]].iloc[150:].reset_index(drop=True))
+    assert written("predict", "model", "plain.csv")["row"].tolist() == list(range(N))
+    assert main(["search", "model", "new.csv", "--among", "patients.csv", "--k", "1", "--out", "near.csv"]) == 0
+    near = pd.read_csv("near.csv")
+    assert near["query"].tolist() == near["neighbour"].tolist() == frame["patient"].iloc[150:].tolist()
+    suspects = written(*"suspects patients.csv --target grade --folds 2 --epochs 1 --quiet".split())
+    assert suspects["patient"].tolist() == frame["patient"].iloc[suspects["row"]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("codes", "did you mean 'code'?"),
+        ("prediction", "--keep-columns: got 'prediction', a column of the predictions"),
+    ],
+)
+def test_columns_that_cannot_be_kept_are_named(name, message, capsys):
+    pd.read_csv("plain.csv").assign(code=1, prediction=2).to_csv("new.csv", index=False)
+    accuracy("plain.csv", "model")
+    assert main(["predict", "model", "new.csv", "--keep-columns", name]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_suspects_are_judged_without_it_and_the_note_stays_out_of_the_csv(capsys):
     arguments = ["suspects", "indexed.csv", "--target", "grade", "--folds", "2", "--epochs", "2", "--quiet"]
     assert main(arguments) == 0

@@ -40,6 +40,7 @@ def samples_of(path):
 
 def test_a_pair_of_columns_is_enough_and_reports_show_the_texts(folder, capsys):
     fit_quickly(text=["u", "v"])
+    assert "note: --text trains on 'u' and 'v' alone, without 'id'\n" in capsys.readouterr().out
     model = ordinate.load("pairs-model")
     assert model.reader_.words == WORDS
     predict("pairs-model", "pairs.csv", coverage=None, costs=None, out="found.csv")

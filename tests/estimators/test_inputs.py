@@ -79,6 +79,25 @@ def test_a_category_not_seen_in_training_is_taken_as_missing_with_a_warning(fram
     assert (unseen == frame_model.predict(frame.assign(text=None))).all()
 
 
+@pytest.mark.parametrize(
+    ("change", "warned"),
+    [
+        ({"number": 100 * FRAME["number"] + 1000}, "'number': 100% of the values lie outside the range of training, "),
+        ({"number": np.nan}, "'number': all values are missing, though training had values; taken as the median"),
+        ({"text": None}, "'text': all values are missing, though training had values"),
+    ],
+)
+def test_a_column_unlike_that_of_training_is_warned_of(frame_model, change, warned):
+    with pytest.warns(UserWarning, match=f"column {warned}"):
+        frame_model.predict(FRAME.assign(**change))
+
+
+def test_an_array_has_the_columns_of_the_frame_in_training_in_their_order(frame_model):
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but SupCRRegressor was fitted with"):
+        predicted = frame_model.predict(FRAME.to_numpy(dtype=object))
+    assert (predicted == frame_model.predict(FRAME)).all()
+
+
 @pytest.mark.parametrize("codes", [[1, 2, 3], [94103, 94104, 94105], [10000001, 10000002, 10000003]], ids=str)
 def test_codes_given_as_numbers_are_those_declared_categories_in_training(codes):
     drawn = np.array(codes)[ranks_of(TARGET)]

@@ -1,17 +1,24 @@
 """Reading, passing through a saved model, and writing the samples of a file in batches, for several commands."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import repeat
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from tqdm import tqdm
 
 from ordinate.data.decoded import PixelReader
+from ordinate.data.paths import require_names
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import Batches
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
-from ordinate.estimators.batches import map_batches, read_batches
+from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 
@@ -51,9 +58,43 @@ class FileOfSamples:
         if self.skip_unreadable and not isinstance(self.estimator.reader_, PixelReader):
             raise OrdinateError("--skip-unreadable", problem="the model reads neither images nor volumes")
 
+    @cached_property
+    def samples(self) -> Any:
+        """The samples as they lie in the file, of a table with all columns."""
+        return read_unlabelled(self.data, self.left_out.append if self.skip_unreadable else None)
+
     def read(self) -> Batches:
         """Return the samples in batches."""
-        return read_batches(self.estimator, self.data, self.left_out.append if self.skip_unreadable else None)
+        return Batches(trained_columns(self.estimator, self.samples, self.data), self.estimator.reader_.read_at_once)
+
+    def named(
+        self, results: Iterable[tuple[Any, Any]], identity: Sequence[str], keep: Sequence[str] = ()
+    ) -> Iterator[tuple[pd.DataFrame, Any]]:
+        """Yield the names of the rows of each batch with its result.
+
+        Files are named by their paths, other rows by those columns of ``identity`` that the table has, or by their
+        numbers. The columns to keep follow.
+        """
+        known = getattr(self.samples, "columns", ())
+        if keep and len(known) == 0:
+            raise OrdinateError("--keep-columns", problem=f"{self.data} holds no table", expected="a table")
+        require_names(known, keep, self.data)
+        identity = [name for name in identity if name in known]
+        names = list(dict.fromkeys([*identity, *keep]))
+        columns: Iterable[Any] = repeat(pd.DataFrame())
+        if names:
+            trained = set(getattr(self.estimator, "feature_names_in_", ()))
+            columns = columns_of(self.samples, names, trained, self.estimator.reader_.read_at_once)
+        start = 0
+        for (X, result), kept in zip(results, columns, strict=False):
+            paths = modality_of(X).paths(X)
+            if paths is not None:
+                yield pd.DataFrame({"path": paths}), result
+            elif identity:
+                yield kept, result
+            else:
+                yield pd.DataFrame({"row": np.arange(start, start + len(X))}).join(kept), result
+            start += len(X)
 
     def results(self, method: str, batches: Batches) -> Iterator[tuple[Any, Any]]:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
@@ -68,6 +109,14 @@ class FileOfSamples:
         finally:
             for reason in self.left_out:
                 print(f"ordinate: left out: {reason}", file=sys.stderr)
+
+
+def columns_of(table: Any, names: Sequence[str], trained: Iterable[str], rows: int = 1 << 16) -> Iterator[pd.DataFrame]:
+    """Yield columns of a table in batches; those of a csv that no model was trained on as text, such as 007."""
+    table = table[list(names)]
+    if isinstance(table, CsvTable):
+        table = table.with_text(set(names).difference(trained))
+    return (part.reset_index(drop=True) for part in Batches(table, rows))
 
 
 def with_progress(

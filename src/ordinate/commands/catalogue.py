@@ -107,6 +107,13 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         "(least mean distance of ranks); without it as the model was trained",
         skip_unreadable=LEFT_OUT,
     )
+    parser.add_argument(
+        "--keep-columns",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of DATA to write with the predictions",
+    )
     _add_jobs(parser)
     _add_out(parser, f"{TABLE}; without it the predictions are printed")
 
@@ -246,7 +253,8 @@ COMMANDS = (
     Command(
         "predict",
         "predict with a saved model",
-        "Predict every row of a file; for ranks with a column of probabilities per rank.",
+        "Predict every row of a file; for ranks with a column of probabilities per rank. Each row has its path, the "
+        "column that identifies it, which fit left out, or its number from 0.",
         _add_predict,
         "ordinate.commands.predict:predict",
         _check_file,

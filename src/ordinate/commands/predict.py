@@ -1,6 +1,6 @@
 """``ordinate predict``: predictions of a saved model for every row of a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,9 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.batches import FileOfSamples, Workers
+from ordinate.commands.fit.write import read_split
 from ordinate.commands.labels import parse_costs, parse_decision
 from ordinate.commands.table_file import write_table
-from ordinate.data.registry import modality_of
+from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
@@ -25,6 +26,7 @@ def predict(
     decision: str | None = None,
     costs: str | None,
     skip_unreadable: bool = False,
+    keep_columns: Sequence[str] = (),
     jobs: int = 1,
     ray: str | None = None,
     out: str | None,
@@ -43,12 +45,16 @@ def predict(
     method = "rank_probabilities" if is_of_ranks else "predict"
 
     def parts() -> Iterator[pd.DataFrame]:
-        for X, predicted in samples.results(method, samples.read()):
-            frame = _table(estimator, X, predicted)
+        results = samples.results(method, samples.read())
+        for names, predicted in samples.named(results, read_split(model)["identity"], keep_columns):
+            frame = _table(estimator, predicted)
             if held_out is not None and calibration is not None:
                 lower, upper = held_out.sets(estimator, predicted, calibration)
                 frame = frame.assign(**_columns("lower", lower), **_columns("upper", upper))
-            yield frame
+            twice = names.columns.intersection(frame.columns)
+            if len(twice):
+                raise OrdinateError("--keep-columns", f"{twice[0]!r}, a column of the predictions", "other columns")
+            yield names.join(frame)
 
     with samples.telling():
         rows = write_table(parts(), out)
@@ -61,13 +67,11 @@ def _columns(name: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {name: values} if values.ndim == 1 else {f"{name}_{k}": column for k, column in enumerate(values.T)}
 
 
-def _table(estimator: EmbeddingEstimator, X: Any, predicted: NDArray[np.float64]) -> pd.DataFrame:
-    """Return the predictions of a batch, with the paths of its files if it has some."""
-    paths = modality_of(X).paths(X)
-    table = pd.DataFrame({} if paths is None else {"path": paths})
+def _table(estimator: EmbeddingEstimator, predicted: NDArray[np.float64]) -> pd.DataFrame:
+    """Return the predictions of a batch."""
     if not isinstance(estimator, RankClassifier):
-        return table.assign(**_columns("prediction", predicted))
-    table["prediction"] = estimator.ordered_classes_[estimator.decide(predicted)]
+        return pd.DataFrame(_columns("prediction", predicted))
+    table = pd.DataFrame({"prediction": estimator.ordered_classes_[estimator.decide(predicted)]})
     for label, column in zip(estimator.ordered_classes_, predicted.T, strict=True):
         table[f"probability_{label}"] = column
     return table

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.fit.write import SPLIT
+from ordinate.commands.fit.write import SPLIT, read_split
 from ordinate.commands.labels import costs_of_rules, understand_label
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
@@ -54,7 +54,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
     start = time.monotonic()
     estimator = load(model)
-    target = target or trained_target(model)
+    target = target or read_split(model)["target"]
     doubted = None if suspects is None else _read_suspects(suspects)
     samples = read_samples(estimator, model, data, target)
     X, y = samples.take(samples.measured)
@@ -87,7 +87,7 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
     if len(models) < 2:
         raise OrdinateError("models", len(models), "at least two to compare")
     names = names_of(models)
-    target = target or trained_target(models[0])
+    target = target or read_split(models[0])["target"]
     estimators = {name: load(model) for name, model in zip(names, models, strict=True)}
     folders = dict(zip(names, models, strict=True))
     given = {name: read_samples(estimators[name], folder, data, target) for name, folder in folders.items()}
@@ -108,17 +108,6 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
         facts={"Data": data, "Data, sha256": first.digest, **facts},
     )
     print(f"{len(models)} models on {len(rows)} samples: {path}, in {time.monotonic() - start:.0f} s")
-
-
-def trained_target(model: str) -> str | None:
-    """Return the column that ``fit`` trained the model on, where it has kept one."""
-    path = Path(model) / SPLIT
-    return _read_split(path).get("target") if path.is_file() else None
-
-
-def _read_split(path: Path) -> dict[str, Any]:
-    with reading("model", f"{path} is damaged"):
-        return {"target": None, "stream": False, **json.loads(path.read_text())}
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
@@ -155,12 +144,11 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
 
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
     """
-    split = Path(model) / SPLIT
-    samples = _read(estimator, data, target, stream=split.is_file() and _read_split(split)["stream"])
+    samples = _read(estimator, data, target, stream=read_split(model)["stream"])
     X = fit_to(estimator, samples.X, data)
     paths = modality_of(X).paths(X) if samples.paths is None else samples.paths
     names = [f"row {row}" for row in range(len(samples.y))] if paths is None else paths.tolist()
-    measured, trained = _sides(split, samples)
+    measured, trained = _sides(model, samples)
     return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
 
 
@@ -192,11 +180,12 @@ def _read(estimator: EmbeddingEstimator, data: str, target: str | None, *, strea
     return samples
 
 
-def _sides(path: Path, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def _sides(model: str, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Return the rows to measure on, and those that the model was trained on if that is known."""
     every = np.arange(len(samples.y))
+    path = Path(model) / SPLIT
     if path.is_file():
-        split = _read_split(path)
+        split = read_split(model)
         with reading("model", f"{path} is damaged"):
             known = split["data"] == samples.digest
             measured, trained = (np.asarray(split[side], dtype=np.int64) for side in ("test", "train"))

@@ -18,7 +18,7 @@ from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.parquet_table import in_memory, streams
-from ordinate.data.tables.row_columns import find_label_columns, find_row_columns, find_row_order
+from ordinate.data.tables.row_columns import UNNAMED, find_label_columns, find_row_columns, find_row_order
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import trained_columns
@@ -44,6 +44,7 @@ class Samples:
         weights: Sample weights (n,); None for equal ones.
         paths: Files (n,) that the samples lie in; None if they do not lie in one each.
         is_text: Whether columns of a table are read as text.
+        identity: Columns that identify the rows, as a table; None if X holds them, or there are none.
     """
 
     X: Any
@@ -55,6 +56,7 @@ class Samples:
     weights: NDArray[np.float64] | None = None
     paths: NDArray[np.str_] | None = None
     is_text: bool = False
+    identity: Any = None
 
     @property
     def modality(self) -> Modality:
@@ -224,8 +226,8 @@ def _digest_of_files(path: Path) -> str:
     return digest.hexdigest()
 
 
-def text_columns(samples: Samples, names: Sequence[str], data: str) -> Samples:
-    """Return samples of a table as the texts in one or two of its columns."""
+def text_columns(samples: Samples, names: Sequence[str], data: str, say: Callable[[str], None]) -> Samples:
+    """Return samples of a table as the texts in one or two of its columns, and name the columns left out."""
     if not hasattr(samples.X, "columns"):
         raise OrdinateError(
             "--text", problem=f"{data} holds no table", expected=f"one with the columns {', '.join(names)}"
@@ -236,6 +238,10 @@ def text_columns(samples: Samples, names: Sequence[str], data: str) -> Samples:
         as_texts(texts)
     except OrdinateError as error:
         raise error.of(f"--text: {data}") from None
+    others = [repr(name) for name in samples.X.columns if name not in names and not UNNAMED.fullmatch(name)]
+    if others:
+        more = f" and {len(others) - 20} more" if len(others) > 20 else ""
+        say(f"note: --text trains on {' and '.join(map(repr, names))} alone, without {', '.join(others[:20])}{more}")
     return replace(samples, X=texts, is_text=True)
 
 
@@ -250,6 +256,8 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
     left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
     for name, reason in left_out.items():
         say(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")
+    named = [name for name in left_out if not UNNAMED.fullmatch(name)]
+    identity = X[named] if named else None
     names = [name for name in X.columns if name not in left_out]
     if not names:
         raise OrdinateError(
@@ -267,4 +275,4 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             )
     for name in find_label_columns(X, samples.y):
         say(f"note: column {name!r} tells the label exactly, and so would a model; --drop {shlex.quote(name)} drops it")
-    return replace(samples, X=X)
+    return replace(samples, X=X, identity=identity)

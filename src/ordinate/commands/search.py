@@ -1,7 +1,7 @@
 """``ordinate search``: the samples of a data set nearest to each query in a model's embedding."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ordinate.commands.batches import FileOfSamples, Workers, with_progress
+from ordinate.commands.batches import FileOfSamples, Workers, columns_of, with_progress
+from ordinate.commands.fit.write import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request
@@ -37,7 +38,8 @@ def search(
 ) -> None:
     """Print the k samples of ``among`` nearest to every sample of ``query``, or write them to ``out``.
 
-    Rows of a table or an array are numbered from 0; images go by their paths. ``target`` is the column of the labels
+    Rows of a table go by the column that identifies them, if training left out one, and otherwise by their numbers
+    from 0; images go by their paths. ``target`` is the column of the labels
     in ``among``, which images have without it where they lie in one folder per rank. ``among`` is read in batches, of
     which only the nearest samples are kept.
     """
@@ -45,14 +47,16 @@ def search(
     references, labels = _references(among, target)
     check_neighbours(k, len(references))
     workers = Workers(jobs, ray)
-    queries = FileOfSamples(estimator, query).read()
+    file = FileOfSamples(estimator, query)
+    queries = file.read()
+    identity = read_split(model)["identity"]
     asked = np.concatenate([embeddings for _, embeddings in workers.map(estimator, "transform", queries)])
     parts = _embedded(estimator, references, labels, among, target, workers)
     found = search_parts(estimator, asked, with_progress(parts, len(references)), k)
     columns: dict[str, Any] = {
-        "query": np.repeat(_names(queries.samples, np.arange(len(queries))), k),
+        "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
         "place": np.tile(np.arange(1, k + 1), len(queries)),
-        "neighbour": _names(references, found.rows.ravel()),
+        "neighbour": _names(references, found.rows.ravel(), identity),
     }
     if found.labels is not None:
         columns["label"] = found.labels.ravel()
@@ -116,7 +120,10 @@ def _embedded(
         yield embeddings, y
 
 
-def _names(samples: Any, rows: Any) -> Any:
-    """Return what samples go by: the paths of their files, or their numbers."""
+def _names(samples: Any, rows: Any, identity: Sequence[str]) -> Any:
+    """Return the names of samples: the paths of files, the first column that identifies rows, or their numbers."""
+    name = next((each for each in identity if each in getattr(samples, "columns", ())), None)
+    if name is not None:
+        return pd.concat(columns_of(samples, [name], ()))[name].to_numpy()[rows]
     paths = modality_of(samples).paths(samples)
     return rows if paths is None else paths[rows]

@@ -10,6 +10,7 @@ from ordinate.commands.fit.read import Source, read_source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import understand_label
 from ordinate.commands.table_file import write_table
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators.label_errors import find_label_errors
 from ordinate.report.text import table
@@ -50,6 +51,10 @@ def suspects(
     paths = samples.modality.paths(samples.X) if samples.paths is None else samples.paths
     if paths is not None:
         found.insert(1, "path", paths[found["row"]])
+    if samples.identity is not None:
+        identity = in_memory(samples.identity).iloc[found["row"]].reset_index(drop=True)
+        for name in identity.columns.difference(found.columns):
+            found.insert(1, name, identity[name])
     write_table([found], out)
     if out is None:
         return

@@ -124,7 +124,7 @@ def read_source(source: Source, size_for: SizeFor | None = None) -> Samples:
         _refuse(source, "stream", "is in another format", "is for parquet files, images and volumes")
     samples = read_samples(source.data, source.request, source.options_of)
     if source.text:
-        samples = text_columns(samples, source.text, source.data)
+        samples = text_columns(samples, source.text, source.data, source.request.say)
     elif not source.all_columns:
         samples = leave_out_row_columns(samples, source.keep, source.data, source.request.say)
     return _of_file(source, samples)
@@ -136,7 +136,7 @@ def _read_named(source: Source) -> Samples:
         _refuse(source, name, "is a data set with its own columns and split")
     samples = read_named(source.data, source.request)
     if source.text:
-        samples = text_columns(samples, source.text, source.data)
+        samples = text_columns(samples, source.text, source.data, source.request.say)
     return _of_file(source, samples)
 
 

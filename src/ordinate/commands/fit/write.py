@@ -16,6 +16,7 @@ from ordinate.commands.fit.time_limit import PICTURES_TIME, REPORT_TIME, TimeLim
 from ordinate.commands.fit.train import Trained, Training
 from ordinate.commands.labels import costs_of_rules
 from ordinate.commands.workspace import Workspace
+from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
 from ordinate.data.streamed import Streamed
@@ -31,6 +32,15 @@ from ordinate.report.page.contents import MOST_SAMPLES
 
 REPORT = "report.html"
 SPLIT = "split.json"  # The file of the rows that the model was trained and measured on.
+
+
+def read_split(model: str) -> dict[str, Any]:
+    """Return what fit has kept of the samples of a model; what it has not kept is None or empty."""
+    path = Path(model) / SPLIT
+    if not path.is_file():
+        return {"target": None, "stream": False, "identity": []}
+    with reading("model", f"{path} is damaged"):
+        return {"target": None, "stream": False, "identity": [], **json.loads(path.read_text())}
 
 
 @dataclass(frozen=True)
@@ -103,8 +113,9 @@ def _write_model(
     metrics |= measure(predictions, column_of(samples.weights, test))
     if plan.costs is not None and plan.label.classes is not None:
         metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
+    identity = [] if samples.identity is None else list(samples.identity.columns)
     split = {
-        "data": samples.digest, "target": origin.target, "stream": origin.stream,
+        "identity": identity, "data": samples.digest, "target": origin.target, "stream": origin.stream,
         "train": trained.rows.tolist(), "test": test.tolist(),
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps({**metrics, "command": origin.command}, indent=2) + "\n")

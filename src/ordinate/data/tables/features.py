@@ -30,6 +30,7 @@ MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 ROWS_AT_ONCE = 1 << 16  # So many rows are in float64 at a time.
 TRUTHS = {"0": "false", "1": "true"}
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
+LEAST_TO_COMPARE = 10  # Fewer rows are not compared with the range of the training values.
 MAX_NAMED = 5  # Warnings and errors name so many values.
 LEARNED_FROM = 2**20  # So many rows of a parquet table that streams are learned from.
 IN_MEMORY = 2**27  # More bytes of a parquet table's numbers lie in a file.
@@ -39,9 +40,9 @@ IN_MEMORY = 2**27  # More bytes of a parquet table's numbers lie in a file.
 class NumericColumn:
     """A number: standardised, and as a normal score; a missing one becomes the median and is marked in a column.
 
-    One that had a single value in training has ``scale`` 0 and is always 0: no weight has learned from it. The normal
-    score is the standard normal quantile of the value's place among the training values. It spreads what a skewed
-    column crowds together; columns of few values have none.
+    The training values lie from ``low`` to ``high``. One that had a single value in training has ``scale`` 0 and is
+    always 0: no weight has learned from it. The normal score is the standard normal quantile of the value's place
+    among the training values. It spreads what a skewed column crowds together; columns of few values have none.
     """
 
     name: str
@@ -50,6 +51,8 @@ class NumericColumn:
     scale: float
     indicator: bool
     quantiles: tuple[float, ...]
+    low: float
+    high: float
 
     @property
     def numbers(self) -> int:
@@ -253,6 +256,9 @@ class TableFeatures(Reader):
                 out[places] = rows
         for name in filter(unseen.__getitem__, unseen):
             warnings.warn(unseen_warning(name, unseen[name]), UserWarning, 2)
+        if isinstance(frame, pd.DataFrame) and len(frame) >= LEAST_TO_COMPARE:
+            for note in filter(None, (_difference(column, frame[column.name]) for column in self.columns)):
+                warnings.warn(note, UserWarning, 2)
         return out
 
     def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
@@ -371,14 +377,34 @@ class TableFeatures(Reader):
         return cls(columns, state["notes"], state["most_periodic"])
 
 
+def _difference(column: Column, values: pd.Series) -> str | None:
+    """Return how a column as a whole differs from that of training; None if it does not, or had a single value."""
+    missing = f"column {column.name!r}: all values are missing, though training had values"
+    if isinstance(column, CategoricalColumn):
+        return missing if values.isna().all() else None
+    if column.scale == 0:
+        return None
+    if values.isna().all():
+        return f"{missing}; taken as the median {column.median:g}"
+    numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+    outside = np.mean((numbers < column.low) | (numbers > column.high))
+    if outside <= 0.5:
+        return None
+    return (
+        f"column {column.name!r}: {outside:.0%} of the values lie outside the range of training, "
+        f"{column.low:g} to {column.high:g}; check the unit"
+    )
+
+
 def _are_numbered(names: Sequence[str] | pd.Index) -> bool:
     """Whether columns have the names of those of an array, see :func:`as_frame`."""
     return list(names) == [f"x{i}" for i in range(len(names))]
 
 
-def as_frame(values: NDArray[Any]) -> pd.DataFrame:
-    """Return an array (n, features) as a table with the columns x0, x1, and so on."""
-    return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
+def as_frame(values: NDArray[Any], names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return an array (n, features) as a table with columns of these names; None for x0, x1, and so on."""
+    numbered = [f"x{i}" for i in range(values.shape[1])]
+    return pd.DataFrame(values, columns=pd.Index(numbered if names is None else names))
 
 
 def _normal_score(
@@ -480,7 +506,8 @@ def _fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
         if len(present) > MAX_QUANTILES:  # They are values that occur, so that equal ones stay equal.
             ends = np.quantile(present, np.linspace(0, 1, MAX_QUANTILES), method="nearest")
         quantiles = tuple(ends.tolist())
-    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles)
+    low, high = float(present.min(initial=median)), float(present.max(initial=median))
+    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high)
     if not missing.any():
         return column, ""
     return column, (

@@ -45,15 +45,19 @@ class Tables(Modality):
         return isinstance(X, pd.DataFrame | ParquetTable)
 
     def check(self, estimator: Any, X: Any, *, reset: bool) -> Table:
-        """Return a table with the columns of the training data, its rows numbered from 0."""
+        """Return a table with the columns of the training data, its rows numbered from 0.
+
+        The columns of an array have the names of the training data, if these had names.
+        """
         columns = pd.DataFrame(columns=X.columns) if isinstance(X, ParquetTable) else X
         if isinstance(X, pd.DataFrame):
             require_unique(X.columns, "X")
         try:
             if not isinstance(X, pd.DataFrame | ParquetTable):
-                return as_frame(
-                    validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
-                )
+                names = None if reset else getattr(estimator, "feature_names_in_", None)
+                dtype = np.float64 if names is None else None  # Columns of a table may hold text.
+                values = validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan")
+                return as_frame(values, names)
             validate_data(estimator, columns, reset=reset, skip_check_array=True)
         except ValueError as error:
             raise OrdinateError("X", problem=error) from error
