@@ -71,6 +71,29 @@ def test_sets_hold_the_coverage_of_the_samples_that_fit_held_out(models, capsys)
     assert printed[["lower", "upper"]].to_numpy().tolist() == GRADES[sets].tolist()
 
 
+def test_sets_by_rank_are_calibrated_by_rank(models, capsys):
+    printed = predictions(capsys, str(models / "ranks"), "new.csv", "--coverage", "0.8", "--by-rank")
+    held_out, model = HeldOut.read(models / "ranks"), ordinate.load(models / "ranks")
+    probabilities = model.rank_probabilities(draw(12)[list(model.feature_names_in_)])
+    lower, upper = held_out.sets(model, probabilities, held_out.calibrate(0.8, by_rank=True))
+    assert printed["lower"].tolist() == lower.tolist()
+    assert printed["upper"].tolist() == upper.tolist()
+    smaller, larger = held_out.sets(model, probabilities, held_out.calibrate(0.8))
+    assert (lower != smaller).any() or (upper != larger).any()
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "error"),
+    [
+        ("ranks", ["--by-rank"], "--by-rank: expected --coverage SHARE"),
+        ("target", ["--by-rank", "--coverage", "0.5"], "--by-rank: got True for a continuous target"),
+    ],
+)
+def test_what_is_not_by_rank_is_an_error(models, model, options, error, capsys):
+    assert main(["predict", str(models / model), "new.csv", *options]) == 2
+    assert capsys.readouterr().err.startswith(f"ordinate: {error}")
+
+
 def test_intervals_lie_around_the_predictions_and_grow_with_the_coverage(models, capsys):
     half = {}
     for coverage in ("0.5", "0.9"):

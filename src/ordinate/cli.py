@@ -172,7 +172,7 @@ def _run(command: Command, options: dict[str, Any], started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
         raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
     if "sep" in options:
-        given = Given(*(options[name] if command.name == "fit" else options.pop(name) for name in CSV_FORMAT))
+        given = Given(*(options[name] if command.name in ("fit", "tune") else options.pop(name) for name in CSV_FORMAT))
         with csv_given(given):
             _check_and_run(command, options, started)
     else:

@@ -17,13 +17,15 @@ MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
 KNOWN_TARGET = "column of the label (the one that fit was given)"
 TABLE = "csv or parquet file to write"
 PAGE = "file to write (%(default)s)"
-CSV_FORMAT = ("sep", "decimal", "encoding")  # options of all commands that read a csv
+
 INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # options that name what is read
 
 
+CSV_FORMAT = ("sep", "decimal", "encoding")  # options of all commands that read a csv
 TUNED = (  # options that tune shares with fit
     "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
     "test_fraction", "epochs", "encoder", "image_size", "pretrained", "text", "time_limit", "seed", "quiet", "set",
+    *CSV_FORMAT,
 )  # fmt: skip
 
 
@@ -97,6 +99,10 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         "--coverage", type=float, metavar="SHARE",
         help="add lower and upper, between which the label lies this often, such as 0.9",
     )  # fmt: skip
+    parser.add_argument(
+        "--by-rank", action="store_true",
+        help="--coverage holds for the samples of every rank, and not only for all together",
+    )  # fmt: skip
     add_options(
         parser,
         FitOptions,
@@ -142,6 +148,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
     )
+    add_options(parser, FitOptions, CSV_FORMAT)
     _add_out(parser, f"{TABLE} as well")
 
 

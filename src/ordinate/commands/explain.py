@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from ordinate.commands.report import read_samples, trained_target
+from ordinate.commands.fit.write import read_split
+from ordinate.commands.report import read_samples
 from ordinate.commands.table_file import write_table
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
@@ -13,7 +14,7 @@ from ordinate.report.text import table
 def explain(model: str, data: str, target: str | None, *, repeats: int = 10, out: str | None = None) -> None:
     """Print the permutation importance of every column, or write it to ``out``; the rows are those of the report."""
     estimator = load(model)
-    samples = read_samples(estimator, model, data, target or trained_target(model))
+    samples = read_samples(estimator, model, data, target or read_split(model)["target"])
     X, y = samples.take(samples.measured)
     if not isinstance(X, pd.DataFrame):
         raise OrdinateError(data, problem="holds no table with columns", expected="a csv or parquet file")

@@ -23,6 +23,7 @@ def predict(
     data: str,
     *,
     coverage: float | None,
+    by_rank: bool = False,
     decision: str | None = None,
     costs: str | None,
     skip_unreadable: bool = False,
@@ -32,6 +33,8 @@ def predict(
     out: str | None,
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
+    if by_rank and coverage is None:
+        raise OrdinateError("--by-rank", expected="--coverage SHARE, which it is about")
     estimator = load(model)
     samples = FileOfSamples(estimator, data, skip_unreadable, Workers(jobs, ray))
     estimator.reader_.way_out = "; --skip-unreadable leaves them out"
@@ -41,7 +44,7 @@ def predict(
     if chosen is not None:
         estimator.set_params(decision=chosen)
     held_out = None if coverage is None else HeldOut.read(model)
-    calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage)
+    calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage, by_rank=by_rank)
     method = "rank_probabilities" if is_of_ranks else "predict"
 
     def parts() -> Iterator[pd.DataFrame]:
