@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.numbers import as_numbers
 from ordinate.data.tables.features import plain_text
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
@@ -39,6 +40,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
 
     Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, separated by commas.
     """
+    y = as_numbers(y)
     if y.nunique() == 1:
         only = y.iloc[0]
         shown = repr(only) if isinstance(only, str) else plain_text(only)

@@ -22,6 +22,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import RankLabels
 from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.rank_labels import check_labels
 from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight
 from ordinate.heads.temperature import Temperature
 
@@ -95,6 +96,10 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         """Return (n,), the class that ``decision`` predicts from the probabilities."""
         probabilities = self.rank_probabilities(X)
         return self.ordered_classes_[self.decide(probabilities)]
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy of the predicted classes."""
+        return float(super().score(X, check_labels(y), sample_weight))
 
     def decide(self, probabilities: ArrayLike) -> NDArray[np.int64]:
         """Return the ranks (n,) that the model predicts from probabilities (n, C) of its ranks."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ordinate.data.numbers import as_numbers
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -19,7 +20,8 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
 
     Args:
         y: labels; an ordered pandas categorical and a polars Enum bring their order along.
-        class_order: the order where the labels do not tell it; None sorts them, and warns for text.
+        class_order: the order where the labels do not tell it; None sorts them, numbers in text by value, and warns for
+            other text.
     """
     if class_order is not None:
         if len({isinstance(label, str) for label in class_order}) > 1:
@@ -34,6 +36,9 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
         return np.asarray([category for category in categories if category in present])
     classes = np.unique(check_labels(y))
     if classes.dtype.kind in "OUS":
+        numbers = pd.to_numeric(pd.Series(classes), errors="coerce").to_numpy(dtype=np.float64)
+        if np.isfinite(numbers).all():
+            return classes[np.argsort(numbers, kind="stable")]
         warnings.warn(
             f"y holds text without an order: its ranks are taken in sorted order, {' < '.join(map(str, classes))}; "
             "give class_order, or an ordered pandas categorical, if that is not the order meant",
@@ -85,6 +90,8 @@ def check_labels(y: Any) -> NDArray[Any]:
             expected="a rank for every sample",
         )
     _check_kind(labels)
+    if labels.dtype == object and not isinstance(next(iter(labels), None), str):
+        labels = as_numbers(pd.Series(labels).infer_objects()).to_numpy()
     try:
         check_classification_targets(labels)
     except ValueError as error:
