@@ -1,5 +1,8 @@
 """What tables may hold, on the command line and in Python: formats of csv, doubled names, numbers as objects, gaps."""
 
+from decimal import Decimal
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -58,3 +61,111 @@ def test_a_frame_of_such_columns_is_an_error(names):
     X = pd.DataFrame(np.zeros((12, 2)), columns=names)
     with pytest.raises(OrdinateError, match=f"^X: several columns are named '{names[0]}'"):
         ordinate.OTDClassifier().fit(X, np.arange(12) % 2)
+
+
+def decimals(values):
+    return pd.Series([None if pd.isna(value) else Decimal(str(value)) for value in values], dtype=object)
+
+
+STORED = {
+    "decimals": decimals,
+    "objects": lambda values: pd.Series(values).astype(object),
+    "NA among objects": lambda values: pd.Series(values).astype(object).where(pd.notna(values), pd.NA),
+    "text": lambda values: pd.Series(values).map(str, na_action="ignore"),
+}
+NUMBERS = pd.DataFrame({"x": np.linspace(-2, 2, 60).round(3), "k": np.arange(60) % 7})
+GAPS = NUMBERS.assign(x=NUMBERS["x"].where(NUMBERS.index % 9 > 0))
+RANKS = np.digitize(NUMBERS["x"], [-1, 0, 1]) * 5 + 1  # 1, 6, 11, 16
+
+
+@pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
+@pytest.mark.parametrize("X", [NUMBERS, GAPS], ids=["whole", "with gaps"])
+def test_numbers_are_features_however_they_are_stored(stored, X):
+    def transformed(frame):
+        return ordinate.OTDClassifier(epochs=1, random_state=0).fit(frame, RANKS).transform(frame)
+
+    np.testing.assert_array_equal(transformed(X.apply(stored)), transformed(X))
+
+
+@pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
+def test_numbers_are_labels_however_they_are_stored(stored):
+    y = stored(RANKS)
+    model = ordinate.OTDClassifier(epochs=1, random_state=0).fit(NUMBERS, y)
+    assert list(map(int, model.ordered_classes_)) == [1, 6, 11, 16]
+    assert model.score(NUMBERS, y) == np.mean(model.predict(NUMBERS).astype(int) == RANKS)
+    target = ordinate.SupCRRegressor(epochs=(1, 1), random_state=0)
+    by_float = target.fit(NUMBERS, RANKS.astype(float)).predict(NUMBERS)
+    np.testing.assert_array_equal(target.fit(NUMBERS, y).predict(NUMBERS), by_float)
+
+
+@pytest.mark.parametrize("stored", [decimals, STORED["text"]], ids=["decimals", "text"])
+def test_numbers_of_a_parquet_file_are_read_however_they_are_stored(stored, capsys):
+    table = GAPS.assign(grade=RANKS)
+    predicted = []
+    for name, frame in {"plain.parquet": table, "stored.parquet": table.apply(stored)}.items():
+        frame.to_parquet(name)
+        assert fit(name, "--out", name[0]) == 0
+        assert "4 ranks, 1 < 6 < 11 < 16" in capsys.readouterr().out
+        assert main(["predict", name[0], name]) == 0
+        predicted.append(capsys.readouterr().out)
+        assert main(["report", name[0], name, "--out", f"{name}.html"]) == 0
+    assert predicted[0] == predicted[1]
+
+
+def test_codes_as_text_stay_categories():
+    model = ordinate.OTDClassifier(epochs=1).fit(pd.DataFrame({"zip": ["007", "110"] * 30}), RANKS)
+    assert model.reader_.categorical == ["zip"]
+
+
+BLANKS = TABLE.assign(
+    group=np.repeat([f"p{k}" for k in range(20)], 3), number=np.arange(60) // 3, weight=1.0,
+    split=np.tile(["train", "train", "test"], 20), text="fine words", grade=TABLE["grade"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ["table.csv", "table.parquet"])
+@pytest.mark.parametrize(
+    ("option", "column", "noun"),
+    [
+        ("--group", "group", "value"),
+        ("--group", "number", "value"),
+        ("--split", "split", "value"),
+        ("--weight", "weight", "value"),
+        ("--target", "grade", "label"),
+        ("--text", "text", "text"),
+    ],
+)
+def test_blank_cells_of_a_column_with_a_role_are_an_error_that_names_the_rows(data, option, column, noun, capsys):
+    blanked = BLANKS.assign(**{column: BLANKS[column].where(BLANKS.index % 10 != 4)})
+    blanked.to_parquet(data) if data.endswith("parquet") else blanked.to_csv(data, index=False)
+    expected = (
+        f"ordinate: {data}: 6 of 60 {noun}s in '{column}' are missing, expected one {noun} per row; "
+        "remove those rows, or fill them: 4, 14, 24, 34, 44, ... (counted from 0)\n"
+    )
+    commands = [["fit", data]]
+    if option in ("--group", "--target"):
+        commands.append(["suspects", data])
+    for command in commands:
+        assert main([*command, "--target", "grade", option, column]) == 2
+        assert capsys.readouterr().err == expected
+
+
+@pytest.mark.parametrize("column", ["path", "label", "split", "group"])
+@pytest.mark.parametrize("file", ["a.png", "a.nii", "a.npy"])
+def test_so_they_are_in_a_labels_file(file, column, folder, capsys):
+    listed = pd.DataFrame({"path": [file] * 12, "label": 1, "split": "test", "group": "a"})
+    listed.loc[7, column] = np.nan
+    Path("d").mkdir()
+    listed.to_csv("d/labels.csv", index=False)
+    Path("d", file).touch()
+    noun = {"path": "path", "label": "label"}.get(column, "value")
+    assert main(["fit", "d"]) == 2
+    message = one_line(capsys.readouterr().err)
+    assert f"labels.csv: 1 of 12 {noun}s in '{column}' are missing" in message
+    assert message.endswith(": 7 (counted from 0)")
+
+
+@pytest.mark.parametrize("estimator", [ordinate.OTDClassifier(epochs=1), ordinate.BlendClassifier()])
+def test_groups_may_be_of_several_kinds(estimator):
+    groups = np.array([*range(15), *"abcdefghijklmno"], dtype=object).repeat(2)
+    assert len(estimator.fit(NUMBERS, RANKS % 2, groups=groups).predict(NUMBERS)) == 60

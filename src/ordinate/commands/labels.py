@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.fit_options import ranks_in
+from ordinate.data.numbers import as_numbers
 from ordinate.data.tables.features import plain_text
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
@@ -43,6 +44,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
 
     Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, as ``--order`` does.
     """
+    y = as_numbers(y)
     if y.nunique() == 1:
         only = y.iloc[0]
         shown = repr(only) if isinstance(only, str) else plain_text(only)

@@ -18,6 +18,7 @@ from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.data.csv_files import read_csv
 from ordinate.data.modality import Request
+from ordinate.data.numbers import as_numbers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
@@ -157,6 +158,7 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
     if not isinstance(estimator, RankClassifier):
         return understand_label(y, "continuous", None, name).values
     known = {plain_text(label): label for label in estimator.ordered_classes_.tolist()}
+    y = as_numbers(y)
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     shown = [plain_text(label) for label in y]

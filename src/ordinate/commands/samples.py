@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import require_readable
-from ordinate.data.labelled import Labelled
+from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
@@ -234,6 +234,8 @@ def text_columns(samples: Samples, names: Sequence[str], data: str, say: Callabl
         )
     require_names(samples.X.columns, names, Path(data))
     texts = in_memory(samples.X[list(names)])
+    for name in names:
+        require_filled(texts[name], data, "text")
     try:
         as_texts(texts)
     except OrdinateError as error:

@@ -112,11 +112,13 @@ def _embedded(
             known.append(known_labels)
             yield part
 
+    done = 0
     for _, embeddings in workers.map(estimator, "transform", samples()):
         y = known.popleft()
         if isinstance(y, pd.DataFrame) and target is not None:
-            y = y[target]
-            require_labels(y, target, Path(data))
+            y = y[target].set_axis(range(done, done + len(y)))
+            done += len(y)
+            require_labels(y, data)
         yield embeddings, y
 
 

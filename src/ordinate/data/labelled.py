@@ -52,15 +52,24 @@ class Labelled:
         return replace(self, **taken)
 
 
-def require_labels(y: pd.Series, target: str, path: Path | str) -> None:
+def require_labels(y: pd.Series, path: Path | str) -> None:
     """Raise an error if a row has no label, or one that is no number, text or category."""
     if pd.api.types.is_complex_dtype(y.dtype):
-        raise OrdinateError(path, problem=f"{target!r} holds {y.dtype}", expected="real numbers, text or categories")
-    missing = int(y.isna().sum())
-    if missing:
-        raise OrdinateError(
-            path,
-            problem=f"{missing} of {len(y)} labels in {target!r} are missing",
-            expected="one label per row",
-            hint="remove those rows",
-        )
+        raise OrdinateError(path, problem=f"{y.name!r} holds {y.dtype}", expected="real numbers, text or categories")
+    require_filled(y, path, "label")
+
+
+def require_filled(column: pd.Series, path: Path | str, noun: str = "value", max_named: int = 5) -> None:
+    """Raise an error that names the first rows, by index, in which a column of a table has no value."""
+    rows = column.index[column.isna()].tolist()
+    if len(rows) == 0:
+        return
+    named = ", ".join(map(str, rows[:max_named]))
+    if len(rows) > max_named:
+        named += ", ..."
+    raise OrdinateError(
+        path,
+        problem=f"{len(rows)} of {len(column)} {noun}s in {column.name!r} are missing",
+        expected=f"one {noun} per row",
+        hint=f"remove those rows, or fill them: {named} (counted from 0)",
+    )

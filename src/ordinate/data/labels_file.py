@@ -10,7 +10,7 @@ import pandas as pd
 
 from ordinate.data.csv_files import read_csv
 from ordinate.data.file_tree import FileTree
-from ordinate.data.labelled import Labelled, require_labels
+from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import require_names
 from ordinate.errors import OrdinateError
 
@@ -94,6 +94,7 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: 
     column = path_column(frame)
     if column is None:
         raise OrdinateError(where, expected=f"a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
+    require_filled(frame[column], where, "path")
     names = tree.root + frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
     present = names.isin(tree.names)
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
@@ -150,9 +151,10 @@ def labelled_by(
         if "label" not in left and len(left) != 1:
             raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
-    for column in (target, split, group, weight):
+    require_labels(frame[target], where)
+    for column in (split, group, weight):
         if column is not None:
-            require_labels(frame[column], column, where)
+            require_filled(frame[column], where)
     return Labelled(
         samples,
         frame[target],

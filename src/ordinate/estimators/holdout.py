@@ -51,11 +51,12 @@ _NOT_POSSIBLE = "holds out whole groups"
 _WAY_OUT = "give validation=(X, y), or 0 for no held-out samples"
 
 
-def check_groups(groups: ArrayLike, n: int) -> NDArray[Any]:
-    """Return the groups (n,) of samples, none of them missing."""
+def check_groups(groups: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return the groups (n,) of samples as codes; none of them may be missing."""
     array = np.asarray(groups)
     if array.shape != (n,):
         raise OrdinateError("groups", f"shape {array.shape}", f"({n},), one per sample")
     if pd.isna(array).any():
         raise OrdinateError("groups", f"{pd.isna(array).sum()} missing values", "a group for every sample")
-    return array
+    codes: NDArray[np.int64] = pd.factorize(array, sort=True)[0].astype(np.int64)
+    return codes

@@ -18,6 +18,7 @@ from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.holdout import check_groups
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.estimators.seed import draw_seed
@@ -175,9 +176,7 @@ def _cross_fit(
 def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:
     """Return the rows to train on and those left out, for every fold."""
     folds = check_whole(folds, "folds", least=2)
-    codes = np.arange(len(strata)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    if len(codes) != len(strata):
-        raise OrdinateError("groups", len(codes), f"{len(strata)}, one per sample")
+    codes = np.arange(len(strata)) if groups is None else check_groups(groups, len(strata))
     most = int(np.bincount(strata).max()) if groups is None else int(codes.max()) + 1
     if folds > most:
         what = "groups" if groups is not None else "samples of the largest rank" if strata.any() else "samples"

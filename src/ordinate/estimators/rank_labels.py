@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ordinate.data.numbers import as_numbers
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 from ordinate.estimators.known_scales import order_problem, order_to_write
@@ -41,8 +42,8 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
     classes = np.unique(labels)
     if classes.dtype.kind not in "OUS":
         return classes
-    numbers = pd.to_numeric(pd.Series(classes), errors="coerce")
-    if numbers.notna().all():
+    numbers = pd.to_numeric(pd.Series(classes), errors="coerce").to_numpy(dtype=np.float64)
+    if np.isfinite(numbers).all():
         return classes[np.argsort(numbers, kind="stable")]
     names = [str(label) for label in classes]
     raise OrdinateError(
@@ -92,6 +93,8 @@ def check_labels(y: Any) -> NDArray[Any]:
             expected="a rank for every sample",
         )
     _check_kind(labels)
+    if labels.dtype == object and not isinstance(next(iter(labels), None), str):
+        labels = as_numbers(pd.Series(labels).infer_objects()).to_numpy()
     return np.asarray(labels)
 
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import CONSTANT, Reader
+from ordinate.data.numbers import as_numbers
 from ordinate.data.saved_fields import checked_fields
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.streamed_rows import StreamedRows, unseen_warning
@@ -78,7 +79,7 @@ class NumericColumn:
         if are_times(values) or pd.api.types.is_complex_dtype(values):
             raise OrdinateError(f"column {self.name!r}", values.dtype, "numbers, as in training")
         try:
-            numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+            numbers = pd.to_numeric(as_numbers(values)).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
             raise OrdinateError(f"column {self.name!r}", expected=f"numbers, as in training: {error}") from error
         if np.isinf(numbers).any():
@@ -203,9 +204,12 @@ class TableFeatures(Reader):
                 f"those of {len(frame):,} of them"
             )
         for name in frame.columns:
-            values = frame[name]
+            given = frame[name]
+            values = as_numbers(given)
             missing = int(values.isna().sum())
             if _is_number(values):
+                if pd.api.types.infer_dtype(given, skipna=True) == "string":
+                    notes.append(f"{name}: is text of numbers alone, and is taken as numbers")
                 column, note = _fit_numeric(str(name), values)
                 columns.append(column)
                 if note:
@@ -434,7 +438,7 @@ def _almost_numbers(texts: Sequence[str], max_share: float = 0.1) -> str | None:
     values = pd.Series(texts, dtype=object)
     plain = pd.to_numeric(values, errors="coerce").notna()
     if plain.all():
-        return None  # They are codes, which somebody made text.
+        return None  # They are codes, such as 007.
     points = pd.to_numeric(values.str.replace(",", ".", regex=False), errors="coerce").notna()
     if points.all():
         return "numbers with a decimal comma"

@@ -67,7 +67,7 @@ def read_labelled(
         y = content[target]
         require_codes(categorical, [target, *drop])
         X = _shape_frame(content, [target, *drop], categorical, path)
-    require_labels(y, target, path)
+    require_labels(y, path)
     return X, y.reset_index(drop=True)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data
 from ordinate.data.csv_format import CSV
-from ordinate.data.labelled import Labelled, require_labels
+from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.modality import Modality, Request
 from ordinate.data.paths import is_url, require_unique
 from ordinate.data.tables.csv_table import CsvTable
@@ -100,6 +100,8 @@ class Tables(Modality):
         for option, name in given.items():
             if name is not None and name not in X.columns:
                 raise OrdinateError(option, problem=f"no column {name!r} in {path}")
+        for name in filter(None, given.values()):
+            require_filled(X[name], path)
         splits, groups, weights = (None if name is None else X[name] for name in given.values())
         if any(given.values()):
             left = [name for name in X.columns if name not in given.values()]
@@ -121,7 +123,7 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
     """Open parquet files: the label is read, the other columns when they are asked for."""
     require_codes(request.categorical, [target, *request.drop])
     y = ParquetTable(path)[target]
-    require_labels(y, target, Path(path))
+    require_labels(y, path)
     stream = request.stream or None
     X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical, stream=stream)
     require_left(X.columns, path)

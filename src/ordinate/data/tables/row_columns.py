@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.data.numbers import as_numbers
 from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.parquet_table import ParquetTable
 
@@ -28,9 +29,15 @@ def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
         >>> find_row_columns(X)
         {'Unnamed: 0': 'is an index that was saved without a name', 'code': 'has a text of its own in every row'}
     """
-    head, part = X.head(LOOKED_AT), _read_part(X)
-    reasons = {name: _reason(name, part[name], X) for name in X.columns if _reason(name, head[name])}
+    head, part = _head(X), _read_part(X)
+    reasons = {name: _reason(name, as_numbers(part[name]), X) for name in X.columns if _reason(name, head[name])}
     return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _head(X: pd.DataFrame | ParquetTable) -> pd.DataFrame:
+    """Return the first rows of a table, with the columns as numbers that seem to hold nothing else."""
+    head = X.head(LOOKED_AT)
+    return pd.DataFrame({name: as_numbers(head[name]) for name in head.columns})
 
 
 def _reason(name: str, values: "pd.Series[Any]", X: pd.DataFrame | ParquetTable | None = None) -> str | None:
@@ -105,8 +112,8 @@ def find_group_columns(X: pd.DataFrame | ParquetTable, least: int = 20) -> list[
         >>> find_group_columns(X)
         ['who']
     """
-    head = X.head(LOOKED_AT)
-    return [name for name in X.columns if _may_repeat(head[name]) and _are_groups(name, X[name], least)]
+    head = _head(X)
+    return [name for name in X.columns if _may_repeat(head[name]) and _are_groups(name, as_numbers(X[name]), least)]
 
 
 def _may_repeat(values: "pd.Series[Any]") -> bool:
@@ -135,8 +142,8 @@ def find_row_order(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[
     """
     if not _is_sorted(y):
         return []
-    head, part = X.head(LOOKED_AT), _read_part(X)
-    return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(part[name])]
+    head, part = _head(X), _read_part(X)
+    return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(as_numbers(part[name]))]
 
 
 def _is_sorted(y: "pd.Series[Any]") -> bool:
@@ -161,11 +168,11 @@ def find_label_columns(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> l
         >>> find_label_columns(X, pd.Series([0, 1, 0, 1]))
         ['word']
     """
-    head = X.head(LOOKED_AT)
+    head = _head(X)
     names = [name for name in X.columns if _says(head[name], y.iloc[:LOOKED_AT])]
     if isinstance(X, ParquetTable) and X.streams:
         X, y = X.spread(LEARNED_FROM), y.iloc[X.spread_rows(LEARNED_FROM)]
-    return [name for name in names if len(y) <= LOOKED_AT or _says(X[name], y)]
+    return [name for name in names if len(y) <= LOOKED_AT or _says(as_numbers(X[name]), y)]
 
 
 def _says(values: "pd.Series[Any]", y: "pd.Series[Any]") -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
-from ordinate.data.labelled import Labelled
+from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.labels_file import (
     LABELS,
     Columns,
@@ -104,6 +104,7 @@ def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
     column = next((name for name in SUBJECTS if name in frame), None)
     if column is None:
         raise OrdinateError(f"{path / LABELS}", expected=f"a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
+    require_filled(frame[column], path / LABELS, "subject")
     subjects = frame[column].astype(str)
     elsewhere = subjects[subjects.isin([".", ".."]) | subjects.str.contains(r"[/\\\0]")]
     if len(elsewhere):
