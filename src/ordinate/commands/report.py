@@ -3,7 +3,7 @@
 import json
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ def trained_target(model: str) -> str | None:
 
 def _read_split(path: Path) -> dict[str, Any]:
     with reading("model", f"{path} is damaged"):
-        return {"target": None, "stream": False, **json.loads(path.read_text())}
+        return {"target": None, "stream": False, "drop_unlabelled": False, **json.loads(path.read_text())}
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
@@ -156,7 +156,11 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
     """
     split = Path(model) / SPLIT
-    samples = _read(estimator, data, target, stream=split.is_file() and _read_split(split)["stream"])
+    request = Request(target)
+    if split.is_file():
+        kept = _read_split(split)
+        request = replace(request, stream=kept["stream"], drop_unlabelled=kept["drop_unlabelled"] or None)
+    samples = _read(estimator, data, request)
     X = fit_to(estimator, samples.X, data)
     paths = modality_of(X).paths(X) if samples.paths is None else samples.paths
     names = [f"row {row}" for row in range(len(samples.y))] if paths is None else paths.tolist()
@@ -180,12 +184,11 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
     return np.array([known[text] for text in shown])
 
 
-def _read(estimator: EmbeddingEstimator, data: str, target: str | None, *, stream: bool) -> Samples:
+def _read(estimator: EmbeddingEstimator, data: str, request: Request) -> Samples:
     reader = estimator.reader_
     modality = modality_of_data(data)
     if not modality.holds_arrays and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
-    request = Request(target, stream=stream)
     samples = read_labelled_samples(data, request, lambda _: reader.options())
     if modality.holds_arrays and modality_of(samples.X).reads_with(reader):
         return decode_array(samples, request, lambda _: reader.options())

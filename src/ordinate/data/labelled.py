@@ -52,15 +52,22 @@ class Labelled:
         return replace(self, **taken)
 
 
-def require_labels(y: pd.Series, target: str, path: Path | str) -> None:
-    """Raise an error if a row has no label, or one that is no number, text or category."""
+def require_labels(y: pd.Series, target: str, path: Path | str, *, drop_unlabelled: bool | None = None) -> None:
+    """Raise an error if a row has no label, or one that is no number, text or category.
+
+    Args:
+        y: Labels (n,).
+        target: Name of their column.
+        path: Path of the data, for messages.
+        drop_unlabelled: Whether the caller leaves out rows without a label; None raises an error that names no option.
+    """
     if pd.api.types.is_complex_dtype(y.dtype):
         raise OrdinateError(path, problem=f"{target!r} holds {y.dtype}", expected="real numbers, text or categories")
     missing = int(y.isna().sum())
-    if missing:
+    if missing == len(y) or (missing and not drop_unlabelled):
         raise OrdinateError(
             path,
             problem=f"{missing} of {len(y)} labels in {target!r} are missing",
             expected="one label per row",
-            hint="remove those rows",
+            hint="remove those rows" if drop_unlabelled is None else "--unlabelled drop leaves out those rows",
         )

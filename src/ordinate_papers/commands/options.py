@@ -13,7 +13,7 @@ PROTOCOLS = (
 )  # fmt: skip
 OF_ONE = "of one protocol"
 SHARED = (  # with fit
-    "data", "target", "margin", "task", "order", "drop", "keep", "categorical", "split", "group", "fold",
+    "data", "target", "margin", "task", "order", "drop", "keep", "categorical", "split", "group", "unlabelled", "fold",
     "test_fraction", "epochs", "encoder", "image_size", "pretrained", "skip_unreadable", "out", "seed", "quiet", "set",
 )  # fmt: skip
 

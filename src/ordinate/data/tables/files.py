@@ -29,7 +29,12 @@ def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequen
 
 
 def read_labelled(
-    path: str | Path, target: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()
+    path: str | Path,
+    target: str,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    *,
+    drop_unlabelled: bool | None = None,
 ) -> tuple[Any, pd.Series]:
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
@@ -39,6 +44,8 @@ def read_labelled(
         target: Column of the label, or its array in the npz; ``"target"`` for a .ts file, which has one.
         drop: Columns to leave out, such as identifiers.
         categorical: Columns whose numbers are codes, not amounts.
+        drop_unlabelled: Whether the caller leaves out rows without a label, see
+            :func:`~ordinate.data.labelled.require_labels`.
 
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
@@ -61,7 +68,7 @@ def read_labelled(
         y = content[target]
         require_codes(categorical, [target, *drop])
         X = _shape_frame(content, [target, *drop], categorical, path)
-    require_labels(y, target, path)
+    require_labels(y, target, path, drop_unlabelled=drop_unlabelled)
     return X, y.reset_index(drop=True)
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data
 from ordinate.data.labelled import Labelled, require_labels
+from ordinate.data.labels_file import split_name
 from ordinate.data.modality import Modality, Request
 from ordinate.data.paths import is_url
 from ordinate.data.tables.csv_table import CsvTable
@@ -99,7 +100,8 @@ class Tables(Modality):
             left = [name for name in X.columns if name not in given.values()]
             require_left(left, path)
             X = X[left]
-        splits, groups = (None if column is None else column.astype(str) for column in (splits, groups))
+        splits = None if splits is None else splits.astype(str).map(split_name)
+        groups = None if groups is None else groups.astype(str)
         return Labelled(X, y, splits, groups, weights)
 
     def read_unlabelled(
@@ -115,7 +117,7 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
     """Open parquet files: the label is read, the other columns when they are asked for."""
     require_codes(request.categorical, [target, *request.drop])
     y = ParquetTable(path)[target]
-    require_labels(y, target, Path(path))
+    require_labels(y, target, Path(path), drop_unlabelled=request.drop_unlabelled)
     stream = request.stream or None
     X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical, stream=stream)
     require_left(X.columns, path)
@@ -123,7 +125,7 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
 
 
 def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd.Series]:
-    X, y = read_labelled(path, target, request.drop, request.categorical)
+    X, y = read_labelled(path, target, request.drop, request.categorical, drop_unlabelled=request.drop_unlabelled)
     if not isinstance(X, pd.DataFrame):
         for option in ("drop", "categorical", "split", "group", "weight"):
             if getattr(request, option):
