@@ -10,6 +10,7 @@ import pytest
 
 import ordinate
 from ordinate.commands.division import Division
+from ordinate.commands.fit.choose import _print_reason
 from ordinate.commands.fit.command import _again, fit
 from ordinate.commands.fit.plan import make_plan
 from ordinate.commands.fit.read import Data, Source
@@ -94,6 +95,21 @@ def test_candidates_and_simple_models_are_told_with_their_intervals(label, monke
         assert f"{name} {found['mae']:.4f} ({found['low']:.4f} to {found['high']:.4f})" in said
         assert f"{name} {found['mae']:.4f}" in Path("model/report.html").read_text()
     assert tried[metrics["method"]]["mae"] <= min(tried[name]["high"] for name in ["blend", *methods])
+
+
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        ([1.0, 0.0, 1.0, 0.0], "0.0250 above that of cloc, less than a standard error (0.5633), and the first of"),
+        ([0.0, 0.0, 0.0, 0.0], "the lowest, 0.4750 below that of cloc"),
+    ],
+)
+def test_a_sentence_says_what_was_chosen_and_why(errors, reason, capsys):
+    found = UnseenErrors(of={"blend": np.array(errors), "cloc": np.array([0.0, 1.0, 0.0, 0.9])})
+    _print_reason(found, found.choose(), list(found.of))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("chosen: blend, as its validation MAE is ")
+    assert reason in line
 
 
 def test_the_blend_is_trained_once_on_all_and_is_the_same_as_when_it_is_asked_for(monkeypatch, capsys):

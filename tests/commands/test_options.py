@@ -66,7 +66,6 @@ REFUSED = [  # what is given to fit, and how its error begins
     ("series.npz --target grade --categorical a", "--categorical: series.npz holds arrays"),
     ("series.npz --target grade --keep a", "--keep: got a, and series.npz holds arrays"),
     ("series.npz --target grade --split a", "--split: series.npz holds arrays"),
-    ("images --target grade", "--target: got 'grade', a column of labels.csv"),
     ("images --split side", "--split: got 'side', a column of labels.csv"),
     (f"{TABLE} --drop grade", "--drop: got 'grade', which --target has already"),
     (f"{SPLIT} --drop side", "--drop: got 'side', which --split has already"),

@@ -72,7 +72,7 @@ def test_images_go_by_their_paths_with_the_ranks_of_their_folders(folder):
 
     search("model", "knees", "new", None, 1, "unlabelled.csv")
     assert list(pd.read_csv("unlabelled.csv").columns) == ["query", "place", "neighbour", "similarity"]
-    with pytest.raises(OrdinateError, match=r"target: got 'age', a column of labels.csv, which new does not hold"):
+    with pytest.raises(OrdinateError, match=r"new: expected a labels.csv, or a folder of images per rank"):
         search("model", "knees", "new", "age", 1, "other.csv")
 
 

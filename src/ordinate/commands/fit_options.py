@@ -73,6 +73,7 @@ class FitOptions:
     drop: str = option("", "columns to leave out, separated by commas", metavar="COLUMNS")
     categorical: str = option("", "columns whose numbers are codes", metavar="COLUMNS")
     split: str | None = option(None, "column that says train, validation or test", metavar="COLUMN")
+    unlabelled: str = option("error", "what to do with rows without a label (%(default)s)", choices=("error", "drop"))
     group: str | None = option(
         None, "column of groups, such as subjects, that stay on one side of a split", metavar="COLUMN"
     )

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -24,14 +25,27 @@ MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks
 
 @dataclass(frozen=True)
 class Label:
-    """A label that was understood: its values, and the classes in order if it is ranks."""
+    """A label that was understood: its values, and the classes in order if it is ranks.
+
+    Args:
+        values: Labels (n,).
+        classes: Classes from the lowest rank to the highest; None for a continuous target.
+        unused: Ranks that were declared and that no sample has, which are no classes.
+    """
 
     values: NDArray[Any]
     classes: list[Any] | None
+    unused: Sequence[Any] = ()
 
     @property
     def is_ranks(self) -> bool:
         return self.classes is not None
+
+    def without(self, rows: NDArray[np.int64]) -> list[str]:
+        """Return the ranks that none of some rows has."""
+        present = set(self.values[rows].tolist())
+        absent = [label for label in self.classes or [] if label not in present]
+        return [plain_text(label) for label in [*self.unused, *absent]]
 
     @property
     def task(self) -> Task:
@@ -62,7 +76,8 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
             raise OrdinateError(name, problem="holds ordered categories", expected="--task ranks or auto")
         present = set(y)
         classes = [category for category in y.dtype.categories if category in present]
-        return Label(np.asarray(y, dtype=object), classes)
+        unused = [category for category in y.dtype.categories if category not in present]
+        return Label(np.asarray(y, dtype=object), classes, unused)
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     if not pd.api.types.is_numeric_dtype(y):
@@ -107,7 +122,7 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
             "--order", problem=f"{name} also holds {', '.join(unknown[:5])}", expected="every rank of the data"
         )
     present = [label for label in classes if label in found]
-    return Label(text, present)
+    return Label(text, present, [label for label in classes if label not in found])
 
 
 def _plain_number(text: str) -> str:

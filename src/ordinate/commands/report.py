@@ -145,7 +145,9 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
 
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
     """
-    samples = _read(estimator, data, target, stream=read_split(model)["stream"])
+    kept = read_split(model)
+    request = Request(target, stream=kept["stream"], drop_unlabelled=kept["drop_unlabelled"] or None)
+    samples = _read(estimator, data, request)
     X = fit_to(estimator, samples.X, data)
     paths = modality_of(X).paths(X) if samples.paths is None else samples.paths
     names = [f"row {row}" for row in range(len(samples.y))] if paths is None else paths.tolist()
@@ -170,12 +172,11 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
     return np.array([known[text] for text in shown])
 
 
-def _read(estimator: EmbeddingEstimator, data: str, target: str | None, *, stream: bool) -> Samples:
+def _read(estimator: EmbeddingEstimator, data: str, request: Request) -> Samples:
     reader = estimator.reader_
     modality = modality_of_data(data)
     if not modality.holds_arrays and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
-    request = Request(target, stream=stream)
     samples = read_labelled_samples(data, request, lambda _: reader.options())
     if modality.holds_arrays and modality_of(samples.X).reads_with(reader):
         return decode_array(samples, request, lambda _: reader.options())

@@ -18,7 +18,13 @@ from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.parquet_table import in_memory, streams
-from ordinate.data.tables.row_columns import UNNAMED, find_label_columns, find_row_columns, find_row_order
+from ordinate.data.tables.row_columns import (
+    UNNAMED,
+    find_label_columns,
+    find_row_columns,
+    find_row_order,
+    find_sentinels,
+)
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import trained_columns
@@ -128,12 +134,16 @@ def read_samples(
         raise OrdinateError(
             data, problem="has targets of several dimensions", expected="one", hint="see SupCRRegressor for more"
         )
+    missing = labelled.labels.isna().to_numpy()
+    if missing.any():
+        request.say(f"left out: {missing.sum()} of {len(missing)} rows, which have no label")
+        labelled = labelled.take(np.flatnonzero(~missing))
     if modality.holds_arrays:
         X = labelled.samples
         name = f"column {labelled.labels.name!r}"
         weights = _weights(labelled)
         digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(Path(data))
-        return Samples(X, labelled.labels, name, digest, labelled.splits, labelled.groups, weights)
+        return Samples(X, pd.Series(labelled.labels), name, digest, labelled.splits, labelled.groups, weights)
     return _decoded(modality, data, labelled, request, options_of(modality), size_for)
 
 
@@ -275,6 +285,8 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
                 f"note: column {name!r} goes one way from row to row, and so does the label; if it numbers the rows, "
                 f"--drop {shlex.quote(name)}"
             )
+    for name, problem in find_sentinels(X).items():
+        say(f"note: column {name!r} {problem}; if they stand for missing values, leave their cells empty")
     for name in find_label_columns(X, samples.y):
         say(f"note: column {name!r} tells the label exactly, and so would a model; --drop {shlex.quote(name)} drops it")
     return replace(samples, X=X, identity=identity)

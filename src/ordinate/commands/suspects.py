@@ -38,7 +38,7 @@ def suspects(
         raise OrdinateError("--folds", folds, "at least 2")
     source = Source.of(options)
     # A table of samples may go to the standard output, and notes do not belong there.
-    request = replace(source.request, say=partial(print, file=sys.stderr))
+    request = replace(source.request, say=partial(print, file=sys.stderr), drop_unlabelled=None)
     samples = read_source(replace(source, request=request))
     label = understand_label(samples.y, options.task, options.order, samples.name)
     method = "cloc" if label.is_ranks else "supcr"

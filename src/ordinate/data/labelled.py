@@ -52,14 +52,25 @@ class Labelled:
         return replace(self, **taken)
 
 
-def require_labels(y: pd.Series, path: Path | str) -> None:
-    """Raise an error if a row has no label, or one that is no number, text or category."""
+def require_labels(y: pd.Series, path: Path | str, *, drop_unlabelled: bool | None = None) -> None:
+    """Raise an error if a row has no label, or one that is no number, text or category.
+
+    Args:
+        y: Labels (n,), with the name of their column.
+        path: Path of the data, for messages.
+        drop_unlabelled: Whether the caller leaves out rows without a label; None raises an error that names no option.
+    """
     if pd.api.types.is_complex_dtype(y.dtype):
         raise OrdinateError(path, problem=f"{y.name!r} holds {y.dtype}", expected="real numbers, text or categories")
-    require_filled(y, path, "label")
+    if drop_unlabelled and y.notna().any():
+        return
+    option = None if drop_unlabelled is None else "--unlabelled drop leaves out those rows"
+    require_filled(y, path, "label", option)
 
 
-def require_filled(column: pd.Series, path: Path | str, noun: str = "value", max_named: int = 5) -> None:
+def require_filled(
+    column: pd.Series, path: Path | str, noun: str = "value", option: str | None = None, max_named: int = 5
+) -> None:
     """Raise an error that names the first rows, by index, in which a column of a table has no value."""
     rows = column.index[column.isna()].tolist()
     if len(rows) == 0:
@@ -71,5 +82,5 @@ def require_filled(column: pd.Series, path: Path | str, noun: str = "value", max
         path,
         problem=f"{len(rows)} of {len(column)} {noun}s in {column.name!r} are missing",
         expected=f"one {noun} per row",
-        hint=f"remove those rows, or fill them: {named} (counted from 0)",
+        hint=f"{option or 'remove those rows, or fill them'}: {named} (counted from 0)",
     )

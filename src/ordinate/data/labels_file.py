@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ LABELS = "labels.csv"
 PATH_COLUMNS = ("path", "file", "filename", "image")
 SPLITS = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
-    "test": "test", "testing": "test",
+    "dev": "validation", "test": "test", "testing": "test",
 }  # fmt: skip
 
 
@@ -31,12 +31,14 @@ class Columns:
         split: Column that says what is held out.
         group: Column of the group, such as a subject, which stays on one side of a split.
         weight: Column of the weight of a sample.
+        drop_unlabelled: Whether rows without a label are left out later; None raises an error that names no option.
     """
 
     target: str | None = None
     split: str | None = None
     group: str | None = None
     weight: str | None = None
+    drop_unlabelled: bool | None = field(default=None, kw_only=True)
 
     @property
     def given(self) -> dict[str, str]:
@@ -151,14 +153,14 @@ def labelled_by(
         if "label" not in left and len(left) != 1:
             raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
-    require_labels(frame[target], where)
+    require_labels(frame[target], where, drop_unlabelled=columns.drop_unlabelled)
     for column in (split, group, weight):
         if column is not None:
             require_filled(frame[column], where)
     return Labelled(
         samples,
         frame[target],
-        splits=None if split is None else frame[split].astype(str).map(_split_name),
+        splits=None if split is None else frame[split].astype(str).map(split_name),
         groups=None if group is None else frame[group].astype(str),
         weights=None if weight is None else frame[weight],
         left_out=left_out,
@@ -169,5 +171,11 @@ def _named(name: str, frame: pd.DataFrame, target: str | None) -> str | None:
     return name if name in frame and target != name else None
 
 
-def _split_name(name: str) -> str:
-    return SPLITS.get(name.lower(), name)
+def split_name(name: str) -> str:
+    """Return ``"train"``, ``"validation"`` or ``"test"`` for words that mean it, in any case; others as they are.
+
+    Example:
+        >>> split_name("Training"), split_name("VAL"), split_name("dev"), split_name("fold 1")
+        ('train', 'validation', 'validation', 'fold 1')
+    """
+    return SPLITS.get(name.strip().lower(), name)

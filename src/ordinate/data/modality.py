@@ -184,6 +184,7 @@ class Request(Columns):
         split: Column that says what is held out.
         group: Column of the group, such as a subject, which stays on one side of a split.
         weight: Column of the weight of a sample.
+        drop_unlabelled: Whether rows without a label are left out; None raises an error that names no option.
         drop: Columns of a table to leave out.
         categorical: Columns of a table whose numbers are codes.
         fold: Fold that is held out if the data set has folds.

@@ -75,14 +75,18 @@ def test_the_column_of_paths_has_several_names_and_either_slash(write, name):
 
 
 def test_without_a_labels_csv_every_folder_is_a_rank(write):
-    images = read_labelled_images(write([f"{rank}/{i}.png" for i, rank in enumerate(RANKS)], None))
+    path = write([f"{rank}/{i}.png" for i, rank in enumerate(RANKS)], None)
+    (path / "9").mkdir()
+    images = read_labelled_images(path, Columns("grade"))
     assert sorted(images.labels) == sorted(RANKS)
+    assert images.labels.name == "grade"
+    assert images.left_out == ("the rank '9', as its folder holds no image",)
     for picture, rank in zip(content(images.samples), images.labels, strict=True):
         assert (picture == DRAWN[rank == RANKS]).all(axis=(1, 2, 3)).any()
 
 
 def test_folders_of_splits_stand_above_those_of_ranks(write):
-    names = [f"{('train', 'val', 'Test')[i % 3]}/{'mild' if i < 6 else 'severe'}/{i}.png" for i in range(12)]
+    names = [f"{('Training', 'DEV', 'Test')[i % 3]}/{'mild' if i < 6 else 'severe'}/{i}.png" for i in range(12)]
     images = read_labelled_images(write(names, None))
     assert images.splits.value_counts().to_dict() == {"train": 4, "validation": 4, "test": 4}
     assert images.labels.value_counts().to_dict() == {"mild": 6, "severe": 6}
@@ -105,7 +109,7 @@ WRONG = {
     "no rows": ({"table": TABLE[:0]}, {"target": "grade"}, "names no image"),
     "no folder a rank": ({"names": [f"{i}.png" for i in range(12)], "table": None}, {}, "expected a labels.csv, or a"),
     "one rank": ({"table": None}, {}, "expected a labels.csv, or a folder of images per rank"),
-    "a target without labels.csv": ({"table": None}, {"target": "grade"}, "target: got 'grade', a column of"),
+    "a group without labels.csv": ({"table": None}, {"group": "person"}, "group: got 'person', a column of"),
 }  # fmt: skip
 
 

@@ -137,14 +137,20 @@ def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Ro
 
 
 def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> None:
-    """Print why the lowest error did not decide, and which simple models had lower ones."""
-    best = found.lowest(tried)
-    if best != chosen:
-        difference, error = found.mean(chosen, best)
-        by = f"{difference:.4f}"
-        if math.isfinite(error):
-            by += f" ± {error:.4f} (standard error)"
-        print(f"{chosen}, tried before {best}, is behind it by {by}: a tie")
+    """Print what was chosen, by how much and why, and which simple models had lower errors."""
+    others = [name for name in tried if name != chosen]
+    if others:
+        best = found.lowest(tried)
+        other = found.lowest(others) if best == chosen else best
+        difference, error = found.mean(chosen, other)
+        if best == chosen:
+            print(f"chosen: {chosen}, as its validation MAE is the lowest, {-difference:.4f} below that of {other}")
+        else:
+            within = f"less than a standard error ({error:.4f})" if math.isfinite(error) else "on too few to tell"
+            print(
+                f"chosen: {chosen}, as its validation MAE is {difference:.4f} above that of {other}, {within}, and the "
+                "first of candidates that are so close is taken"
+            )
     simple = [name for name in found.of if name in SIMPLE and found.behind(chosen, name, 1.0)]
     if simple:
         print(f"note: {' and '.join(simple)} alone had lower errors than {chosen}, by more than a standard error")
@@ -173,6 +179,7 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
     if made.untried:
         print(f"no time within {budget.seconds / 60:g} minutes for {', '.join(made.untried)}")
     name = str(made.chosen)
+    print(f"chosen: {name}, as its validation MAE is the lowest")
     usual = training.plan.epochs
     last = broadcast_from_rank_zero(
         lambda: last_training(training.checkpoints / LAST, made, name, time.left_to_train, growth, usual)
@@ -214,7 +221,6 @@ def last_training(
 def _print_errors(errors: Mapping[str, Mapping[str, float]]) -> None:
     if errors:
         print(f"validation MAE: {errors_as_text(errors)}")
-        print('how to choose: "Which method and when" in the documentation')
 
 
 def errors_as_text(candidates: Mapping[str, Mapping[str, float]]) -> str:

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import torch
 
 from ordinate.commands.config_file import write_config
@@ -22,6 +23,7 @@ from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import Workspace, partial_folder
 from ordinate.data.registry import modalities
 from ordinate.data.rows import take
+from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.features import plain_text
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
@@ -66,7 +68,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         if not is_first_process():
             return
         again = _again(options, filled, trained)
-        origin = Origin(options.data, options.target, options.weight, options.stream, again.command)
+        origin = Origin.of(options, again.command)
         result, written = write(trained, training, origin, limit, workspace)
         write_config(result / RUN, again, NOT_REPEATED)
         workspace.publish(result)
@@ -120,6 +122,13 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
         f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
         f"{len(division.test)} held out"
     )
+    problem = sentinel_problem(pd.Series(label.values))
+    if problem is not None:
+        print(f"note: the label {problem}; if they stand for missing labels, empty their cells and --unlabelled drop")
+    if absent := label.without(division.rows):
+        print(
+            f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"
+        )
     for note in leakage_notes(samples, division):
         print(f"note: {note}")
 

@@ -56,7 +56,7 @@ class Source:
         request = Request(
             options.target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
             tuple(names_in(options.categorical)), options.fold, options.stream, options.skip_unreadable,
-            progress=not options.quiet,
+            progress=not options.quiet, drop_unlabelled=options.unlabelled == "drop",
         )  # fmt: skip
         return cls(
             options.data, request, options.settings, options.given, recipe or {}, names_in(options.keep), options.text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ordinate.commands.fit.choose import errors_as_text
 from ordinate.commands.fit.time_limit import PICTURES_TIME, REPORT_TIME, TimeLimit
 from ordinate.commands.fit.train import Trained, Training
+from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import costs_of_rules
 from ordinate.commands.workspace import Workspace
 from ordinate.data.paths import reading
@@ -34,13 +35,16 @@ REPORT = "report.html"
 SPLIT = "split.json"  # The file of the rows that the model was trained and measured on.
 
 
+KEPT: dict[str, Any] = {"target": None, "stream": False, "identity": [], "drop_unlabelled": False}
+
+
 def read_split(model: str) -> dict[str, Any]:
     """Return what fit has kept of the samples of a model; what it has not kept is None or empty."""
     path = Path(model) / SPLIT
     if not path.is_file():
-        return {"target": None, "stream": False, "identity": []}
+        return KEPT
     with reading("model", f"{path} is damaged"):
-        return {"target": None, "stream": False, "identity": [], **json.loads(path.read_text())}
+        return {**KEPT, **json.loads(path.read_text())}
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Origin:
         target: Column of the label; None if the data have one of their own.
         weight: Column of the sample weights; None without any.
         stream: Whether rows stream from their files.
+        drop_unlabelled: Whether rows without a label were left out.
         command: Command that trains the model again.
     """
 
@@ -59,7 +64,14 @@ class Origin:
     target: str | None
     weight: str | None
     stream: bool
+    drop_unlabelled: bool
     command: str
+
+    @classmethod
+    def of(cls, options: FitOptions, command: str) -> Self:
+        """Return the origin that the options of a command name."""
+        drop = options.unlabelled == "drop"
+        return cls(options.data, options.target, options.weight, options.stream, drop, command)
 
 
 @dataclass(frozen=True)
@@ -116,6 +128,7 @@ def _write_model(
     identity = [] if samples.identity is None else list(samples.identity.columns)
     split = {
         "identity": identity, "data": samples.digest, "target": origin.target, "stream": origin.stream,
+        "drop_unlabelled": origin.drop_unlabelled,
         "train": trained.rows.tolist(), "test": test.tolist(),
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps({**metrics, "command": origin.command}, indent=2) + "\n")

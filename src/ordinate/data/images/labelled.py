@@ -7,15 +7,25 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from ordinate.data.file_tree import IMAGE_SUFFIXES, SHARD, FileTree
+from ordinate.data.file_tree import HIDDEN, IMAGE_SUFFIXES, SHARD, FileTree
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.shards import index_shards
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import LABELS, SPLITS, Columns, has_labels_file, labelled_by, listed_names, read_listed
+from ordinate.data.labels_file import (
+    LABELS,
+    SPLITS,
+    Columns,
+    has_labels_file,
+    labelled_by,
+    listed_names,
+    read_listed,
+    split_name,
+)
 from ordinate.data.paths import is_url, require_names
 from ordinate.errors import OrdinateError
 
 ENDINGS = ", ".join(IMAGE_SUFFIXES)
+SIDES = set(SPLITS.values())
 
 
 class ImageTree(FileTree):
@@ -67,9 +77,10 @@ def read_labelled_images(
 
     A ``labels.csv`` at the top names the images (column ``path``, ``file``, ``filename`` or ``image``, relative to the
     folder) and their labels; :func:`~ordinate.data.labels_file.labelled_by` says which columns are used. Without one,
-    every folder is a rank and the label is its name; folders ``train``, ``validation`` and ``test`` above them are
-    splits. Of tar shards, :func:`~ordinate.data.images.shards.index_shards` says what the columns are, and ``train``,
-    ``validation`` and ``test`` may be folders of shards.
+    every folder is a rank and the label is its name, which is called ``target`` in outputs; folders ``train``,
+    ``validation`` and ``test`` above them are splits. Of tar shards,
+    :func:`~ordinate.data.images.shards.index_shards` says what the columns are, and ``train``, ``validation`` and
+    ``test`` may be folders of shards.
 
     Args:
         path: Folder, zip, tar shard or URL.
@@ -84,9 +95,9 @@ def read_labelled_images(
         listed = read_listed(tree, "images", skip_unreadable)
         return listed.labelled(tree.files(listed.names), columns)
     for option, name in columns.given.items():
-        if (option, name) != ("target", "label"):
+        if option != "target":
             raise OrdinateError(option, f"{name!r}, a column of {LABELS}, which {path} does not hold")
-    return _folder_per_rank(tree)
+    return _folder_per_rank(tree, columns.target or "label")
 
 
 def _sharded(tree: ImageTree, columns: Columns) -> Labelled:
@@ -96,24 +107,36 @@ def _sharded(tree: ImageTree, columns: Columns) -> Labelled:
     images, frame = index_shards(tree.shards, kept)
     if not len(images):
         raise OrdinateError(tree.path, problem=f"its {len(tree.shards)} shards hold no image ({ENDINGS})")
-    folders = [SPLITS.get(PurePosixPath(name).parts[0].lower()) for name in tree.ending_in(SHARD)]
-    if columns.split is None and "split" not in frame and None not in folders:
+    folders = [split_name(PurePosixPath(name).parts[0]) for name in tree.ending_in(SHARD)]
+    if columns.split is None and "split" not in frame and SIDES.issuperset(folders):
         frame["split"] = np.asarray(folders)[images.shard_numbers]
     return labelled_by(images, frame, tree.path, columns)
 
 
-def _folder_per_rank(tree: ImageTree) -> Labelled:
+def _folder_per_rank(tree: ImageTree, target: str) -> Labelled:
     parts = [PurePosixPath(name.removeprefix(tree.root)).parts for name in tree.images]
     if not parts:
         raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({ENDINGS}) in folders")
-    are_split = all(len(part) > 2 and part[0].lower() in SPLITS for part in parts)
+    are_split = all(len(part) > 2 and split_name(part[0]) in SIDES for part in parts)
     level = 1 if are_split else 0
     ranks = [part[level] for part in parts]
     if any(len(part) < level + 2 for part in parts) or len(set(ranks)) < 2:
         raise OrdinateError(tree.path, expected=f"a {LABELS}, or a folder of images per rank")
-    labels = pd.Series(ranks, name="label")
+    labels = pd.Series(ranks, name=target)
     numbers = pd.to_numeric(labels, errors="coerce")
     splits = None
     if are_split:
-        splits = pd.Series([SPLITS[part[0].lower()] for part in parts], name="split")
-    return Labelled(tree.files(tree.images), labels if numbers.isna().any() else numbers, splits)
+        splits = pd.Series([split_name(part[0]) for part in parts], name="split")
+    empty = sorted(_folders(tree, level) - set(ranks))
+    return Labelled(
+        tree.files(tree.images),
+        labels if numbers.isna().any() else numbers,
+        splits,
+        left_out=tuple(f"the rank {rank!r}, as its folder holds no image" for rank in empty),
+    )
+
+
+def _folders(tree: ImageTree, level: int) -> set[str]:
+    """Return the names of the folders of ranks, with or without images; none of a zip or URL, which list files."""
+    found = tree.path.glob("/".join("*" * (level + 1))) if tree.url is None else ()
+    return {folder.name for folder in found if folder.is_dir() and not HIDDEN.fullmatch(folder.name)}

@@ -35,6 +35,8 @@ def read_labelled(
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     say: Callable[[str], None] = warn,
+    *,
+    drop_unlabelled: bool | None = None,
 ) -> tuple[Any, pd.Series]:
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
@@ -45,6 +47,8 @@ def read_labelled(
         drop: Columns to leave out, such as identifiers.
         categorical: Columns whose numbers are codes, not amounts.
         say: Function that gets a note on how a csv is written.
+        drop_unlabelled: Whether the caller leaves out rows without a label, see
+            :func:`~ordinate.data.labelled.require_labels`.
 
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
@@ -67,7 +71,7 @@ def read_labelled(
         y = content[target]
         require_codes(categorical, [target, *drop])
         X = _shape_frame(content, [target, *drop], categorical, path)
-    require_labels(y, path)
+    require_labels(y, path, drop_unlabelled=drop_unlabelled)
     return X, y.reset_index(drop=True)
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from ordinate.data.csv_files import first_line_is_data
 from ordinate.data.csv_format import CSV
 from ordinate.data.labelled import Labelled, require_filled, require_labels
+from ordinate.data.labels_file import split_name
 from ordinate.data.modality import Modality, Request
 from ordinate.data.paths import is_url, require_unique
 from ordinate.data.tables.csv_table import CsvTable
@@ -107,7 +108,8 @@ class Tables(Modality):
             left = [name for name in X.columns if name not in given.values()]
             require_left(left, path)
             X = X[left]
-        splits, groups = (None if column is None else column.astype(str) for column in (splits, groups))
+        splits = None if splits is None else splits.astype(str).map(split_name)
+        groups = None if groups is None else groups.astype(str)
         return Labelled(X, y, splits, groups, weights)
 
     def read_unlabelled(
@@ -123,7 +125,7 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
     """Open parquet files: the label is read, the other columns when they are asked for."""
     require_codes(request.categorical, [target, *request.drop])
     y = ParquetTable(path)[target]
-    require_labels(y, path)
+    require_labels(y, path, drop_unlabelled=request.drop_unlabelled)
     stream = request.stream or None
     X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical, stream=stream)
     require_left(X.columns, path)
@@ -131,7 +133,10 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
 
 
 def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd.Series]:
-    X, y = read_labelled(path, target, request.drop, request.categorical, lambda note: request.say(f"note: {note}"))
+    X, y = read_labelled(
+        path, target, request.drop, request.categorical, lambda note: request.say(f"note: {note}"),
+        drop_unlabelled=request.drop_unlabelled,
+    )  # fmt: skip
     if not isinstance(X, pd.DataFrame):
         for option in ("drop", "categorical", "split", "group", "weight"):
             if getattr(request, option):

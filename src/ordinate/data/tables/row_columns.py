@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.data.numbers import as_numbers
+from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.parquet_table import ParquetTable
 
@@ -156,6 +157,20 @@ def _goes_one_way(values: "pd.Series[Any]") -> bool:
     if not pd.api.types.is_integer_dtype(values.dtype) or values.isna().any() or not values.is_unique:
         return False
     return bool(values.is_monotonic_increasing or values.is_monotonic_decreasing)
+
+
+def find_sentinels(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
+    """Return columns with numbers that may stand for missing values, each with what it holds.
+
+    The first rows of a parquet table tell.
+
+    Example:
+        >>> find_sentinels(pd.DataFrame({"age": [41, 9, 67, -999], "size": [3.0, 9.0, 4.0, 1.0]}))
+        {'age': 'holds -999 in 1 row, far from its other values, 9 to 67'}
+    """
+    rows = X if isinstance(X, pd.DataFrame) else X.head(LOOKED_AT)
+    problems = {str(name): sentinel_problem(rows[name]) for name in rows.columns}
+    return {name: problem for name, problem in problems.items() if problem is not None}
 
 
 def find_label_columns(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[str]:

@@ -1,0 +1,68 @@
+"""Labels that are missing, that stand for missing ones, and ranks that no training row has."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+
+FIT = ["--target", "grade", "--method", "otd", "--epochs", "1", "--quiet", "--out", "model"]
+FRAME = pd.DataFrame({"a": np.random.default_rng(0).normal(size=40), "grade": np.tile([0.0, 1, 2, 3], 10)})
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("write", [pd.DataFrame.to_csv, pd.DataFrame.to_parquet])
+def test_rows_without_a_label_are_an_error_or_left_out(write, capsys):
+    data = f"data.{write.__name__.removeprefix('to_')}"
+    write(FRAME.assign(grade=FRAME["grade"].where(np.arange(40) > 4)), data, index=False)
+    assert main(["fit", data, *FIT]) == 2
+    assert "5 of 40 labels in 'grade' are missing, expected one label per row; --unlabelled" in capsys.readouterr().err
+    assert main(["fit", data, *FIT, "--unlabelled", "drop"]) == 0
+    assert "left out: 5 of 40 rows, which have no label\n35 samples" in capsys.readouterr().out
+    held_out = json.loads(Path("model", "metrics.json").read_text())["test_samples"]
+    assert main(["report", "model", data, "--out", "report.html"]) == 0
+    assert f"report on {held_out} samples" in capsys.readouterr().out
+
+
+def test_a_file_without_any_label_is_an_error(capsys):
+    FRAME.assign(grade=np.nan).to_csv("data.csv", index=False)
+    assert main(["fit", "data.csv", *FIT, "--unlabelled", "drop"]) == 2
+    assert "40 of 40 labels in 'grade' are missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "note"),
+    [
+        (
+            {"grade": FRAME["grade"].replace(3, -9)},
+            [],
+            "note: the label holds -9 in 10 rows, far from its other",
+        ),
+        ({"a": FRAME["a"].where(FRAME.index > 0, 999)}, [], "note: column 'a' holds 999 in 1 row, far from its other"),
+        ({}, ["--order", "0,1,2,3,4"], "note: no training sample has the rank 4, so"),
+        (
+            {"part": np.where(FRAME["grade"] == 3, "test", "train")},
+            ["--split", "part"],
+            "training sample has the rank 3,",
+        ),
+    ],
+)
+def test_notes_on_labels_and_sentinels(columns, options, note, capsys):
+    FRAME.assign(**columns).to_csv("data.csv", index=False)
+    main(["fit", "data.csv", *FIT, *options])
+    assert note in capsys.readouterr().out
+
+
+def test_plain_labels_and_features_need_no_note(capsys):
+    FRAME.to_csv("data.csv", index=False)
+    assert main(["fit", "data.csv", *FIT]) == 0
+    assert "note: the label" not in (said := capsys.readouterr().out)
+    assert "far from" not in said
+    assert "no training sample" not in said
