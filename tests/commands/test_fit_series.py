@@ -57,6 +57,14 @@ def predictions(model, data):
     return pd.read_csv("predicted.csv")["prediction"]
 
 
+def test_the_classes_of_a_ts_file_are_ranks(capsys):
+    rows = [f"{','.join(map(str, channels[0]))}:{place % 3 + 1}" for place, channels in enumerate(draw([12] * 30))]
+    Path("grades.ts").write_text("@classLabel true 1 2 3\n@data\n" + "\n".join(rows) + "\n")
+    fit(FitOptions("grades.ts", **QUICK | {"method": "otd"}))
+    assert "3 ranks, 1 < 2 < 3;" in capsys.readouterr().out
+    assert set(predictions("grades-model", "grades.ts")) <= {1, 2, 3}
+
+
 def test_a_ts_file_needs_no_target_and_its_model_predicts_another(capsys):
     write_ts("floods_TRAIN.ts", range(10, 40))
     write_ts("floods_TEST.ts", [50, 5, 20])

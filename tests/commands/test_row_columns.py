@@ -82,7 +82,7 @@ def test_rows_are_written_with_the_column_that_identifies_them_or_their_numbers(
     assert main(["search", "model", "new.csv", "--among", "patients.csv", "--k", "1", "--out", "near.csv"]) == 0
     near = pd.read_csv("near.csv")
     assert near["query"].tolist() == near["neighbour"].tolist() == frame["patient"].iloc[150:].tolist()
-    suspects = written(*["suspects", "patients.csv", "--target", "grade", "--folds", "2", "--epochs", "1", "--quiet"])
+    suspects = written("suspects", "patients.csv", "--target", "grade", "--folds", "2", "--epochs", "1", "--quiet")
     assert suspects["patient"].tolist() == frame["patient"].iloc[suspects["row"]].tolist()
 
 

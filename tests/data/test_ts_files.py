@@ -47,6 +47,13 @@ def test_shorter_series_end_in_nan(write):
     np.testing.assert_array_equal(X, [[[1, 2, np.nan, np.nan]], [[3, 4, 5, 6]]])
 
 
+@pytest.mark.parametrize(("classes", "y"), [(["1", "2", "10"], [1, 2, 10]), (["Low", "Mid", "High"],) * 2])
+def test_classes_are_numbers_or_text(write, classes, y):
+    rows = [f"1,2,3:{name}" for name in classes]
+    text = equal(rows).replace("@targetLabel true", f"@classLabel true {' '.join(classes)}")
+    assert read_ts(write(text))[1].tolist() == list(y)
+
+
 def test_what_is_written_is_read_again(write):
     rng = np.random.default_rng(0)
     series, targets = rng.normal(size=(5, 2, 3)), rng.normal(size=5)
@@ -74,7 +81,8 @@ def test_what_is_written_is_read_again(write):
         (equal(["1,2,3:x"]), "the target is no number"),
         (equal([]), "holds no series"),
         ("@timeStamps true\n@data\n", "line 1: holds time stamps"),
-        ("@classLabel true a b\n@data\n", "line 1: holds classes"),
+        ("@classLabel true\n@data\n", "line 1: got true, expected @classLabel false, or true and two or more classes"),
+        ("@classLabel true a b\n@data\n1,2:c\n", "line 3: got the class 'c', expected one of @classLabel: a, b"),
         ("@targetLabel false\n@data\n", "line 1: holds no targets"),
         ("1,2,3:0\n", "line 1: expected a line of the header"),
         ("", "holds no series"),

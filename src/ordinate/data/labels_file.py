@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ordinate.data.csv_files import read_csv
-from ordinate.data.file_tree import FileTree
+from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import require_names
 from ordinate.errors import OrdinateError
@@ -68,10 +68,10 @@ class ListedFiles:
         return labelled_by(samples, self.frame, self.where, columns, self.left_out)
 
 
-def read_labels_file(tree: FileTree, noun: str) -> pd.DataFrame:
-    """Return the table of a labels.csv; ``noun`` is one for several of the files that it names."""
+def read_labels_file(tree: FileTree, noun: str, text: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Return the table of a labels.csv, some columns as text; ``noun`` is one for several of the files it names."""
     where = tree.where(tree.root + LABELS)
-    frame = read_csv(io.BytesIO(tree.content(tree.root + LABELS)), where)
+    frame = read_csv(io.BytesIO(tree.content(tree.root + LABELS)), where, dtype=dict.fromkeys(text, str))
     if frame.empty:
         raise OrdinateError(where, problem=f"names no {noun}")
     return frame
@@ -85,6 +85,8 @@ def has_labels_file(tree: FileTree) -> bool:
 def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: int = 5) -> ListedFiles:
     """Return the files that a labels.csv names.
 
+    A file may go by its name without the ending, wherever it lies; such names may be the first column, of any name.
+
     Args:
         tree: Folder or zip with the labels.csv at its top.
         noun: Noun for several of the files, for messages.
@@ -93,12 +95,19 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: 
     """
     where = tree.where(tree.root + LABELS)
     frame = read_labels_file(tree, noun)
-    column = path_column(frame)
-    if column is None:
-        raise OrdinateError(where, expected=f"a column of paths named {', '.join(map(repr, PATH_COLUMNS))}")
+    column = path_column(frame) or str(frame.columns[0])
     require_filled(frame[column], where, "path")
+    if pd.api.types.is_numeric_dtype(frame[column]):
+        frame = read_labels_file(tree, noun, (column,))  # The file of 007 is not that of 7.
     names = tree.root + frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
     present = names.isin(tree.names)
+    found = names.where(present, names.map(_files_by_name(tree, set(names[~present]), where)))
+    present = found.notna()
+    if path_column(frame) is None:
+        if not present.any():
+            expected = f"a column of paths named {', '.join(map(repr, PATH_COLUMNS))}, or names of files in the first"
+            raise OrdinateError(where, expected=expected)
+        frame = frame.rename(columns={column: PATH_COLUMNS[0]})
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
     if absent and not (skip_absent and present.any()):
         some = ", ".join(absent[:max_named])
@@ -107,7 +116,23 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: 
         hint = "--skip-unreadable leaves them out" if skip_absent is False and present.any() else None
         raise OrdinateError(where, problem=f"{len(absent)} of its {noun} are not there: {some}", hint=hint)
     left_out = tuple(f"{name}: no such file" for name in absent)
-    return ListedFiles(names[present].tolist(), frame[present].reset_index(drop=True), where, left_out)
+    return ListedFiles(found[present].tolist(), frame[present].reset_index(drop=True), where, left_out)
+
+
+def _files_by_name(tree: FileTree, wanted: set[str], where: str) -> dict[str, str]:
+    """Return the files that go by names without ending, with or without their folder; images, if there are some."""
+    found: dict[str, str] = {}
+    if not wanted:
+        return found
+    for file in tree.ending_in(IMAGE_SUFFIXES) or tree.names:
+        folder, slash, last = file.rpartition("/")
+        stems = {last.partition(".")[0], last.rpartition(".")[0]}
+        for name in {f"{above}{stem}" for stem in stems for above in (tree.root, folder + slash)} & wanted:
+            if name in found:
+                problem = f"{name.removeprefix(tree.root)!r} is the name of {found[name]} and of {file}"
+                raise OrdinateError(where, problem=problem, expected="paths with their endings")
+            found[name] = file
+    return found
 
 
 def listed_names(tree: FileTree, noun: str, left_out: Callable[[str], None] | None) -> list[str]:

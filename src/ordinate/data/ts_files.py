@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -33,12 +34,13 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[np.ndarray, "n c t"]:
     return stacked
 
 
-def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Read series, X (n, channels, length), and their continuous targets, y (n,).
+def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    r"""Read series, X (n, channels, length), and their labels, y (n,): continuous targets or classes.
 
     A header of lines ``@name value`` ends with ``@data``; then every line is a series: its channels, separated by
-    colons, of numbers separated by commas, and after the last colon its target. A ``?`` is a missing point; these, and
-    the end of series that are shorter than the longest, are NaN.
+    colons, of numbers separated by commas, and after the last colon its label. A ``?`` is a missing point; these, and
+    the end of series that are shorter than the longest, are NaN. Classes, of ``@classLabel true``, are text unless all
+    of them are numbers.
 
     Raises:
         OrdinateError: the file is not there, or it is not what its header says; names the line.
@@ -59,20 +61,22 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
         raise OrdinateError(path, problem=f"could not be read: {error.strerror}") from error
     header: dict[str, str] = {}
     series: list[list[NDArray[np.float64]]] = []
-    targets: list[float] = []
+    labels: list[str] = []
+    classes: list[str] | None = None
     in_data = False
     for number, text in enumerate(lines, start=1):
         line, where = text.strip(), f"{path}, line {number}"
         if not line or line.startswith("#"):
             continue
         if in_data:
-            *channels, target = line.split(":")
+            *channels, label = (part.strip() for part in line.split(":"))
             if not channels:
                 raise OrdinateError(
                     where, problem="holds no colon", expected="channels and a target separated by colons"
                 )
             series.append([_numbers(channel, where) for channel in channels])
-            targets.append(float(_numbers(target, where, what="the target")[0]))
+            labels.append(label)
+            _check_label(label, classes, where)
             _check_series(series, header, where)
         elif line.lower() == "@data":
             in_data = True
@@ -80,6 +84,8 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
             name, _, value = line[1:].partition(" ")
             header[name.lower()] = value.strip().lower()
             _check_header(name.lower(), header[name.lower()], where)
+            if name.lower() == "classlabel" and header["classlabel"] != "false":
+                classes = value.split()[1:]
         else:
             raise OrdinateError(
                 where, expected="a line of the header, such as @missing false, or @data", hint=f"got {line!r}"
@@ -87,7 +93,11 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     if not series:
         raise OrdinateError(path, problem="holds no series", expected="@data and one line per series below it")
     # the channels of a series may differ in length too
-    return stack_series([stack_series([channel[None] for channel in one])[:, 0] for one in series]), np.array(targets)
+    X = stack_series([stack_series([channel[None] for channel in one])[:, 0] for one in series])
+    try:
+        return X, np.array(labels, dtype=np.float64)
+    except ValueError:
+        return X, np.array(labels, dtype=object)
 
 
 def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64]:
@@ -104,13 +114,20 @@ def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64
     return numbers
 
 
+def _check_label(label: str, classes: Sequence[str] | None, where: str) -> None:
+    if classes is None:
+        _numbers(label, where, what="the target")
+    elif label not in classes:
+        raise OrdinateError(where, f"the class {label!r}", f"one of @classLabel: {', '.join(classes)}")
+
+
 def _check_header(name: str, value: str, where: str) -> None:
     if name == "timestamps" and value != "false":
         raise OrdinateError(
             where, problem="holds time stamps", expected="series of evenly spaced points: @timeStamps false"
         )
-    if name == "classlabel" and value.split()[:1] != ["false"]:
-        raise OrdinateError(where, problem="holds classes", expected="continuous targets: @targetLabel true")
+    if name == "classlabel" and value != "false" and (not value.startswith("true ") or len(value.split()) < 3):
+        raise OrdinateError(where, value, "@classLabel false, or true and two or more classes")
     if name == "targetlabel" and value != "true":
         raise OrdinateError(where, problem="holds no targets", expected="@targetLabel true")
     if name in ("dimensions", "serieslength") and not (value.isdecimal() and int(value)):

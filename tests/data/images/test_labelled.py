@@ -64,6 +64,22 @@ def test_a_labels_csv_names_images_labels_splits_and_groups(write, tmp_path, for
     assert (content(read_images(path)) == DRAWN).all()
 
 
+@pytest.mark.parametrize("name", ["image", "id_code"])
+@pytest.mark.parametrize("form", ["{:02}", "scans/{:02}"])
+def test_a_file_goes_by_its_name_without_the_ending_which_the_first_column_may_hold(write, name, form):
+    table = pd.DataFrame({name: [form.format(i) for i in range(12)], "grade": RANKS})
+    images = read_labelled_images(write(table=table))
+    assert (content(images.samples) == DRAWN).all()
+    assert images.labels.tolist() == RANKS.tolist()
+
+
+def test_a_name_of_two_files_is_refused(write):
+    path = write(table=pd.DataFrame({"id_code": ["00"], "grade": [1]}))
+    pictures.write(path, DRAWN[:1], ["other/00.png"])
+    with pytest.raises(OrdinateError, match=r"'00' is the name of other/00\.png and of scans/00\.png, expected paths"):
+        read_labelled_images(path)
+
+
 @pytest.mark.parametrize("name", ["file", "filename", "image"])
 def test_the_column_of_paths_has_several_names_and_either_slash(write, name):
     table = TABLE[["path", "grade"]].rename(columns={"path": name})
