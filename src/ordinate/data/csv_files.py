@@ -37,11 +37,13 @@ def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str],
     return found
 
 
-def read_csv(content: Path | IO[bytes], where: Path | str, say: Callable[[str], None] = warn) -> pd.DataFrame:
+def read_csv(
+    content: Path | IO[bytes], where: Path | str, say: Callable[[str], None] = warn, **options: Any
+) -> pd.DataFrame:
     """Return the table of a csv, with the names of its columns in the first line.
 
     Lines may end in a separator with nothing behind it. ``where`` the file lies is for messages; ``say`` gets a note on
-    separators, decimal marks and the like that are not usual.
+    separators, decimal marks and the like that are not usual; ``options`` are those of :func:`pandas.read_csv`.
 
     Raises:
         OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, a name that
@@ -50,7 +52,7 @@ def read_csv(content: Path | IO[bytes], where: Path | str, say: Callable[[str], 
     require_memory(_size(content), where)
     found = format_of(content, where, say)
     with _parsing(content, where, found):
-        frame = _parse(content, found)
+        frame = _parse(content, found, **options)
     _require_whole_lines(frame, content, where, found)
     return frame
 
