@@ -150,7 +150,7 @@ def test_a_run_that_was_stopped_continues_in_the_folder_of_its_fold(tmp_path):
         ([0] * 10 + [1] * 10, {"folds": 1}, "folds: got 1, expected a whole number of at least 2"),
         ([0] * 10 + [1] * 10, {"folds": 11}, "folds: got 11, expected at most 10, the samples of the largest rank"),
         ([0] * 10 + [1] * 10, {"folds": 3, "groups": [0, 1] * 10}, "folds: got 3, expected at most 2, the groups"),
-        ([0] * 10 + [1] * 10, {"groups": [0, 1]}, "groups: got 2, expected 20, one per sample"),
+        ([0] * 10 + [1] * 10, {"groups": [0, 1]}, "groups: got shape .2,., expected .20,., one per sample"),
         ([0] * 19 + [1], {}, "y: a fold leaves no sample of rank 1 to train on, expected at least two of every rank$"),
         (
             [0] * 10 + [1] * 10,

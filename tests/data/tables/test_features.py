@@ -237,7 +237,7 @@ ONE_AND_TWO = {
 
 
 @pytest.mark.parametrize("new", ONE_AND_TWO.values(), ids=ONE_AND_TWO)
-@pytest.mark.parametrize("train", [name for name in ONE_AND_TWO if name.startswith(("int c", "float c", "text", "ob"))])
+@pytest.mark.parametrize("train", [name for name in ONE_AND_TWO if name.startswith(("int c", "float c", "text c"))])
 def test_a_code_is_one_category_as_1_and_as_1_0(train, new):
     assert categories(ONE_AND_TWO[train], new) == [0, 1]
 
@@ -379,10 +379,10 @@ def test_values_of_mixed_types_stay_apart():
 
 def test_more_categories_than_become_columns_are_an_error(monkeypatch):
     monkeypatch.setattr("ordinate.data.tables.features.MOST_CATEGORIES", 60)
-    frame = pd.DataFrame({"x": np.arange(1000) % 61}).astype(str)
+    frame = pd.DataFrame({"x": [f"c{row % 61}" for row in range(1000)]})
     with pytest.raises(OrdinateError, match="column 'x': got text with 61 different values in 1000 rows"):
         TableFeatures.fit(frame)
-    assert TableFeatures.fit(frame[frame["x"] != "60"]).width == 60
+    assert TableFeatures.fit(frame[frame["x"] != "c60"]).width == 60
 
 
 def test_very_many_numbers_get_no_periodic_embedding(monkeypatch):
