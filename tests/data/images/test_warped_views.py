@@ -42,10 +42,13 @@ def test_a_perspective_is_torchvisions(monkeypatch):
     image, shares = smooth_images(1, 1), torch.tensor([[0.3, 0.9], [0.5, 0.1], [0.8, 0.4], [0.2, 0.6]])
     monkeypatch.setattr(torch, "rand", lambda *shape: shares[None] if shape[-2:] == (4, 2) else torch.zeros(shape))
     view = WarpedViews(perspective=0.2)(image)[0].double()
-    # torchvision's points are middles of pixels, ours are on the border of the image.
-    on_border = (warped_views.CORNERS * (1 - 0.2 * shares) + 1) / 2 * torch.tensor([WIDTH, HEIGHT]) - 0.5
-    start = (warped_views.CORNERS + 1) / 2 * torch.tensor([WIDTH, HEIGHT]) - 0.5
-    expected = functional.perspective(image[0].double(), start.tolist(), on_border.tolist(), interpolation=BILINEAR)
+    start, end = (
+        (corners + 1)
+        / 2
+        * torch.tensor([WIDTH, HEIGHT])  # torchvision's points are pixels, from the image's border on.
+        for corners in (warped_views.CORNERS, warped_views.CORNERS * (1 - 0.2 * shares))
+    )
+    expected = functional.perspective(image[0].double(), start.tolist(), end.tolist(), interpolation=BILINEAR)
     assert (view - expected).abs().max() <= 0.5 + 0.05
 
 
