@@ -94,7 +94,7 @@ TABLE_ERRORS = {
     "missing labels": (
         GOOD.assign(grade=GOOD["grade"].where(GOOD["grade"] > 0)),
         "",
-        "data.csv: 16 of 48 labels in 'grade' are missing, expected one label per row; remove those rows",
+        "data.csv: 16 of 48 labels in 'grade' are missing, expected one label per row; --unlabelled drop",
     ),
     "no labels at all": (GOOD.assign(grade=np.nan), "", "data.csv: 48 of 48 labels in 'grade' are missing"),
     "two rows": (GOOD[:2], "", "data.csv: holds 2 rows, expected at least 10"),

@@ -10,7 +10,7 @@ from typing import Any
 MAX_SUGGESTED = 30  # Longer orders are not written into a message.
 SCALES = (  # From lowest to highest; words that mean the same are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
-    "very low < low < medium|mid|middle|moderate|average|normal < high < very high",
+    "none < very low < low < medium|mid|middle|moderate|average|normal < high < very high",
     "very bad|terrible|awful < bad < ok|okay|average|neutral|fair < good < very good|great < excellent",
     "very poor < poor < fair|average|acceptable < good < very good < excellent",
     "strongly disagree < disagree < neutral|undecided|neither agree nor disagree < agree < strongly agree",
