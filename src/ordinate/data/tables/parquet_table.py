@@ -68,17 +68,14 @@ class ParquetTable:
         stream: bool | None = None,
     ) -> None:
         optional("pyarrow", "parquet", "parquet")
-        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetDataset
 
         self.path = Path(path)
         require_path(self.path)
-        try:
+        with self._reading():
             files = ParquetDataset(self.path)
             self._rows_in_files = sum(part.count_rows() for part in files.fragments)
             self._columns = files.schema.empty_table().to_pandas()  # without a row
-        except (ArrowException, OSError, ValueError) as error:
-            raise self._unreadable(error) from error
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
@@ -289,15 +286,16 @@ class ParquetTable:
             yield
         except OrdinateError:
             raise
-        except (ArrowException, OSError, ValueError) as error:
+        except (ArrowException, OSError, ValueError, TypeError, LookupError) as error:  # as damaged metadata cause
             raise self._unreadable(error) from error
 
     def as_frame(self, part: Any, rows: NDArray[np.int64] | None = None) -> pd.DataFrame:
         """Return some rows of an arrow table, or all, as pandas would have read them."""
         if rows is not None and not np.array_equal(rows, np.arange(len(part))):
             part = part.take(rows)
-        frame = part.unify_dictionaries().to_pandas(use_threads=False).reset_index(drop=True)
-        frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
+        with self._reading():
+            frame = part.unify_dictionaries().to_pandas(use_threads=False).reset_index(drop=True)
+            frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
     def _read(self, name: str) -> "pd.Series[Any]":
