@@ -68,6 +68,9 @@ def test_fit_on_a_csv_of_ranks_leaves_a_model_with_its_metrics_and_pictures(meth
     metrics = read("ranks-model/metrics.json")
     assert ["accuracy", f"{metrics['accuracy']:.4f}"] in [line.split() for line in out.splitlines()]
     assert "48 samples of 7 columns, 3 ranks, 0 < 1 < 2; 39 to train, 9 held out" in out
+    compared = [line.split() for line in out[out.index("compared with") :].splitlines()]
+    assert compared[2][:2] == [method.upper(), f"{metrics['accuracy']:.4f}"]
+    assert [compared[3][:2], compared[6][:2]] == [["the", "commonest"], ["random", "forest"]]
     assert type(ordinate.load("ranks-model")).__name__.lower() == f"{method}classifier"
 
 

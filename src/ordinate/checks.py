@@ -12,12 +12,14 @@ from ordinate.errors import OrdinateError, did_you_mean
 HUGGING_FACE = "hf:"  # before the name or the folder of a network of transformers
 
 
-def check_positive(value: float, name: str, *, or_zero: bool = False) -> float:
-    """Return a finite number above zero, such as a temperature, or zero where that is allowed."""
+def check_positive(value: float, name: str, *, or_zero: bool = False, most: float | None = None) -> float:
+    """Return a finite number above zero, such as a temperature, or zero where that is allowed, up to ``most``."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not (0 < value < float("inf") or (or_zero and value == 0)):
         least = "of at least 0" if or_zero else "above 0"
         raise OrdinateError(name, repr(value), f"a finite number {least}")
+    if most is not None and value > most:
+        raise OrdinateError(name, repr(value), f"at most {most:g}")
     return float(value)
 
 

@@ -13,6 +13,8 @@ from ordinate.errors import OrdinateError
 if TYPE_CHECKING:
     from torch import Tensor
 
+MAX_TEMPERATURE = 1e18  # Sums of similarities that need more would leave the range of float32.
+
 Similarity = Literal["neg_l2", "neg_l1", "cosine"]
 LabelDistanceName = Literal["l1", "l2", "angular"]
 LabelDistance = LabelDistanceName | Callable[["Tensor", "Tensor"], "Tensor"]
@@ -62,7 +64,7 @@ class SupCROptions:
     block_size: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.temperature, "temperature")
+        check_positive(self.temperature, "temperature", most=MAX_TEMPERATURE)
         check_choice(self.similarity, get_args(Similarity), "similarity")
         if not callable(self.label_distance):
             check_choice(self.label_distance, get_args(LabelDistanceName), "label_distance")
@@ -143,7 +145,7 @@ class SupReMixOptions:
     block_size: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.temperature, "temperature")
+        check_positive(self.temperature, "temperature", most=MAX_TEMPERATURE)
         check_positive(self.window, "window")
         if not isinstance(self.beta, tuple | list) or len(self.beta) != 2:
             raise OrdinateError("beta", repr(self.beta), "the two parameters of a Beta distribution")

@@ -80,6 +80,14 @@ def test_exponents_that_leave_no_digit_of_the_gradient_are_refused(loss, dtype):
     loss(functional, far.requires_grad_())
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_nor_may_a_temperature_be_so_high_that_the_sums_of_large_similarities_are_infinite(dtype):
+    large = 1e37 * torch.randn(7, 4, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(OrdinateError, match=r"temperature: got 1e\+300, expected at most 1e\+18"):
+        functional.supcr(large.to(dtype), RANKS, similarity="neg_l1", temperature=1e300)
+    assert torch.isfinite(functional.supcr(large.to(dtype) / 1e10, RANKS, similarity="neg_l1", temperature=1e18))
+
+
 def test_nor_may_a_temperature_be_so_low():
     for loss in (
         lambda x: functional.supcr(x, RANKS, similarity="cosine", temperature=1e-12),

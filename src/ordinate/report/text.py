@@ -1,6 +1,6 @@
 """Metrics as lines of text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -40,6 +40,13 @@ def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str
             f"{decisions['saving_standard_error']:>10.4f}"
         )
     return lines
+
+
+def score_lines(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """Return a table of scores, given by metric for every predictor."""
+    metrics = list(next(iter(scores.values())))
+    rows = [[name, *(f"{values[metric]:z.4f}" for metric in metrics)] for name, values in scores.items()]
+    return table(["compared with", *metrics], rows)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal, assert_series_equal
 
@@ -177,6 +179,15 @@ def test_files_that_are_damaged_or_gone_when_they_are_read_are_an_error(path):
     path.unlink()
     with pytest.raises(OrdinateError, match=r"a\.parquet: could not be read"):
         table["number"]
+
+
+@pytest.mark.parametrize(("name", "damaged"), [(b'"float64"', b'"bloat64"'), (b'"kind"', b'"kinf"')])
+def test_metadata_of_which_a_bit_is_flipped_are_an_error(path, name, damaged):
+    table = pa.Table.from_pandas(FRAME)
+    written = table.schema.metadata[b"pandas"]
+    pq.write_table(table.replace_schema_metadata({b"pandas": written.replace(name, damaged)}), path)
+    with pytest.raises(OrdinateError, match=r"a\.parquet: could not be read"):
+        ParquetTable(path).to_pandas()
 
 
 @pytest.mark.parametrize(

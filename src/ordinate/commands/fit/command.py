@@ -27,7 +27,7 @@ from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.features import plain_text
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
-from ordinate.report.text import metric_lines
+from ordinate.report.text import metric_lines, score_lines
 from ordinate.torchrun import is_first_process
 from ordinate.training.machine import check_machine
 from ordinate.training.options import Training as TrainingOptions
@@ -150,6 +150,8 @@ def _print_result(options: FitOptions, trained: Trained, written: Written, label
         weighted = f", weighted by {options.weight!r} ({unweighted})"
     held_out = written.metrics["test_samples"]
     print(f"\n{trained.name} on {held_out} held-out samples{weighted}", *metric_lines(written.metrics, names), sep="\n")
+    if written.scores:
+        print(f"\n{score_lines(written.scores)}")
     report = "report and " if (options.path / REPORT).exists() else ""
     print(f"\nmodel, metrics, {report}{written.pictures} pictures: {options.path}")
     if options.logger is not None:

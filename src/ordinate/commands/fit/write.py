@@ -30,6 +30,7 @@ from ordinate.optional import optional
 from ordinate.report.evaluation import Metrics, measure
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import MOST_SAMPLES
+from ordinate.report.page.measures import Predictor
 
 REPORT = "report.html"
 SPLIT = "split.json"  # The file of the rows that the model was trained and measured on.
@@ -76,10 +77,17 @@ class Origin:
 
 @dataclass(frozen=True)
 class Written:
-    """A model that was written: its metrics, and the number of pictures."""
+    """A model that was written.
+
+    Args:
+        metrics: Its metrics.
+        pictures: Number of pictures.
+        scores: Scores of the report by predictor and metric, the model first; empty without a report.
+    """
 
     metrics: Metrics
     pictures: int
+    scores: dict[str, dict[str, float]]
 
 
 def write(
@@ -94,19 +102,20 @@ def write(
     metrics = _write_model(trained, predictions, training, origin, folder)
     if workspace.begin("pictures") > 1:
         print("note: no report and no pictures: this command ended in the middle of them before")
-        return folder, Written(metrics, 0)
+        return folder, Written(metrics, 0, {})
     if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")
     seen = take(training.samples.X, trained.rows), training.plan.label.values[trained.rows]
+    scores: dict[str, dict[str, float]] = {}
     if len(test) >= 3 and time.has_time_for(REPORT_TIME):
         with named_failure("report"):
-            _write_report(predictions, seen, training, origin, metrics, time, folder / REPORT)
+            scores |= _write_report(predictions, seen, training, origin, metrics, time, folder / REPORT)
     if not time.has_time_for(PICTURES_TIME):
         print("note: the time limit left no time for pictures; ordinate report draws more of a model")
-        return folder, Written(metrics, 0)
+        return folder, Written(metrics, 0, scores)
     with named_failure("pictures"):
         optional("ordinate.report.pictures", "pictures", "pictures").draw(predictions, folder, seen)
-    return folder, Written(metrics, len(list(folder.glob("*.png"))))
+    return folder, Written(metrics, len(list(folder.glob("*.png"))), scores)
 
 
 def _write_model(
@@ -144,7 +153,8 @@ def _write_report(
     metrics: Metrics,
     time: TimeLimit,
     path: Path,
-) -> None:
+) -> dict[str, dict[str, float]]:
+    """Write the report, and return the scores of its predictors."""
     samples, test = training.samples, training.division.test
     facts = {"Data": origin.data, "Data, sha256": samples.digest}
     if "candidates" in metrics:
@@ -153,12 +163,15 @@ def _write_report(
         facts["Candidates"] = f"{weighted}mean error on training samples not seen: {errors}"
     if origin.weight is not None:
         facts["Weights"] = f"the model was trained with those of {origin.weight!r}; here all samples count the same"
+    predictors: list[Predictor] = []
     write_report(
         predictions.model, predictions.X, training.plan.label.values[test], path, predictions=predictions,
         training=seen, target=origin.target or "the label", names=_names(predictions, training),
         projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
         command=origin.command, facts=facts, simple_models=time.budget is None,
+        on_scores=predictors.extend,
     )  # fmt: skip
+    return {each.name: {metric: score.value for metric, score in each.scores.items()} for each in predictors}
 
 
 def _names(predictions: Predictions, training: Training) -> list[str]:

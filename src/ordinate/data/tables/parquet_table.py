@@ -287,15 +287,16 @@ class ParquetTable:
             yield
         except OrdinateError:
             raise
-        except (ArrowException, OSError, ValueError) as error:
+        except (ArrowException, OSError, ValueError, TypeError, LookupError) as error:  # as damaged metadata cause
             raise self._unreadable(error) from error
 
     def as_frame(self, part: Any, rows: NDArray[np.int64] | None = None) -> pd.DataFrame:
         """Return some rows of an arrow table, or all, as pandas would have read them."""
         if rows is not None and not np.array_equal(rows, np.arange(len(part))):
             part = part.take(rows)
-        frame = part.unify_dictionaries().to_pandas(use_threads=False).reset_index(drop=True)
-        frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
+        with self._reading():
+            frame = part.unify_dictionaries().to_pandas(use_threads=False).reset_index(drop=True)
+            frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
     def _read(self, name: str) -> "pd.Series[Any]":

@@ -1,6 +1,6 @@
 """The report of one model: a page that holds everything it shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ordinate.estimators.predictions import Predictions
 from ordinate.report.output import write
 from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, gather_predictions
-from ordinate.report.page.measures import check_suspects, measure
+from ordinate.report.page.measures import Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.view import Told, view
 
@@ -40,6 +40,7 @@ def write_report(
     command: str | None = None,
     facts: Mapping[str, str] | None = None,
     simple_models: bool = True,
+    on_scores: Callable[[list[Predictor]], None] | None = None,
 ) -> Path:
     """Write the report of a fitted model: one HTML file that opens in any browser and needs no network.
 
@@ -66,6 +67,7 @@ def write_report(
         facts: more to get it again by, such as the sha256 of the data.
         simple_models: set the model of a table beside a linear model, a random forest and gradient boosting, trained on
             ``training``, which takes some seconds; not on more than 200,000 numbers.
+        on_scores: Function that gets the scores of the model and of its baselines once they are measured.
 
     Returns:
         The path.
@@ -105,6 +107,8 @@ def write_report(
 
     contents = gather_predictions(predictions or Predictions.of(model, X, y), training)
     measures = measure(contents, coverage, suspects, simple_models=simple_models)
+    if on_scores is not None:
+        on_scores(measures.predictors)
     projected = project(contents.embeddings, projections)
     told = Told(target, given, names, suspects is not None, costs, sweep, command, facts or {})
     return write(document.render("report.html", "report.js", **view(contents, X, measures, projected, told)), path)
