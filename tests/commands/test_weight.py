@@ -68,7 +68,8 @@ def test_images_have_their_weights_in_labels_csv(tmp_path):
     ("values", "options", "message"),
     [
         (-1 - WEIGHTS, ["--weight", "w"], r"--weight: column 'w': got -4, expected numbers of at least 0"),
-        (np.where(WEIGHTS, np.nan, 1), ["--weight", "w"], "--weight: column 'w': got NaN or infinity, expected finite"),
+        (np.where(WEIGHTS, np.nan, 1), ["--weight", "w"], "values in 'w' are missing, expected one value per row"),
+        (np.where(WEIGHTS, np.inf, 1), ["--weight", "w"], "--weight: column 'w': got NaN or infinity, expected finite"),
         (["much"] * 80, ["--weight", "w"], "--weight: column 'w': got Series, expected"),
         (WEIGHTS, ["--weight", "grade"], "--weight: got 'grade', which --target has already, expected another"),
         (WEIGHTS, ["--weight", "weigth"], "weight: no column 'weigth'"),

@@ -49,8 +49,7 @@ class FitOptions:
     )
     order: str | None = option(
         None,
-        "ranks from lowest to highest, for labels that are text or have fractions; "
-        'a list such as \'["a, b", "c"]\' if labels contain commas',
+        'ranks from lowest to highest, for labels that are text or fractions; also \'["a, b", "c"]\'',
         metavar="A,B,C",
         may_be_list=True,
     )
@@ -73,21 +72,11 @@ class FitOptions:
     drop: str = option("", "columns to leave out, separated by commas", metavar="COLUMNS")
     categorical: str = option("", "columns whose numbers are codes", metavar="COLUMNS")
     split: str | None = option(None, "column that says train, validation or test", metavar="COLUMN")
-    unlabelled: str = option("error", "what to do with rows without a label (%(default)s)", choices=("error", "drop"))
     group: str | None = option(
         None, "column of groups, such as subjects, that stay on one side of a split", metavar="COLUMN"
     )
     weight: str | None = option(
         None, "column of sample weights, in training and in metrics; 0 leaves a sample out", metavar="COLUMN"
-    )
-    sep: str | None = option(
-        None, "separator of csv files, such as ';' or tab (as the first lines tell)", metavar="CHARACTER"
-    )
-    decimal: str | None = option(
-        None, "decimal mark in csv files (as the first lines tell)", choices=(".", ","), metavar="MARK"
-    )
-    encoding: str | None = option(
-        None, "encoding of csv files, such as latin-1 (as the first lines tell)", metavar="NAME"
     )
     out: str | None = option(
         None, "new folder for the model (DATA's name with -model)", determines=False, metavar="FOLDER"
@@ -133,6 +122,18 @@ class FitOptions:
         determines=False,  # Those do that do not only say where to train.
     )
 
+    unlabelled: str = option(
+        "error", "what to do with rows without a label (%(default)s)", choices=("error", "drop"), rare=True
+    )
+    sep: str | None = option(
+        None, "separator of csv files, such as ';' or tab (as the first lines tell)", metavar="CHARACTER", rare=True
+    )
+    decimal: str | None = option(
+        None, "decimal mark in csv files (as the first lines tell)", choices=(".", ","), metavar="MARK", rare=True
+    )
+    encoding: str | None = option(
+        None, "encoding of csv files, such as latin-1 (as the first lines tell)", metavar="NAME", rare=True
+    )
     keep: str = option("", "columns to train on although they identify the rows", metavar="COLUMNS", rare=True)
     fold: int = option(0, "fold held out, if an image set has folds (%(default)s)", metavar="N", rare=True)
     folds: int | None = option(

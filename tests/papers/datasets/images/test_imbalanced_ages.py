@@ -57,6 +57,6 @@ def test_an_image_that_is_not_there_is_named(root):
 
 
 def test_an_unknown_split_is_named(root):
-    write_text(root / "agedb.csv", *TABLE, "3,AgeDB/0_A_31_f.jpg,dev")
-    with pytest.raises(OrdinateError, match="got the split 'dev', expected train, val and test"):
+    write_text(root / "agedb.csv", *TABLE, "3,AgeDB/0_A_31_f.jpg,later")
+    with pytest.raises(OrdinateError, match="got the split 'later', expected train, val and test"):
         read_agedb_dir(root)
