@@ -67,10 +67,11 @@ def test_copies_of_samples_have_the_same_code(modality, samples):
 def test_an_identifier_on_both_sides_is_named_with_the_way_out(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_table("table.csv", patient=RNG.permutation(60) // 2 + 500)
-    (note,) = printed_notes("table.csv", capsys)
+    (note,) = (note for note in printed_notes("table.csv", capsys) if "identifier" in note)
     assert note.startswith("note: column 'patient' looks like an identifier, and ")
     assert note.endswith("--group patient keeps the rows of each on one side")
-    assert printed_notes("table.csv", capsys, "--group", "patient", "--out", "other") == []
+    notes = printed_notes("table.csv", capsys, "--group", "patient", "--out", "other")
+    assert not [note for note in notes if "identifier" in note]
 
 
 GROUPS = {

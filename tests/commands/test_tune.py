@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
+from ordinate.errors import OrdinateError
 
 optuna = pytest.importorskip("optuna", reason="optuna is not installed")
 from ordinate.commands import tune as command  # noqa: E402  # It requires optuna.
@@ -96,3 +97,34 @@ def test_a_setting_that_is_given_is_not_tuned(monkeypatch):
 def test_what_cannot_be_tuned_is_an_error_before_any_trial(options, error, capsys):
     assert main([*TUNE, *options]) == 2
     assert capsys.readouterr().err.startswith(f"ordinate: {error}")
+
+
+def test_a_trial_that_fails_is_left_out(monkeypatch, capsys):
+    def error(settings):
+        if settings:
+            raise OrdinateError("batch", "a bad one")
+        return 1.0
+
+    measured(monkeypatch, error)
+    assert main([*TUNE, "--trials", "2", "--out", "m"]) == 0
+    out = capsys.readouterr().out
+    assert "trial 2: failed, batch: got a bad one" in out
+    assert "the defaults are kept" in out
+
+
+def test_a_command_that_was_stopped_in_its_last_training_takes_the_same_settings(monkeypatch, capsys):
+    asked = measured(monkeypatch, lambda settings: 0.5 if settings else 1.0)
+    monkeypatch.setattr(command, "fit", lambda options: Path("m.partial").mkdir())
+    assert main([*TUNE, "--trials", "2", "--out", "m"]) == 0
+    chosen = capsys.readouterr().out.splitlines()[-1]
+    monkeypatch.setattr(command, "fit", lambda options: None)
+    asked.clear()
+    assert main([*TUNE, "--trials", "9", "--out", "m"]) == 0
+    assert asked == []
+    assert capsys.readouterr().out.splitlines()[-1] == chosen
+
+
+def test_images_are_not_tuned(capsys):
+    np.savez("images.npz", X=np.zeros((20, 1, 8, 8), dtype=np.uint8), grade=np.arange(20) % 3)
+    assert main(["tune", "images.npz", "--target", "grade"]) == 2
+    assert "tune: is not for images" in capsys.readouterr().err

@@ -59,3 +59,24 @@ def test_the_command_measures_held_out_rows(tmp_path, monkeypatch, capsys):
     assert f"on {len(held_out)} samples, with" in out
     assert pd.read_csv("importance.csv")["column"].iloc[0] == "strong"
     assert out.index("strong") < out.index("noise")
+
+
+def test_the_command_reads_parquet(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X.assign(grade=RANKS).to_parquet("table.parquet")
+    fit = [
+        "fit",
+        "table.parquet",
+        "--target",
+        "grade",
+        "--method",
+        "cloc",
+        "--epochs",
+        "4",
+        "--quiet",
+        "--out",
+        "model",
+    ]
+    assert main(fit) == 0
+    assert main(["explain", "model", "table.parquet", "--repeats", "2"]) == 0
+    assert "strong" in capsys.readouterr().out

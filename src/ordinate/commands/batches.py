@@ -80,6 +80,8 @@ class FileOfSamples:
             raise OrdinateError("--keep-columns", problem=f"{self.data} holds no table", expected="a table")
         require_names(known, keep, self.data)
         identity = [name for name in identity if name in known]
+        if "row" in keep and not identity:
+            raise OrdinateError("--keep-columns", "'row', a column of the predictions", "other columns")
         names = list(dict.fromkeys([*identity, *keep]))
         columns: Iterable[Any] = repeat(pd.DataFrame())
         if names:

@@ -25,7 +25,7 @@ CSV_FORMAT = ("sep", "decimal", "encoding")  # options of all commands that read
 TUNED = (  # options that tune shares with fit
     "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
     "test_fraction", "epochs", "encoder", "image_size", "pretrained", "text", "time_limit", "seed", "quiet", "set",
-    *CSV_FORMAT,
+    "unlabelled", "stream", "skip_unreadable", *CSV_FORMAT,
 )  # fmt: skip
 
 
@@ -251,7 +251,7 @@ COMMANDS = (
         "choose a method's settings, then train with them",
         "Try settings of a method by cross-validation on the training rows, until the time is over, and train, measure "
         "and save a model with those that validate best; the defaults are kept unless others are clearly better. A "
-        "run that was stopped continues when the same command is given again, and several commands share their trials.",
+        "run that was stopped continues when the same command is given again.",
         _add_tune,
         "ordinate.commands.tune:tune",
         _check_tune,

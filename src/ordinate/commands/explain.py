@@ -5,6 +5,7 @@ import pandas as pd
 from ordinate.commands.fit.write import read_split
 from ordinate.commands.report import read_samples
 from ordinate.commands.table_file import write_table
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.importance import column_importance
@@ -16,6 +17,7 @@ def explain(model: str, data: str, target: str | None, *, repeats: int = 10, out
     estimator = load(model)
     samples = read_samples(estimator, model, data, target or read_split(model)["target"])
     X, y = samples.take(samples.measured)
+    X = in_memory(X)
     if not isinstance(X, pd.DataFrame):
         raise OrdinateError(data, problem="holds no table with columns", expected="a csv or parquet file")
     found = column_importance(estimator, X, y, repeats=repeats)

@@ -58,7 +58,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
 
     Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, as ``--order`` does.
     """
-    y = as_numbers(y)
+    y = as_numbers(y.infer_objects())
     if y.nunique() == 1:
         only = y.iloc[0]
         shown = repr(only) if isinstance(only, str) else plain_text(only)

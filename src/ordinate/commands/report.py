@@ -17,6 +17,7 @@ from ordinate.commands.labels import costs_of_rules, understand_label
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.data.csv_files import read_csv
+from ordinate.data.csv_format import Given, csv_given
 from ordinate.data.modality import Request
 from ordinate.data.numbers import as_numbers
 from ordinate.data.paths import reading
@@ -112,7 +113,8 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
-    frame = read_csv(Path(path), path)
+    with csv_given(Given()):  # It has its own format.
+        frame = read_csv(Path(path), path)
     absent = {"row", "label", "suggested", "suspicion"} - set(frame.columns)
     if absent:
         raise OrdinateError(
@@ -160,10 +162,12 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
     if not isinstance(estimator, RankClassifier):
         return understand_label(y, "continuous", None, name).values
     known = {plain_text(label): label for label in estimator.ordered_classes_.tolist()}
-    y = as_numbers(y)
+    y = as_numbers(y.infer_objects())
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     shown = [plain_text(label) for label in y]
+    if not set(shown) <= set(known) and (numbers := pd.to_numeric(y, errors="coerce")).notna().all():
+        shown = [plain_text(number) for number in numbers]  # Such as "01", which fit has taken for 1.
     unknown = sorted(set(shown) - set(known))
     if unknown:
         raise OrdinateError(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ OF_METHOD: Mapping[str, Space] = {
     "supcr": {"temperature": (0.5, 8.0)},
     "supremix": {"temperature": (0.1, 1.0)},
 }
-DEFAULTS = "defaults"
+DEFAULTS, CHOSEN = "defaults", "chosen"
 STARTS = 8  # Trials that are drawn at random before the sampler learns from them.
 MINUTES = 10.0
 
@@ -54,8 +55,11 @@ def tune(trials: int | None = None, **shared: Any) -> None:
     check(options)
     tuning = Tuning.of(options)
     study = Study.of(tuning)
-    study.run(minutes, trials)
-    best = study.best()
+    best = study.kept(partial_folder(options.path))
+    if best is None:
+        study.run(minutes, trials)
+        best = study.best()
+        study.study.set_user_attr(CHOSEN, best)
     print(f"training {tuning.options.method} with {', '.join(best) or DEFAULTS}")
     fit(replace(tuning.options, set=[*options.set, *best]))
 
@@ -81,6 +85,9 @@ class Tuning:
         """Read the data, choose the method if it was left open, and divide the rows as ``fit`` does."""
         source = Source.of(options)
         data = read(source, None)
+        if data.samples.modality.plans_training:
+            problem = "is not for images, whose network, size and epochs `fit` plans"
+            raise OrdinateError("tune", problem=problem, expected="a table, series, text or volumes")
         if options.method == "auto":
             task = make_plan(options, source, data).label.task
             options = replace(options, method=METHODS[task][0])
@@ -94,7 +101,20 @@ class Tuning:
         """The settings to choose from, without those that were given."""
         space = {**COMMON, **OF_METHOD[self.options.method]}
         given = self.options.settings.texts
-        return {name: values for name, values in space.items() if name not in given}
+        left = {name: values for name, values in space.items() if name not in given}
+        if not left:
+            raise OrdinateError("--set", problem="gives every setting that could be tuned", hint="leave one out")
+        return left
+
+    @property
+    def measured(self) -> NDArray[np.int64]:
+        """The rows that every trial is measured on, in the order of the parts."""
+        return np.concatenate([unseen for _, unseen in self.training.parts()])
+
+    def mean(self, errors: NDArray[np.float64]) -> float:
+        """Return the mean of errors of the first measured rows, by the weights of the samples."""
+        weights = column_of(self.training.samples.weights, self.measured)
+        return float(np.average(errors, weights=None if weights is None else weights[: len(errors)]))
 
     def errors(self, settings: Sequence[str], trial: optuna.Trial | None = None) -> NDArray[np.float64]:
         """Return the absolute errors on validation rows of models with these settings; prune a trial that is behind."""
@@ -103,15 +123,15 @@ class Tuning:
         samples, label = self.training.samples, plan.label
         found: list[NDArray[np.float64]] = []
         for number, (rows, unseen) in enumerate(self.training.parts()):
+            if trial is not None and number > 0:
+                trial.report(self.mean(np.concatenate(found)), number)
+                if trial.should_prune():
+                    raise optuna.TrialPruned
             model = plan.estimator(options.method).fit(
                 take(samples.X, rows), label.values[rows], column_of(samples.weights, rows),
                 groups=column_of(samples.groups, rows),
             )  # fmt: skip
             found.append(Predictions.of(model, take(samples.X, unseen), label.values[unseen]).absolute_errors)
-            if trial is not None:
-                trial.report(float(np.concatenate(found).mean()), number)
-                if trial.should_prune():
-                    raise optuna.TrialPruned
         return np.concatenate(found)
 
 
@@ -143,11 +163,16 @@ class Study:
         """The trials that were measured on all validation rows; the first is that of the defaults."""
         return self.study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
 
+    @property
+    def ended(self) -> int:
+        """The number of trials that ended, in whatever way; those of a command that was killed did not."""
+        return sum(trial.state.is_finished() for trial in self.study.get_trials(deepcopy=False))
+
     def run(self, minutes: float, trials: int | None) -> None:
         """Run trials until the number is reached, or no time is left for another and for the last training."""
         end = time.monotonic() + 60 * minutes
         longest = 0.0
-        while trials is None or len(self.study.trials) <= trials:
+        while trials is None or self.ended <= trials:
             started = time.monotonic()
             if self.finished and started + longest > end:
                 break
@@ -157,9 +182,9 @@ class Study:
     def _try(self, end: float) -> None:
         if not self.finished:
             errors = self.tuning.errors(())
-            attributes = _attributes((), errors)
-            self.study.add_trial(optuna.trial.create_trial(value=float(errors.mean()), user_attrs=attributes))
-            print(f"{DEFAULTS}: mean absolute error {errors.mean():.4f}")
+            value = self.tuning.mean(errors)
+            self.study.add_trial(optuna.trial.create_trial(value=value, user_attrs=_attributes((), errors)))
+            print(f"{DEFAULTS}: mean absolute error {value:.4f}")
             return
         trial = self.study.ask()
         settings = [f"{name}={_drawn(trial, name, values)}" for name, values in self.tuning.space.items()]
@@ -168,23 +193,27 @@ class Study:
         except optuna.TrialPruned:
             self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
             result = "behind the others, stopped early"
+        except OrdinateError as error:
+            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            result = f"failed, {error}"
         else:
-            for name, value in _attributes(settings, errors).items():
-                trial.set_user_attr(name, value)
-            self.study.tell(trial, float(errors.mean()))
-            result = f"mean absolute error {errors.mean():.4f}"
+            for name, attribute in _attributes(settings, errors).items():
+                trial.set_user_attr(name, attribute)
+            self.study.tell(trial, self.tuning.mean(errors))
+            result = f"mean absolute error {self.tuning.mean(errors):.4f}"
         left = as_text(max(0.0, end - time.monotonic()))
         print(f"trial {trial.number}: {result}, lowest {self.study.best_value:.4f}; at most {left} left")
+
+    def kept(self, partial: Path) -> list[str] | None:
+        """Return the settings with which a command was stopped in its last training, whose state a folder keeps."""
+        return self.study.user_attrs.get(CHOSEN) if partial.exists() else None
 
     def best(self) -> list[str]:
         """Return the settings of the best trial; none if it is within a standard error of the defaults."""
         if not self.finished:
             raise OrdinateError("--time-limit", problem="no trial ended within it", expected="more time")
-        training = self.tuning.training
-        measured = np.concatenate([unseen for _, unseen in training.parts()])
-        found = UnseenErrors(
-            column_of(training.samples.weights, measured), column_of(training.samples.groups, measured)
-        )
+        training, measured = self.tuning.training, self.tuning.measured
+        found = UnseenErrors(column_of(training.samples.weights, measured), column_of(training.groups, measured))
         best = self.study.best_trial
         for name, trial in ((DEFAULTS, self.finished[0]), ("best", best)):
             found.of[name] = np.asarray(trial.user_attrs["errors"])

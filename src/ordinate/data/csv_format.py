@@ -47,9 +47,10 @@ class Given:
             raise OrdinateError("--sep", repr(self.sep), "one character, or tab")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
+                "1".encode(self.encoding)  # Other codecs than those of text are refused.
             except LookupError:
                 raise OrdinateError("--encoding", repr(self.encoding), "a name such as latin-1 or utf-16") from None
+            object.__setattr__(self, "encoding", codecs.lookup(self.encoding).name)
 
     @property
     def separator(self) -> str:
@@ -176,7 +177,8 @@ def _decoded(start: bytes, where: Path | str, encoding: str | None) -> tuple[str
     whole = len(start) < LOOKED_AT
     if encoding is not None:
         try:
-            return encoding, codecs.getincrementaldecoder(encoding)().decode(start, whole)
+            decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)
+            return encoding, decoder().decode(start, whole)
         except UnicodeError as error:
             raise OrdinateError("--encoding", f"{encoding!r}, and {where} is in another") from error
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -240,6 +242,8 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None) -> tuple[s
     thousands_comma = any(THOUSANDS_COMMA.fullmatch(text) for text in clear if "," in text)
     decimal_point = any(DECIMAL_POINT.fullmatch(text) for text in clear)
     has_commas = decimal_comma or (either and separator != ",")
+    if separator == "," and any("." in text for text in numbers):
+        has_commas = False  # Quoted commas of one column do not make thousands of another's points.
     if given is None:
         given = "," if has_commas and not thousands_comma and not decimal_point else "."
     if given == ",":

@@ -109,6 +109,10 @@ def calibrate_ranks(
     if not by_rank:
         return RankCalibration(float(coverage), known.shape[1], (_last_key(keys, coverage),))
     least = least_samples(coverage)
+    if np.bincount(ranks).max() < least:
+        raise OrdinateError(
+            "coverage", f"{coverage} by rank", f"a rank with at least {least} samples to calibrate it on"
+        )
     thresholds = []
     for rank in range(known.shape[1]):
         of_rank = keys[:, ranks == rank]

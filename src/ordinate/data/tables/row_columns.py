@@ -169,7 +169,7 @@ def find_sentinels(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
         {'age': 'holds -999 in 1 row, far from its other values, 9 to 67'}
     """
     rows = X if isinstance(X, pd.DataFrame) else X.head(LOOKED_AT)
-    problems = {str(name): sentinel_problem(rows[name]) for name in rows.columns}
+    problems = {str(name): sentinel_problem(as_numbers(rows[name])) for name in rows.columns}
     return {name: problem for name, problem in problems.items() if problem is not None}
 
 
