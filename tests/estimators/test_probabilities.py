@@ -99,7 +99,8 @@ def test_samples_with_the_same_embedding_get_the_same_prediction(kind):
 @pytest.mark.parametrize("calibration", [False, True])
 def test_no_probability_is_0_and_rows_sum_to_1(kind, calibration):
     model = fit(kind, training=Training(calibration=calibration))
-    probabilities = model.predict_proba(1000 * draw(200, seed=3)[0])
+    with pytest.warns(UserWarning, match="outside the range of training"):
+        probabilities = model.predict_proba(1000 * draw(200, seed=3)[0])
     assert probabilities.min() > 0
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-12)
 
