@@ -25,7 +25,6 @@ from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.workers import complete
 
 RESULTS = Path(__file__).parent / "results" / "claims.jsonl"
-QUICK_SHARE = 0.02  # of the training samples
 
 
 @dataclass(frozen=True)

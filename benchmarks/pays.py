@@ -89,8 +89,9 @@ class Experiment:
 
     def build(self, model: str, seed: int) -> Any:
         """Return the unfitted estimator of a model."""
-        alike: dict[str, Any] = {"training__patience": None} if self.task == "continuous" else {"decision": None}
-        settings = alike | self.settings
+        settings: dict[str, Any] = {"decision": None, **self.settings}
+        if self.task == "continuous":
+            settings = {"training__patience": None, **self.settings}
         model, _, margin = model.partition(", ")
         if margin:
             settings["critical_margins"] = {DOUBTFUL: float(margin)}

@@ -23,7 +23,7 @@ def check_positive(value: float, name: str, *, or_zero: bool = False, most: floa
     return float(value)
 
 
-def check_whole(value: int, name: str, least: int = 1) -> int:
+def check_whole(value: object, name: str, least: int = 1) -> int:
     """Return a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise OrdinateError(name, repr(value), f"a whole number of at least {least}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ordinate.commands.fit_options import ranks_in
 from ordinate.data.numbers import as_numbers
-from ordinate.data.tables.features import plain_text
+from ordinate.data.tables.columns import plain_text
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.known_scales import known_order, order_problem, order_to_type

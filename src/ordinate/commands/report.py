@@ -23,7 +23,7 @@ from ordinate.data.numbers import as_numbers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
-from ordinate.data.tables.features import plain_text
+from ordinate.data.tables.columns import plain_text
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load

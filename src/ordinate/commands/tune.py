@@ -14,7 +14,7 @@ from optuna.storages.journal import JournalFileBackend
 from ordinate.commands.division import divide_rows
 from ordinate.commands.fit.command import check, fit
 from ordinate.commands.fit.plan import METHODS, make_plan
-from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit.read import Data, Source, read
 from ordinate.commands.fit.time_limit import as_text
 from ordinate.commands.fit.train import Training
 from ordinate.commands.fit_options import FitOptions
@@ -70,14 +70,12 @@ class Tuning:
 
     Args:
         options: Options of ``fit``, with the method.
-        source: Source of the samples.
         data: Samples, as ``fit`` reads them.
         training: Rows and parts, which are the same for all trials.
     """
 
     options: FitOptions
-    source: Source
-    data: Any
+    data: Data
     training: Training
 
     @classmethod
@@ -94,7 +92,7 @@ class Tuning:
         plan = make_plan(options, source, data)
         division = divide_rows(plan.label, data.samples, options.test_fraction, options.seed)
         checkpoints = partial_folder(options.path)  # Trials keep no state there.
-        return cls(options, source, data, Training(plan, data.samples, division, checkpoints, options.seed))
+        return cls(options, data, Training(plan, data.samples, division, checkpoints, options.seed))
 
     @property
     def space(self) -> Space:

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from ordinate.data.paths import not_text, require_unique
 from ordinate.errors import OrdinateError
@@ -164,8 +164,8 @@ def usual_separator(where: Path | str) -> str:
 def opened(content: Path | IO[bytes]) -> Iterator[IO[bytes]]:
     """Open a csv, plain or gz, or return to the start of an open one."""
     if isinstance(content, Path):
-        with (gzip.open if content.suffix == ".gz" else open)(content, "rb") as file:
-            yield file  # type: ignore[misc]
+        with gzip.open(content, "rb") if content.suffix == ".gz" else content.open("rb") as file:
+            yield cast(IO[bytes], file)
     else:
         content.seek(0)
         yield content

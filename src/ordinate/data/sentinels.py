@@ -27,5 +27,5 @@ def sentinel_problem(values: "pd.Series[Any]") -> str | None:
     found = [n for n, count in counts.items() if count and not 2 * low - high <= n <= 2 * high - low]
     if not found:
         return None
-    shown = " and ".join(f"{number} in {counts[number]} row{'s'[: counts[number] > 1]}" for number in found)
+    shown = " and ".join(f"{number} in {counts[number]} {'row' if counts[number] == 1 else 'rows'}" for number in found)
     return f"holds {shown}, far from its other values, {low:g} to {high:g}"

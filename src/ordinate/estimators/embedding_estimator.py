@@ -1,5 +1,6 @@
 """The base of all estimators: parameters, fitting, embedding, saving."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from dataclasses import field, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @estimator_dataclass
-class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Fit an encoder by a method, embed samples with it and predict their labels from the embeddings.
 
     Args:
@@ -176,9 +177,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_features_in_ = data.reader.n_features_in
         self.n_batches_ = len(data.batches)
 
+    @abstractmethod
     def targets(self, y: Any, *, reset: bool) -> NDArray[Any]:
         """Return training targets of labels; ``reset`` learns the labels first."""
-        raise NotImplementedError
 
     def read(self, X: Any) -> Tensor:
         """Return samples as a batch of the encoder."""

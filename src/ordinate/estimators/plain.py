@@ -44,7 +44,7 @@ class OrdinalClassifier(RankClassifier):
     method: ClassVar[str] = "ordinate.estimators.plain:OrdinalMethod"
 
     @property
-    def usual_decision(self) -> str:  # type: ignore[override]  # It depends on the loss here.
+    def usual_decision(self) -> str:
         """The rule of the loss's paper."""
         return "mode" if self.loss == "cross_entropy" else "median"
 
@@ -54,11 +54,10 @@ class OrdinalMethod(RankMethod):
 
     settings: OrdinalClassifier
 
-    @property
-    def name(self) -> str:  # type: ignore[override]  # It depends on the loss here.
-        """The name of the loss, as people call it."""
+    def __init__(self, estimator: OrdinalClassifier) -> None:
+        super().__init__(estimator)
         names = {"cross_entropy": "Cross-entropy", "or": "ORCNN", "corn": "CORN", "coral": "CORAL"}
-        return names[self.settings.loss]
+        self.name = names.get(estimator.loss, str(estimator.loss))
 
     def check(self) -> None:
         super().check()
@@ -116,12 +115,11 @@ class EndToEndMethod(TargetMethod):
 
     settings: EndToEndRegressor
 
-    @property
-    def name(self) -> str:  # type: ignore[override]  # It depends on the loss here.
-        """The name of the loss, as people call it."""
+    def __init__(self, estimator: EndToEndRegressor) -> None:
+        super().__init__(estimator)
         names = {"l1": "L1", "mse": "MSE", "huber": "Huber", "dex": "DEX", "dldl_v2": "DLDL-v2"}
-        loss = self.settings.loss
-        return f"{names.get(loss, loss.upper())} end to end"
+        loss = str(estimator.loss)
+        self.name = f"{names.get(loss, loss.upper())} end to end"
 
     @property
     def head(self) -> Head:

@@ -1,7 +1,7 @@
 """The base of all classifiers of ranks: classes, and prediction from probabilities."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,8 +50,6 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     decision: str | ArrayLike | None = "auto"
     class_weight: str | Mapping[Any, float] | None = None
 
-    usual_decision: ClassVar[str] = "mode"  # The rule of the method's paper.
-
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes in sorted order."""
@@ -96,6 +94,11 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         """Return (n,), the class that ``decision`` predicts from the probabilities."""
         probabilities = self.rank_probabilities(X)
         return self.ordered_classes_[self.decide(probabilities)]
+
+    @property
+    def usual_decision(self) -> str:
+        """The decision rule of the method's paper."""
+        return "mode"
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of predictions, also of labels with fractions, which scikit-learn's own refuses."""

@@ -142,7 +142,7 @@ class Training(OptionGroup):
             for device in self.devices:
                 check_whole(device, "devices", least=0)
         elif self.devices is not None:
-            check_whole(self.devices, "devices")  # type: ignore[arg-type]  # It refuses everything else.
+            check_whole(self.devices, "devices")
         if self.cluster is None:
             return
         if not isinstance(self.cluster, RayCluster):

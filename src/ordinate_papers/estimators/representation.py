@@ -125,25 +125,16 @@ class RepresentationRegressor(RepresentationParameters, ContrastiveParameters, T
 class RepresentationMethod(Method):
     """What the methods of both estimators share: the loss, its projection head, and the views that it compares."""
 
-    @property
-    def name(self) -> str:  # type: ignore[override]  # It depends on the loss here.
-        """The name of the loss, as people call it."""
-        return NAMES[self.settings.loss]
-
-    @property
-    def views(self) -> int:  # type: ignore[override]  # It depends on the loss here.
-        """Views of an image in a batch."""
-        return 2 if self.settings.loss in (*PROJECTED_LOSSES, *LOSSES_OF_VIEWS, "supcr") else 1
-
-    @property
-    def unweighted(self) -> str | None:  # type: ignore[override]  # It depends on the loss here.
-        """Why samples cannot be weighted; None if the loss is a mean over anchors."""
-        loss = self.settings.loss
-        if loss in (*OF_ANCHORS, "supcr", SIMCSE):
-            return None
+    def __init__(self, estimator: Any) -> None:
+        super().__init__(estimator)
+        loss = estimator.loss
+        self.name = NAMES.get(loss, str(loss))
+        if loss in (*PROJECTED_LOSSES, *LOSSES_OF_VIEWS, "supcr"):
+            self.views = 2
         if loss in LOSSES_OF_VIEWS:
-            return f"the loss {loss!r} compares views and knows no labelled samples"
-        return f"the loss {loss!r} is of pairs of samples, none of which is the anchor"
+            self.unweighted = f"the loss {loss!r} compares views and knows no labelled samples"
+        elif loss not in (*OF_ANCHORS, "supcr", SIMCSE):
+            self.unweighted = f"the loss {loss!r} is of pairs of samples, none of which is the anchor"
 
     def check_representation(self) -> None:
         """Raise an error if a parameter of the representation cannot be used."""

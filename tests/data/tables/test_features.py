@@ -12,7 +12,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 from torch import nn
 
-from ordinate.data.tables.features import MAX_QUANTILES, MIN_VALUES_TO_SCORE, TableFeatures
+from ordinate.data.tables.columns import MAX_QUANTILES, MIN_VALUES_TO_SCORE
+from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_frame
@@ -367,7 +368,7 @@ def test_rows_are_transformed_alike_however_many_at_once(monkeypatch):
     frame, _ = draw_frame(n=200)
     features = TableFeatures.fit(frame)
     expected = features.transform(frame).tobytes()
-    monkeypatch.setattr("ordinate.data.tables.features.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("ordinate.data.tables.columns.ROWS_AT_ONCE", 7)
     assert features.transform(frame).tobytes() == expected
 
 

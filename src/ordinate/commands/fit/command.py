@@ -24,7 +24,7 @@ from ordinate.commands.workspace import Workspace, partial_folder
 from ordinate.data.registry import modalities
 from ordinate.data.rows import take
 from ordinate.data.sentinels import sentinel_problem
-from ordinate.data.tables.features import plain_text
+from ordinate.data.tables.columns import plain_text
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
 from ordinate.report.text import metric_lines, score_lines
