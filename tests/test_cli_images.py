@@ -408,9 +408,10 @@ def test_the_same_file_on_both_sides_is_told_of_by_name_and_size(capsys):
     table.loc[59, "path"] = "other/05.png"
     data = write(table, names=[*NAMES[:-1], "other/05.png"], drawn=drawn)
     assert fit(data, "--target", "grade", "--method", "otd", "--stream", "--epochs", "1", "--out", "model") == 0
+    printed = capsys.readouterr().out
     assert (
         "note: 1 of the 12 held-out samples has a copy, by name and size, among the training samples, such as "
-        "knees/other/05.png = knees/scans/05.png; " in capsys.readouterr().out
+        "knees/other/05.png = knees/scans/05.png; " in printed
     )
 
 

@@ -71,7 +71,7 @@ import os, numpy as np, torch
 from ordinate import CLOCClassifier
 torch.set_num_threads(2)
 X, y = np.random.default_rng(0).normal(size=(2000, 30)), np.arange(2000) % 3
-fit = lambda: CLOCClassifier(phase_epochs=(1, 1), random_state=0).fit(X, y).predict(X)
+fit = lambda: CLOCClassifier(epochs=(1, 1), random_state=0).fit(X, y).predict(X)
 expected = fit()
 process = os.fork()
 if process == 0:

@@ -27,7 +27,10 @@ def _copies(samples: Samples, division: Division, max_shown: int = 3) -> Iterato
     if len(copied) == 0:
         return
     first = pd.Series(training, index=codes[training]).groupby(level=0).first()
-    pairs = [f"{_name(samples, row)} = {_name(samples, first[codes[row]])}" for row in copied[:max_shown]]
+    paths = samples.modality.paths(samples.X) if samples.paths is None else samples.paths
+    names = range(len(samples.y)) if paths is None else paths
+    word = "row " if paths is None else ""
+    pairs = [f"{word}{names[row]} = {word}{names[first[codes[row]]]}" for row in copied[:max_shown]]
     have = "has" if len(copied) == 1 else "have"
     yield (
         f"{len(copied)} of the {len(division.test)} held-out samples {have} {copy} among the training samples, "
@@ -50,7 +53,3 @@ def _repeated_identifiers(samples: Samples, division: Division) -> Iterator[str]
             f"column {name!r} looks like an identifier, and {shared} of its {len(held_out)} values among the held-out "
             f"samples are among the training samples too; if so, {hint}"
         )
-
-
-def _name(samples: Samples, row: int) -> str:
-    return f"row {row}" if samples.paths is None else str(samples.paths[row])

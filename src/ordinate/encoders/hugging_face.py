@@ -113,8 +113,22 @@ def new_network(config: dict[str, Any]) -> Any:
         if value != usual.get(key):
             raise OrdinateError("model", f"{key}={value!r} of a network", "none, as it may name code elsewhere")
     kept = (usual.keys() - {"model_type"}) & config.keys()
+    for key in sorted(kept):
+        if not _is_like(config[key], usual[key]):
+            raise OrdinateError("model", f"{key}={config[key]!r} of a network", f"a value like {usual[key]!r}")
     known = transformers.AutoConfig.for_model(name, **{key: config[key] for key in kept})
     return transformers.AutoModel.from_config(known, trust_remote_code=False)
+
+
+def _is_like(value: Any, usual: Any) -> bool:
+    """Return whether a value of a configuration has the type of the usual one, which None leaves open."""
+    if value is None or usual is None:
+        return True
+    if isinstance(usual, bool) or isinstance(value, bool):
+        return isinstance(usual, bool) and isinstance(value, bool)
+    if isinstance(usual, int | float):
+        return isinstance(value, int | float)
+    return isinstance(value, type(usual))
 
 
 def _named_elsewhere(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
