@@ -19,8 +19,8 @@ from ordinate.estimators.data_module import DataModule
 from ordinate.estimators.export import export_model
 from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
 from ordinate.estimators.sample_weights import relative_weights
+from ordinate.heads.linear import fit_ridge
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
-from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
 from ordinate_papers.estimators.gol import GOLClassifier
 from ordinate_papers.estimators.mwr import MWRClassifier

@@ -9,8 +9,7 @@ from torch import nn
 
 from ordinate.estimators.predictors import describe_predictor, restore_predictor
 from ordinate.heads import NeighbourVote
-from ordinate.heads.rank_logits import RankLogits
-from ordinate.heads.temperature import Temperature, VoteProbabilities
+from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities
 
 SCORES = np.random.default_rng(0).normal(size=(80, 4)) * 5
 

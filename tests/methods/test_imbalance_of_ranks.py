@@ -9,9 +9,7 @@ from ordinate import functional
 from ordinate.data.label_density import LabelBins, label_weights
 from ordinate.errors import OrdinateError
 from ordinate.methods import CLOC, OTD, Optimization
-from ordinate.methods.feature_smoothing import FeatureSmoothing
-from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.rank_similarity import rank_similarity
+from ordinate.methods.imbalance import Balance, FeatureSmoothing, Imbalance, rank_similarity
 from ordinate.training.loop import ArrayBatches
 from tests.methods.examples import DIM, encoder, ranks, train
 

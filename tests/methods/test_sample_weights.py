@@ -16,9 +16,9 @@ from ordinate.functional.mmnp import mmnp
 from ordinate.functional.supcr import supcr as supcr_loss
 from ordinate.functional.supremix import supremix as supremix_loss
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import LOSSES, Ordinal
+from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.dino import DINO
 from ordinate_papers.methods.gol import GOL

@@ -52,7 +52,7 @@ from ordinate.estimators.simple_models import (
 )
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
-from ordinate.heads.ridge import fit_ridge
+from ordinate.heads.linear import fit_ridge
 from ordinate.torchrun import joined_processes
 from ordinate.training.time_budget import training_end
 

@@ -15,7 +15,7 @@ from ordinate.estimators.method import Facts, Fitted, fewer_epochs, warn
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs
-from ordinate.heads.rank_logits import RankLogits
+from ordinate.heads.ranks import RankLogits
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import PairReduction
 

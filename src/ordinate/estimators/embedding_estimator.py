@@ -20,8 +20,7 @@ from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators import inputs
 from ordinate.estimators.encoder_setting import check_encoder
-from ordinate.estimators.inference import Inference
-from ordinate.estimators.method import Method
+from ordinate.estimators.method import Inference, Method
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.persistence import save_estimator
 from ordinate.estimators.pipeline import Fit, FitData, Given, prepare

@@ -19,8 +19,8 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.holdout import check_groups
+from ordinate.estimators.labels import find_classes, to_ranks
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import find_classes, to_ranks
 from ordinate.estimators.seed import draw_seed
 from ordinate.estimators.target_regressor import TargetRegressor
 

@@ -15,15 +15,17 @@ from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.streamed import Streamed
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
-from ordinate.encoders.blocks import PartlyTrained
 from ordinate.encoders.hugging_face import VisionNetwork
+from ordinate.encoders.network import PartlyTrained
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.registry import named_encoders
 from ordinate.estimators.sample_weights import CheckedSamples
 from ordinate.extensions import load_object
 from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.training.machine import single_thread_if_small
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 
@@ -255,3 +257,48 @@ def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | N
 def warn(message: str) -> None:
     """Warn the user of a fit."""
     warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def device_of(training: Training) -> torch.device:
+    """Return the device that encoders in float32 run on."""
+    on_gpu = training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+    return torch.device("cuda" if on_gpu else "cpu")
+
+
+class Inference:
+    """Embeds samples that were read.
+
+    Args:
+        encoder: From a batch to embeddings (n, d), in evaluation mode.
+        reader: How the samples were read.
+        training: The options of training, which say whether a GPU may be used.
+    """
+
+    def __init__(self, encoder: nn.Module, reader: Reader, training: Training) -> None:
+        self.encoder = encoder
+        self.reader = reader
+        self.device = device_of(training)
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Return embeddings (n, d) in float64; a sample's embedding does not depend on the rest of its batch."""
+        rows = self.reader.embedded_at_once(x)
+        if self.reader.in_float32:
+            return self._embed_in_float32(x, rows)
+        with torch.no_grad(), single_thread_if_small(self.encoder, x, min(rows, len(x))):
+            rows = min(rows, getattr(self.encoder, "most_rows", rows))
+            return torch.cat([self.encoder(part.double()) for part in x.split(rows)])
+
+    def _embed_in_float32(self, x: Tensor, rows: int) -> Tensor:
+        """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
+        encoder = self.encoder.to(self.device)
+        with torch.no_grad():
+            parts = [encoder(part.to(self.device)).double().cpu() for part in x.split(rows)]
+        encoder.cpu()
+        return torch.cat(parts)
+
+    def embed_rows(self, x: Any, rows: NDArray[np.int64], at_once: int = 4096) -> Tensor:
+        """Embed some samples, a few thousand of which are read at a time."""
+        if isinstance(x, Streamed):
+            part: Any = x.part(rows)
+            return self.embed(part)
+        return torch.cat([self.embed(x[part]) for part in torch.from_numpy(rows).split(at_once)])

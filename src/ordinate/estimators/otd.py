@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, get_args
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -15,10 +16,9 @@ from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import MOST_EMBEDDED
-from ordinate.estimators.voting import fit_vote
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
-from ordinate.heads.temperature import Temperature, VoteProbabilities
+from ordinate.heads.ranks import Temperature, VoteProbabilities
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import Monitored
 
@@ -124,3 +124,23 @@ class OTDMethod(RankMethod):
 def rectified(_: nn.Module, __: tuple[Any, ...], embeddings: Tensor) -> Tensor:
     """Return the output of an encoder behind ReLU; a forward hook of the encoder."""
     return embeddings.relu()
+
+
+def fit_vote(
+    embeddings: Float[Tensor, "m d"],
+    ranks: Int[Tensor, " m"],
+    num_classes: int,
+    n_neighbors: int,
+    weights: Float[Tensor, " m"] | None = None,
+) -> NeighbourVote:
+    """Return the vote of training embeddings, rounded as a saved model holds them.
+
+    Args:
+        embeddings: (m, d), of norm 1.
+        ranks: (m,), 0 to C-1.
+        num_classes: Number of ranks C.
+        n_neighbors: Number of neighbours that vote.
+        weights: (m,), weights of the votes.
+    """
+    counted = None if weights is None else weights.double()
+    return NeighbourVote(embeddings.float().double(), ranks, num_classes, n_neighbors, counted)

@@ -20,17 +20,15 @@ from ordinate.data.samplers import PooledBatches, ShuffledBatches
 from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
 from ordinate.data.tables.parquet_table import streams
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
-from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
-from ordinate.encoders.network import feature_width
+from ordinate.encoders.network import feature_width, network_parameters
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.holdout import check_groups, hold_out
-from ordinate.estimators.inference import Inference, device_of
-from ordinate.estimators.method import Batches, Facts, Fitted, Method
+from ordinate.estimators.method import Batches, Facts, Fitted, Inference, Method, device_of
 from ordinate.estimators.sample_weights import CheckedSamples, check_sample_weight, relative_weights
 from ordinate.estimators.seed import draw_seed
 from ordinate.randomness import own_random_numbers

@@ -11,7 +11,7 @@ from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import TargetMethod, TargetRegressor
 from ordinate.heads.binned import BinSize
-from ordinate.heads.rank_logits import RankLogits
+from ordinate.heads.ranks import RankLogits
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import HeadLoss, OrdinalLoss
 
@@ -131,7 +131,7 @@ class EndToEndMethod(TargetMethod):
         _ = self.head
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
-        from ordinate.methods.end_to_end import EndToEnd
+        from ordinate.methods.regression import EndToEnd
 
         module = EndToEnd(
             encoder,

@@ -11,8 +11,8 @@ from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
 from ordinate.estimators.target_regressor import TargetRegressor
 
 

@@ -11,15 +11,15 @@ from ordinate.extensions import extensions, load_object
 
 CORE: Mapping[str, str] = {
     "BlendHead": "ordinate.encoders.blend_head:BlendHead",
-    "CORNHead": "ordinate.heads.corn:CORNHead",
-    "DEXHead": "ordinate.heads.dex:DEXHead",
-    "DLDLv2Head": "ordinate.heads.dldl_v2:DLDLv2Head",
+    "CORNHead": "ordinate.heads.binned:CORNHead",
+    "DEXHead": "ordinate.heads.binned:DEXHead",
+    "DLDLv2Head": "ordinate.heads.binned:DLDLv2Head",
     "LinearHead": "ordinate.heads.linear:LinearHead",
     "NeighbourMean": "ordinate.heads.neighbours:NeighbourMean",
     "NeighbourVote": "ordinate.heads.neighbours:NeighbourVote",
-    "ORHead": "ordinate.heads.extended_binary:ORHead",
-    "RankLogits": "ordinate.heads.rank_logits:RankLogits",
-    "VoteProbabilities": "ordinate.heads.temperature:VoteProbabilities",
+    "ORHead": "ordinate.heads.binned:ORHead",
+    "RankLogits": "ordinate.heads.ranks:RankLogits",
+    "VoteProbabilities": "ordinate.heads.ranks:VoteProbabilities",
 }
 
 

@@ -19,12 +19,11 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.calibration import Scorer, unseen_scores
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.labels import RankLabels
+from ordinate.estimators.labels import RankLabels, check_labels
 from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_labels import check_labels
 from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight
-from ordinate.heads.temperature import Temperature
+from ordinate.heads.ranks import Temperature
 
 
 @estimator_dataclass

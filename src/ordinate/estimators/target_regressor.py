@@ -29,9 +29,8 @@ from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, usu
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.sample_weights import CheckedSamples
 from ordinate.functional.numerics import weighted_mean
-from ordinate.heads.linear import REGRESSION_LOSSES
+from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge
 from ordinate.heads.neighbours import NeighbourMean
-from ordinate.heads.ridge import fit_ridge
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import Scheme
 from ordinate.training.time_budget import training_end

@@ -9,7 +9,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
-from ordinate.heads.classifier import Classifier
+from ordinate.heads.ranks import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.methods.balanced import BalancedMethod
 from ordinate.methods.imbalance import Balance

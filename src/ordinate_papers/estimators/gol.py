@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from ordinate.checks import check_positive, check_whole
 from ordinate.data.samplers import RankBatches
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
+from ordinate.estimators.otd import fit_vote
 from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
-from ordinate.estimators.voting import fit_vote
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate_papers.methods.gol import GOL
