@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from torch import nn
 
-from ordinate.estimators.predictors import describe_predictor, restore_predictor
+from ordinate.estimators.persistence import describe_predictor, restore_predictor
 from ordinate.heads import NeighbourVote
 from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities
 

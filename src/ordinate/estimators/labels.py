@@ -16,7 +16,7 @@ from ordinate.data.numbers import as_numbers
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 from ordinate.estimators.known_scales import order_problem, order_to_write
-from ordinate.estimators.sample_weights import CheckedSamples, weights_of_ranks
+from ordinate.estimators.samples import CheckedSamples, weights_of_ranks
 
 
 def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
@@ -150,7 +150,7 @@ class RankLabels:
     Args:
         classes: (C,), the classes from the lowest rank to the highest.
         names: The labels by rank, also if an ensemble of scikit-learn passes codes instead of labels.
-        class_weight: Weights of the classes, see :func:`~ordinate.estimators.sample_weights.weights_of_ranks`.
+        class_weight: Weights of the classes, see :func:`~ordinate.estimators.samples.weights_of_ranks`.
     """
 
     classes: NDArray[Any]

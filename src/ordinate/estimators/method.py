@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
@@ -19,12 +18,10 @@ from ordinate.data.streamed import Streamed
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.encoders.network import PartlyTrained
-from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.registry import named_encoders
-from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
-from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.training.machine import single_thread_if_small
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
@@ -42,11 +39,10 @@ class Fitted:
     Args:
         module: The trained module, in evaluation mode.
         reader: How samples are read.
+        device: Device that encoders in float32 run on.
         embedding_dim: Dimension d of the embeddings.
         training: Training samples as the module has seen them.
         validation: Validation samples; None without any.
-        embed: Function from samples as batches have them to embeddings (n, d) in float64.
-        embed_rows: Function from samples and row numbers to the embeddings of these rows.
         train_again: Function that goes on training the module with other stages on other samples.
         fit_part: Function from rows of the training samples and a number to another module that is trained on these.
         seed: Seed of the fit.
@@ -60,11 +56,10 @@ class Fitted:
 
     module: Any
     reader: Reader
+    device: torch.device
     embedding_dim: int
     training: Batches
     validation: ArrayBatches | None
-    embed: Callable[[Any], Tensor]
-    embed_rows: Callable[[Any, NDArray[Any]], Tensor]
     train_again: Callable[..., None]
     fit_part: Callable[[NDArray[np.int64], int], "Fitted"]
     seed: int
@@ -74,6 +69,16 @@ class Fitted:
     values: dict[str, Any] = field(default_factory=dict)
     unsaved: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def embed(self, x: Any) -> Tensor:
+        """Return embeddings (n, d) of samples as batches have them, in float64."""
+        return embed(self.module.encoder, self.reader, self.device, x)
+
+    def embed_rows(self, x: Any, rows: NDArray[np.int64], at_once: int = 4096) -> Tensor:
+        """Return embeddings of some samples, a few thousand of which are read at a time."""
+        if isinstance(x, Streamed):
+            return self.embed(x.part(rows))
+        return torch.cat([self.embed(x[part]) for part in torch.from_numpy(rows).split(at_once)])
 
 
 @dataclass
@@ -219,17 +224,6 @@ class Method(ABC):
         given = self.training.weight_decay
         return self.weight_decay(reader) if given is None else given
 
-    def balance(self, bins: LabelBins | None, embedding_dim: int) -> Balance | None:
-        """Return what makes up for rare labels, not yet fitted to the training targets."""
-        imbalance = getattr(self.settings, "imbalance", None)
-        if imbalance is None or bins is None:
-            return None
-        return Balance(imbalance, bins, embedding_dim)
-
-    def _check_imbalance(self) -> None:
-        if not isinstance(self.settings.imbalance, Imbalance | None):
-            raise OrdinateError("imbalance", repr(self.settings.imbalance), "Imbalance(...) or None")
-
 
 def usual_optimization(training: Training, weight_decay: float, factor: float = 1.0) -> Optimization:
     """Return AdamW at ``factor`` times the learning rate."""
@@ -265,40 +259,18 @@ def device_of(training: Training) -> torch.device:
     return torch.device("cuda" if on_gpu else "cpu")
 
 
-class Inference:
-    """Embeds samples that were read.
+def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Any) -> Tensor:
+    """Return embeddings (n, d) in float64; a sample's embedding does not depend on the rest of its batch.
 
-    Args:
-        encoder: From a batch to embeddings (n, d), in evaluation mode.
-        reader: How the samples were read.
-        training: The options of training, which say whether a GPU may be used.
+    Encoders of images and volumes run in float32 on the device; float64 would take them far longer.
     """
-
-    def __init__(self, encoder: nn.Module, reader: Reader, training: Training) -> None:
-        self.encoder = encoder
-        self.reader = reader
-        self.device = device_of(training)
-
-    def embed(self, x: Tensor) -> Tensor:
-        """Return embeddings (n, d) in float64; a sample's embedding does not depend on the rest of its batch."""
-        rows = self.reader.embedded_at_once(x)
-        if self.reader.in_float32:
-            return self._embed_in_float32(x, rows)
-        with torch.no_grad(), single_thread_if_small(self.encoder, x, min(rows, len(x))):
-            rows = min(rows, getattr(self.encoder, "most_rows", rows))
-            return torch.cat([self.encoder(part.double()) for part in x.split(rows)])
-
-    def _embed_in_float32(self, x: Tensor, rows: int) -> Tensor:
-        """Embed in float32, on the GPU if there is one; float64 would take image networks far longer."""
-        encoder = self.encoder.to(self.device)
+    rows = reader.embedded_at_once(x)
+    if reader.in_float32:
+        encoder = encoder.to(device)
         with torch.no_grad():
-            parts = [encoder(part.to(self.device)).double().cpu() for part in x.split(rows)]
+            parts = [encoder(part.to(device)).double().cpu() for part in x.split(rows)]
         encoder.cpu()
         return torch.cat(parts)
-
-    def embed_rows(self, x: Any, rows: NDArray[np.int64], at_once: int = 4096) -> Tensor:
-        """Embed some samples, a few thousand of which are read at a time."""
-        if isinstance(x, Streamed):
-            part: Any = x.part(rows)
-            return self.embed(part)
-        return torch.cat([self.embed(x[part]) for part in torch.from_numpy(rows).split(at_once)])
+    with torch.no_grad(), single_thread_if_small(encoder, x, min(rows, len(x))):
+        rows = min(rows, getattr(encoder, "most_rows", rows))
+        return torch.cat([encoder(part.double()) for part in x.split(rows)])
