@@ -51,7 +51,7 @@ from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
-from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate.training.machine import ASK_MANAGEMENT_LIBRARY
 from ordinate.training.optimization import Optimization, undecayed_parameters
 from runs import results_of, write
 

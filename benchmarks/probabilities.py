@@ -27,8 +27,8 @@ from skordinal import datasets
 
 from ordinate import CLOCClassifier, OTDClassifier, Training
 from ordinate.decisions import predict_ranks
-from ordinate.estimators.voting import fit_vote
-from ordinate.heads.rank_logits import RankLogits
+from ordinate.estimators.otd import fit_vote
+from ordinate.heads.ranks import RankLogits
 from ordinate.metrics import ranked_probability_score
 from ordinate.report.text import table
 

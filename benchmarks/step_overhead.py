@@ -23,7 +23,7 @@ import torch
 
 from ordinate import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
 from ordinate.report.text import table
-from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY
+from ordinate.training.machine import ASK_MANAGEMENT_LIBRARY
 
 RESULTS = Path(__file__).parent / "results" / "step_overhead.json"
 EPOCHS = 40

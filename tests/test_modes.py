@@ -10,8 +10,6 @@ from ordinate.cli import main
 from ordinate.commands.table_file import write_table
 from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
-from ordinate.estimators.hub import write_hub_folder
-from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.report.page import write_report
 from ordinate_papers.protocols.parts import KeptParts
 from ordinate_papers.tables.results import Result, ResultsFile
@@ -36,9 +34,7 @@ def keep_held_out(model, path):
 
 WRITERS = {
     "saved model": lambda model, path: model.save(path),
-    "hub folder": write_hub_folder,
     "held-out samples": keep_held_out,
-    "neighbour index": lambda model, path: NeighbourIndex.build(model, X, Y).save(path),
     "onnx": lambda model, path: export_model(model, path.with_suffix(".onnx")),
     "report": lambda model, path: write_report(model, X, Y, path),
     "csv": lambda model, path: write_table([pd.DataFrame({"row": [1]})], str(path)),

@@ -7,8 +7,8 @@ import pytest
 from ordinate.cli import main
 from ordinate.commands.division import divide
 from ordinate.commands.labels import Label
-from ordinate.estimators import pipeline as training_samples
-from ordinate.estimators.holdout import hold_out
+from ordinate.estimators import samples as training_samples
+from ordinate.estimators.samples import hold_out
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 2))

@@ -21,7 +21,7 @@ from ordinate.commands.fit import image_plan
 from ordinate.commands.fit.image_plan import ImagePlan
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
-from ordinate.estimators.seed import draw_seed
+from ordinate.estimators.pipeline import draw_seed
 from ordinate.training.time_budget import TimeBudget
 from tests import processes
 from tests.data import pictures

@@ -5,8 +5,7 @@ import torch
 from torch import nn
 
 from ordinate.encoders import BiLSTM, TextEncoder
-from ordinate.encoders.blocks import blocks_of, freeze, network_parameters
-from ordinate.encoders.network import NetworkEncoder
+from ordinate.encoders.network import NetworkEncoder, blocks_of, freeze, network_parameters
 from ordinate.errors import OrdinateError
 
 timm = pytest.importorskip("timm")

@@ -4,7 +4,7 @@ from torch import nn
 from torch.nn.functional import batch_norm, conv2d, max_pool2d, relu
 
 from ordinate.encoders import OTDConvNet
-from ordinate.encoders.otd_convnet import SMALLEST_SIDE
+from ordinate.encoders.image import SMALLEST_SIDE
 
 
 def small(**options):

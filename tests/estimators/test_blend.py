@@ -16,7 +16,7 @@ from ordinate.estimators import simple_models
 from ordinate.estimators.export import export_model
 from ordinate.estimators.simple_models import filled_in
 from ordinate.heads.cumulative_link import fit_cumulative_link
-from ordinate.heads.ridge import fit_ridge
+from ordinate.heads.linear import fit_ridge
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check

@@ -14,8 +14,7 @@ from ordinate import ImageOptions
 from ordinate.encoders import OTDConvNet
 from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
-from ordinate.estimators.export import export_model
-from ordinate.estimators.inference_graph import InferenceGraph
+from ordinate.estimators.export import InferenceGraph, export_model
 from ordinate.estimators.plain import OrdinalClassifier
 from tests.data import pictures
 from tests.estimators.examples import (

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators import pipeline as training_samples
-from ordinate.estimators.holdout import hold_out
+from ordinate.estimators import samples as training_samples
+from ordinate.estimators.samples import hold_out
 from tests.estimators.examples import draw_table, for_every_estimator, labels_for, otd, ranks_of, supcr
 
 X, TARGET = draw_table()

@@ -11,7 +11,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.methods.imbalance import Imbalance
 from ordinate.training.loop import CHECKPOINT, TrainingCheckpoint
-from tests.estimators.examples import SMALL, cloc, draw_table, in_groups, otd, supcr, supremix
+from tests.estimators.examples import SMALL, draw_table, in_groups, supcr, supremix
 
 X, TARGET = draw_table()
 Y = 1e4 + np.round(10 * np.exp(TARGET))  # far from 0, and rare at one end
@@ -67,12 +67,6 @@ def test_a_fit_that_is_stopped_resumes_with_the_statistics_it_had(make, tmp_path
         assert torch.equal(resumed.method_.state_dict()[name], value), name
 
 
-def test_a_checkpoint_of_other_options_is_refused(tmp_path):
-    end_to_end(imbalance=ALL_THREE, checkpoint_dir=tmp_path).fit(X, Y)
-    with pytest.raises(OrdinateError, match="is of a fit with other data or settings"):
-        end_to_end(imbalance=Imbalance(lds="inverse"), checkpoint_dir=tmp_path).fit(X, Y)
-
-
 @pytest.mark.parametrize(
     ("imbalance", "heads"),
     [
@@ -96,32 +90,3 @@ def test_options_are_kept_by_a_clone_and_anything_else_is_refused():
     assert clone(supcr(imbalance=ALL_THREE)).imbalance == ALL_THREE
     with pytest.raises(OrdinateError, match=r"imbalance: got 'lds', expected Imbalance\(...\) or None"):
         supcr(imbalance="lds").fit(X, Y)
-
-
-# ranks
-
-RANKS = np.digitize(TARGET, [0.3, 1.0])  # the highest is the rarest
-OF_RANKS = {"cloc": (cloc, ALL_THREE), "otd": (otd, Imbalance(lds="inverse", ranksim=0.1))}
-
-
-@pytest.mark.parametrize("name", OF_RANKS)
-def test_a_classifier_weighs_rare_ranks_and_predicts_the_same_once_loaded(name, tmp_path):
-    make, imbalance = OF_RANKS[name]
-    model = make(imbalance=imbalance).fit(X, RANKS)
-    weights = model.method_.balance.weights(torch.arange(3))
-    expected = label_weights(RANKS.astype(float), "inverse", bin_size=1.0)
-    np.testing.assert_allclose(weights, [expected[rank == RANKS][0] for rank in range(3)], rtol=1e-6)
-    model.save(tmp_path / "model")
-    loaded = ordinate.load(tmp_path / "model")
-    assert loaded.imbalance == imbalance
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-
-
-def test_bins_of_ranks_cannot_be_chosen():
-    with pytest.raises(OrdinateError, match=r"imbalance: got bins of 2.0, expected bin_size None"):
-        cloc(imbalance=Imbalance(lds="inverse", bin_size=2.0)).fit(X, RANKS)
-
-
-def test_otd_refuses_fds_before_it_trains():
-    with pytest.raises(OrdinateError, match="fds: got True, OTD trains no head"):
-        otd(imbalance=Imbalance(fds=True)).fit(X, RANKS)

@@ -11,8 +11,7 @@ from sklearn.base import clone
 from ordinate import CLOCClassifier
 from ordinate.errors import OrdinateError
 from ordinate.estimators.blend import BlendParameters
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.registry import models
 from ordinate.extensions import load_object
 

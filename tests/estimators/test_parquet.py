@@ -8,7 +8,7 @@ import torch
 from ordinate.data.tables import features
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
-from ordinate.estimators import pipeline
+from ordinate.estimators import samples
 from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_frame, for_every_estimator, labels_for, supcr
@@ -136,7 +136,7 @@ def test_a_table_without_rows_or_columns_is_an_error(path):
 
 @pytest.mark.parametrize(("make", "stratified"), [(cloc, True), (supcr, False)])
 def test_no_more_than_so_many_samples_are_held_out_for_validation(make, stratified, monkeypatch):
-    monkeypatch.setitem(pipeline.divide.__kwdefaults__, "most", 4)
+    monkeypatch.setitem(samples.divide.__kwdefaults__, "most", 4)
     seen = []
     monkeypatch.setattr(
         StagedMethod, "validation_step", lambda method, batch, _: seen.append(len(batch[1])) or

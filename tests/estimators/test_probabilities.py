@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import ordinate
 from ordinate import CLOCClassifier, OTDClassifier, Training
 from ordinate.decisions import predict_ranks
-from ordinate.estimators.calibration import without_last_of_rank
+from ordinate.estimators.rank_classifier import without_last_of_rank
 from ordinate.estimators.registry import build
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 

@@ -18,10 +18,9 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.data_module import DataModule
 from ordinate.estimators.export import export_model
 from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
-from ordinate.estimators.sample_weights import relative_weights
+from ordinate.estimators.samples import relative_weights
+from ordinate.heads.linear import fit_ridge
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
-from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.imbalance import Imbalance
 from ordinate_papers.estimators.gol import GOLClassifier
 from ordinate_papers.estimators.mwr import MWRClassifier
 from ordinate_papers.estimators.poe import POEClassifier
@@ -150,12 +149,6 @@ def test_a_weighted_model_is_saved_loaded_and_exported(make, tmp_path):
     model = make().fit(X, RANKS, 1 + WEIGHTS)
     assert_same_model(model, save_and_load(model, tmp_path), X)
     export_model(model, tmp_path / "graph.pt2")  # which checks the graph against the model
-
-
-def test_rare_labels_and_samples_are_weighted_together():
-    y = np.where(RANKS == 2, 1, RANKS)
-    lds = Imbalance(lds="inverse", kernel_size=1)
-    assert (cloc(imbalance=lds).fit(X, y, 1 + WEIGHTS).transform(X) != cloc(imbalance=lds).fit(X, y).transform(X)).any()
 
 
 def test_views_of_an_image_have_its_weight():

@@ -15,7 +15,7 @@ from ordinate import (
     Training,
     VolumeOptions,
 )
-from ordinate.estimators.settings import from_plain, to_plain
+from ordinate.estimators.persistence import from_plain, to_plain
 
 OPTIONS = {
     "images": ImageOptions(size=(32, 48), pretrained=True),

@@ -13,7 +13,7 @@ from ordinate.data.tables import parquet_table, streamed_rows
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.tables.streamed_rows import StreamedRows
 from ordinate.errors import OrdinateError
-from ordinate.estimators import pipeline
+from ordinate.estimators import samples
 from ordinate.estimators.data_module import DataModule
 from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
@@ -152,7 +152,7 @@ def test_labels_in_a_table_are_one_column_without_gaps(path, monkeypatch):
 
 @pytest.mark.parametrize(("make", "column"), [(cloc, "rank"), (supcr, "target")])
 def test_samples_held_out_of_many_are_drawn_from_a_part(make, column, path, monkeypatch):
-    monkeypatch.setitem(pipeline.divide.__kwdefaults__, "drawn_from", 100)
+    monkeypatch.setitem(samples.divide.__kwdefaults__, "drawn_from", 100)
     y = pd.read_parquet(path)[column]
     data = DataModule(make(validation_fraction=0.2), table_of(path, stream=True), y)
     seen, unseen = data.training_data.x.table, data.validation_data.x.table

@@ -167,15 +167,3 @@ def test_a_model_of_text_is_not_exported(tmp_path):
 
     with pytest.raises(OrdinateError, match=r"^export: got a model of text"):
         export_model(cloc(**BILSTM).fit(X, ranks_of(Y)), tmp_path / "model.onnx")
-
-
-def test_the_card_of_a_model_names_texts_and_no_folder(tmp_path):
-    from ordinate.estimators.hub import write_hub_folder
-
-    (tmp_path / "secret").mkdir()
-    (tmp_path / "secret" / "v.txt").write_text("a 1 2\ndog 2 1\n")
-    model = supcr(data=TextOptions(word_vectors=tmp_path / "secret" / "v.txt", hidden=4)).fit(X, Y)
-    write_hub_folder(model, tmp_path / "hub")
-    assert "pairs of texts" in (tmp_path / "hub" / "README.md").read_text()
-    assert "secret" not in (tmp_path / "hub" / "config.json").read_text()
-    assert ordinate.load(tmp_path / "hub").predict(X).shape == (40,)

@@ -12,7 +12,6 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.estimators.hub import write_hub_folder
 from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
 from ordinate.training.stages import StagedMethod
 from ordinate_papers.estimators.representation import RepresentationRegressor
@@ -128,18 +127,6 @@ def test_other_data_than_in_training_is_refused(X, trained):
 def test_options_of_another_kind_are_refused():
     with pytest.raises(OrdinateError, match=r"data: got 100, expected one of .*VolumeOptions"):
         fit(otd, data=100)
-
-
-def test_the_cost_of_a_step_is_said_before_training(capsys):
-    fit(otd, epochs=1, verbose=1)
-    said = capsys.readouterr().out
-    assert "a step on 16 volumes of 16 x 16 x 16 voxels takes about" in said
-    assert "GiB; an epoch has 2, about" in said
-
-
-def test_the_card_of_a_shared_model_says_that_it_takes_volumes(trained, tmp_path):
-    write_hub_folder(trained, tmp_path / "hub", license="apache-2.0")
-    assert "volumes of 16 x 16 x 16 voxels" in (tmp_path / "hub" / "README.md").read_text()
 
 
 def test_an_exported_graph_agrees_with_the_estimator(tmp_path):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ordinate.errors import OrdinateError
 from ordinate.heads import build_head, equal_bins
+from ordinate.heads.binned import corn_above
 from ordinate.heads.build import BINNED
-from ordinate.heads.corn import corn_above
 from tests.heads import brute_force
 
 GENERATOR = torch.Generator().manual_seed(0)

@@ -6,10 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate.heads import rank_probabilities
-from ordinate.heads.corn import corn_above, corn_losses
-from ordinate.heads.dex import dex_losses, expected_positions
-from ordinate.heads.dldl_v2 import dldl_v2_losses
-from ordinate.heads.extended_binary import extended_binary_losses
+from ordinate.heads.binned import (
+    corn_above,
+    corn_losses,
+    dex_losses,
+    dldl_v2_losses,
+    expected_positions,
+    extended_binary_losses,
+)
 from tests.heads import brute_force
 from tests.heads.brute_force import losses_and_gradients
 

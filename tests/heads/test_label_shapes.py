@@ -5,12 +5,9 @@ import torch
 
 from ordinate.errors import OrdinateError
 from ordinate.heads import NeighbourMean
+from ordinate.heads.binned import corn_losses, dex_losses, dldl_v2_losses, extended_binary_losses
 from ordinate.heads.build import HEAD_LOSSES, build_head
-from ordinate.heads.corn import corn_losses
-from ordinate.heads.dex import dex_losses
-from ordinate.heads.dldl_v2 import dldl_v2_losses
-from ordinate.heads.extended_binary import extended_binary_losses
-from ordinate.heads.ridge import fit_ridge
+from ordinate.heads.linear import fit_ridge
 
 EMBEDDINGS = torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
 TARGETS = torch.arange(12.0)

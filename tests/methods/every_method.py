@@ -5,8 +5,8 @@ from torch import nn
 from ordinate.data.tables.views import TableViews
 from ordinate.losses import SupCRLoss
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
-from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.ordinal import Ordinal
+from ordinate.methods.regression import EndToEnd
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR

@@ -6,7 +6,7 @@ import torch
 from ordinate.errors import OrdinateError
 from ordinate.heads.build import HEAD_LOSSES
 from ordinate.methods import Optimization
-from ordinate.methods.end_to_end import EndToEnd
+from ordinate.methods.regression import EndToEnd
 from tests import processes
 from tests.methods.examples import DIM, encoder, targets, train, watch
 

@@ -7,7 +7,7 @@ from scipy.signal.windows import gaussian
 
 from ordinate.data.label_density import LabelBins
 from ordinate.errors import OrdinateError
-from ordinate.methods.feature_smoothing import FeatureSmoothing
+from ordinate.methods.imbalance import FeatureSmoothing
 from tests import processes
 
 RANDOM = np.random.default_rng(0)

@@ -13,10 +13,8 @@ from ordinate import functional
 from ordinate.data.label_density import LabelBins, label_weights
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization, SupCR, SupReMix
-from ordinate.methods.end_to_end import EndToEnd
-from ordinate.methods.feature_smoothing import FeatureSmoothing
-from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.rank_similarity import rank_similarity
+from ordinate.methods.imbalance import Balance, FeatureSmoothing, Imbalance, rank_similarity
+from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
 from tests import processes
 from tests.methods.examples import DIM, encoder, targets, train

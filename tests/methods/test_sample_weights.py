@@ -7,7 +7,6 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
-from ordinate.data.label_density import LabelBins
 from ordinate.data.samplers import RankBatches
 from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
@@ -16,9 +15,8 @@ from ordinate.functional.mmnp import mmnp
 from ordinate.functional.supcr import supcr as supcr_loss
 from ordinate.functional.supremix import supremix as supremix_loss
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.end_to_end import EndToEnd
-from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import LOSSES, Ordinal
+from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.dino import DINO
 from ordinate_papers.methods.gol import GOL
@@ -153,17 +151,6 @@ def test_whole_weights_are_repetitions_where_a_loss_is_of_samples_alone(name):
     repeated = torch.arange(N).repeat_interleave(counts)
     weighted = method.batch_loss(x, y, counts / counts.double().mean())
     torch.testing.assert_close(weighted, method.batch_loss(x[repeated], y[repeated]), rtol=1e-12, atol=0)
-
-
-def test_weights_of_samples_and_of_rare_labels_multiply():
-    balance = Balance(Imbalance(lds="inverse"), LabelBins((0.0,), (1.0,), (4,)), DIM).double()
-    balance.bin_weights.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0]))
-    y = RANKED.y
-    for make in (lambda **how: CLOC(encoder(), DIM, 4, **how), lambda **how: OTD(encoder(), 4, by_rank=True, **how)):
-        both = make(balance=balance).double().train().batch_loss(RANKED.x.double(), y, WEIGHTS)
-        product = make(balance=balance).double().train()
-        product.weights = lambda y, _=None: WEIGHTS * balance.bin_weights[y]
-        torch.testing.assert_close(both, product.batch_loss(RANKED.x.double(), y), rtol=1e-12, atol=0)
 
 
 def test_a_triplet_of_poe_counts_by_the_sample_that_two_others_are_compared_with():

@@ -14,9 +14,9 @@ from ordinate.data.label_density import LabelBins
 from ordinate.functional import angular_distance, numerics
 from ordinate.functional.global_batch import mean_over_all
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.end_to_end import EndToEnd
 from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import Ordinal
+from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.gol import GOL

@@ -12,8 +12,8 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods import OTD, Optimization
 from ordinate.training import loop as training
-from ordinate.training.devices import ASK_MANAGEMENT_LIBRARY, quick_to_find_no_gpu
 from ordinate.training.loop import CHECKPOINT, ArrayBatches, check_accelerator
+from ordinate.training.machine import ASK_MANAGEMENT_LIBRARY, quick_to_find_no_gpu
 from tests.methods.examples import encoder, ranks, train
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ordinate import CLOCClassifier
-from ordinate.encoders.periodic import PeriodicEmbedding
+from ordinate.encoders.mlp import PeriodicEmbedding
 from ordinate.methods import CLOC, Optimization
 from ordinate.training.optimization import undecayed_parameters
 from tests.estimators.examples import draw_table, ranks_of

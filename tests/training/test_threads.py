@@ -12,7 +12,7 @@ from ordinate import OTDClassifier
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.methods import OTD
 from ordinate.training import loop as training
-from ordinate.training.threads import SMALL, single_thread_if_small
+from ordinate.training.machine import SMALL, single_thread_if_small
 from tests.methods.examples import encoder, ranks
 
 TABLE = torch.zeros(4, 10)

@@ -29,7 +29,7 @@ from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.sample_weights import check_sample_weight
+from ordinate.estimators.samples import check_sample_weight
 from ordinate.extensions import extensions, load_object
 
 OptionsOf = Callable[[Modality], Any]

@@ -70,7 +70,6 @@ class PixelReader(Reader):
     read_at_once = 256
     in_float32 = True
     input_dtype = torch.uint8
-    hub_tasks = ("image-classification", "image-feature-extraction")  # the hub has no image regression
     modality_name: ClassVar[str]
     preprocessing_class: ClassVar[type[Any]]
     files_class: ClassVar[type[Any]]

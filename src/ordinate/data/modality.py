@@ -58,9 +58,6 @@ class Reader(ABC):
     graph_dtype: ClassVar[torch.dtype] = torch.float32  # in which an exported graph computes embeddings
     export_note: ClassVar[str | None] = None  # how a raw sample becomes the input of that graph; None: no export
     has_dropout: ClassVar[bool] = False  # encoders have dropout, so that two passes differ
-    steps_are_long: ClassVar[bool] = False  # training steps are slow enough to be measured and announced
-    hub_tasks: ClassVar[tuple[str, str]] = ("tabular-classification", "tabular-regression")  # on the Hugging Face hub
-    hub_tags: ClassVar[tuple[str, ...]] = ()
     notes: list[str]  # what the user should know of the training samples
     progress: bool = False  # show a progress bar
     on_gpu: bool = False  # the reader may use the GPU
@@ -154,10 +151,6 @@ class Reader(ABC):
     def options(self) -> Any:
         """Return options of the modality that read other samples as the training samples were read."""
         return None
-
-    def summary(self) -> str:
-        """Return what the training samples are, for a model card."""
-        return self.describe(self.blank(1))
 
     def describe(self, x: Tensor) -> str:
         """Return what the samples of a batch are, for a sentence about several."""

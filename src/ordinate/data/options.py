@@ -25,9 +25,5 @@ class DataOptions(OptionGroup):
         """Return the options for an encoder that is trained in such a part."""
         return self
 
-    def without_paths(self) -> Self:
-        """Return the options without paths of this machine."""
-        return self
-
     def check_part(self, train_encoder: int | str | None) -> None:
         """Raise an error if an encoder of this data cannot be trained in such a part."""

@@ -1,10 +1,8 @@
 """Networks from inputs to embeddings."""
 
 from ordinate.encoders.build import build_encoder
-from ordinate.encoders.image import build_image_encoder
-from ordinate.encoders.mlp import MLP
-from ordinate.encoders.otd_convnet import OTDConvNet
-from ordinate.encoders.periodic import PeriodicEmbedding
+from ordinate.encoders.image import OTDConvNet, build_image_encoder
+from ordinate.encoders.mlp import MLP, PeriodicEmbedding
 from ordinate.encoders.pixels import ImageEncoder
 from ordinate.encoders.resnet1d import ResNet1d
 from ordinate.encoders.text import BiLSTM, TextEncoder

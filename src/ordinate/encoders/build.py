@@ -7,8 +7,7 @@ from torch import nn
 
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.encoders.image import build_image_encoder
-from ordinate.encoders.mlp import MLP
-from ordinate.encoders.periodic import PeriodicEmbedding
+from ordinate.encoders.mlp import MLP, PeriodicEmbedding
 from ordinate.encoders.resnet1d import RESNET24, ResNet1d
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError, did_you_mean

@@ -34,7 +34,7 @@ class MemberLinear(nn.Module):
 
 
 class MemberPeriodic(nn.Module):
-    """A :class:`~ordinate.encoders.periodic.PeriodicEmbedding` of each member, (members, n, f) to (members, n, g).
+    """A :class:`~ordinate.encoders.mlp.PeriodicEmbedding` of each member, (members, n, f) to (members, n, g).
 
     Example:
         >>> MemberPeriodic(2, 3, numeric=[0, 2])(torch.zeros(2, 5, 3)).shape

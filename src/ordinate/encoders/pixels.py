@@ -7,8 +7,7 @@ import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
-from ordinate.encoders.blocks import PartlyTrained, freeze
-from ordinate.encoders.network import NetworkEncoder
+from ordinate.encoders.network import NetworkEncoder, PartlyTrained, freeze
 
 FROZEN_HIDDEN = 256
 

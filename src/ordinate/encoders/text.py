@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ordinate.encoders.blocks import PartlyTrained
-from ordinate.encoders.network import features_in
+from ordinate.encoders.network import PartlyTrained, features_in
 from ordinate.errors import OrdinateError
 
 DROPOUT = 0.2

@@ -17,7 +17,7 @@ from ordinate.data.rows import Batches, take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.inference import device_of
+from ordinate.estimators.method import device_of
 from ordinate.training.ray_cluster import connect
 
 

@@ -31,11 +31,10 @@ from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
 from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.errors import OrdinateError
-from ordinate.estimators.holdout import check_groups
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
-from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.samples import CheckedSamples, check_groups
 from ordinate.estimators.shares import assign_folds, blend, choose_shares
 from ordinate.estimators.simple_models import (
     FEWEST_TREES,
@@ -52,7 +51,7 @@ from ordinate.estimators.simple_models import (
 )
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
-from ordinate.heads.ridge import fit_ridge
+from ordinate.heads.linear import fit_ridge
 from ordinate.torchrun import joined_processes
 from ordinate.training.time_budget import training_end
 

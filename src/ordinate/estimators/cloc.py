@@ -11,12 +11,11 @@ from torch import nn
 from ordinate.checks import check_choice, check_positive
 from ordinate.data.samplers import RankBatches
 from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs, warn
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs
-from ordinate.heads.rank_logits import RankLogits
-from ordinate.methods.imbalance import Imbalance
+from ordinate.heads.ranks import RankLogits
 from ordinate.options import PairReduction
 
 
@@ -38,8 +37,6 @@ class CLOCClassifier(RankClassifier):
             grows with the square of the batch; ``"pair_mean"`` has the size of the cross-entropy; ``"published"``, of
             the authors' code, is the pair mean divided by the anchor's negatives, a fiftieth of the cross-entropy in
             batches of 64.
-        imbalance: Correction for rare ranks: :class:`~ordinate.Imbalance` with LDS, FDS or RankSim; None for none. With
-            few ranks, kernel_size=1 weighs each by its own number of samples.
 
     Attributes:
         margins_: (C-1,), learned and fixed margins, from the lowest boundary to the highest. A learned one starts at
@@ -63,7 +60,6 @@ class CLOCClassifier(RankClassifier):
     target_accuracy: float = 0.95
     mmnp_weight: float = 1.0
     reduction: PairReduction = "pair_mean"
-    imbalance: Imbalance | None = None
 
     method: ClassVar[str] = "ordinate.estimators.cloc:CLOCMethod"
 
@@ -105,7 +101,6 @@ class CLOCMethod(RankMethod):
 
     def check(self) -> None:
         super().check()
-        self._check_imbalance()
         settings = self.settings
         check_positive(settings.margin_floor, "margin_floor", or_zero=True)
         check_positive(settings.mmnp_weight, "mmnp_weight", or_zero=True)
@@ -135,7 +130,6 @@ class CLOCMethod(RankMethod):
             target_accuracy=settings.target_accuracy,
             mmnp_weight=settings.mmnp_weight,
             reduction=settings.reduction,
-            balance=self.balance(self.label_bins(facts.outputs), facts.embedding_dim),
             **self.stage_options(facts),
         )
 
@@ -148,7 +142,7 @@ class CLOCMethod(RankMethod):
                 "end phase one earlier, or set margin_floor or critical_margins"
             )
         fitted.values["margins_"] = module.mmnp.margins.detach().numpy()
-        temperature = self.temperature(fitted, scorer=lambda trained: trained.module.classifier)
+        temperature = self.temperature(fitted, scorer=lambda trained, embeddings: trained.module.classifier(embeddings))
         return RankLogits(module.classifier, "cross_entropy", temperature)
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from torch.utils.data import DataLoader
 
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.pipeline import Given, new_module, prepare
+from ordinate.estimators.pipeline import new_module, prepare
 from ordinate.randomness import own_random_numbers
 from ordinate.training.loop import training_loader, validation_loader
 from ordinate.training.stages import StagedMethod
@@ -53,7 +53,7 @@ class DataModule(lightning.LightningDataModule):
         super().__init__()
         self.estimator: EmbeddingEstimator = clone(estimator)
         self._method = self.estimator.new_method()
-        self._data = prepare(self.estimator, self._method, Given(X, y, sample_weight, validation, groups))
+        self._data = prepare(self.estimator, self._method, X, y, sample_weight, validation, groups)
         self.training_data, self.validation_data = self._data.training, self._data.validation
         self.batches = self._data.batches
 

@@ -1,10 +1,12 @@
 """The base of all estimators: parameters, fitting, embedding, saving."""
 
+import inspect
+import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from dataclasses import field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +20,10 @@ from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError, did_you_mean
-from ordinate.estimators import inputs
-from ordinate.estimators.encoder_setting import check_encoder
-from ordinate.estimators.inference import Inference
-from ordinate.estimators.method import Method
-from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.persistence import save_estimator
-from ordinate.estimators.pipeline import Fit, FitData, Given, prepare
+from ordinate.estimators.method import Method, device_of, embed
+from ordinate.estimators.persistence import check_encoder, save_estimator
+from ordinate.estimators.pipeline import Fit, prepare
+from ordinate.estimators.samples import check_options, read_new
 from ordinate.extensions import load_object
 from ordinate.option_group import OptionGroup
 from ordinate.training.options import Training
@@ -32,6 +31,49 @@ from ordinate.training.options import Training
 if TYPE_CHECKING:
     from ordinate.data.tables.parquet_table import ParquetTable
     from ordinate.training.stages import StagedMethod
+
+Estimator = TypeVar("Estimator", bound=type[Any])
+HEADING = re.compile(r"^(Args|Attributes|Raises|Example):\n", re.MULTILINE)
+ENTRY = re.compile(r"^    (?=\w[\w, ]*: )", re.MULTILINE)
+INHERITED = ("Args", "Attributes")  # sections that a class completes with those of its bases
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def estimator_dataclass(cls: Estimator) -> Estimator:
+    """Turn the annotated attributes of an estimator into keyword-only parameters of its constructor.
+
+    A subclass declares its own parameters, and again only those whose default differs; one that it lacks it declares
+    with ``field(init=False)``. Its docstring is completed by what its bases say of theirs.
+    """
+    dataclass(kw_only=True, eq=False, repr=False)(cls)
+    text, sections = _sections(cls.__doc__ or "")
+    cls._documented = {heading: _entries(sections.pop(heading, "")) for heading in INHERITED}
+    completed = {heading: "\n".join(_all_entries(cls, heading).values()) for heading in INHERITED}
+    parts = [f"{heading}:\n{body.rstrip()}" for heading, body in (completed | sections).items() if body]
+    cls.__doc__ = "\n\n".join([text.rstrip(), *parts]) + "\n"
+    return cls
+
+
+def _sections(docstring: str) -> tuple[str, dict[str, str]]:
+    """Return what stands above the sections of a Google-style docstring, and these by their headings."""
+    text, *rest = HEADING.split(inspect.cleandoc(docstring))
+    return text, dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Return the entries of a section by what they describe."""
+    return {entry.partition(":")[0]: f"    {entry.rstrip()}" for entry in ENTRY.split(section)[1:]}
+
+
+def _all_entries(cls: type[Any], heading: str) -> dict[str, str]:
+    """Return a class's entries and those that its bases add, without parameters that it lacks."""
+    lacking = {parameter.name for parameter in fields(cls) if not parameter.init}
+    found: dict[str, str] = {}
+    for ancestor in cls.__mro__:
+        for name, entry in vars(ancestor).get("_documented", {}).get(heading, {}).items():
+            if heading != "Args" or name not in lacking:
+                found.setdefault(name, entry)
+    return found
 
 
 @estimator_dataclass
@@ -125,7 +167,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             check_whole(self.batch_size, "batch_size", least=4)
         if not isinstance(self.training, Training):
             raise OrdinateError("training", repr(self.training), "ordinate.Training(...)")
-        inputs.check_options(self.data, self.encoder)
+        check_options(self.data, self.encoder)
         check_encoder(self)
         method: Method = load_object(self.method)(self)
         method.check()
@@ -156,8 +198,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 ``validation_fraction`` holds out.
         """
         method = self.new_method()
-        data = prepare(self, method, Given(X, y, sample_weight, validation, groups))
-        self._describe_input(data)
+        data = prepare(self, method, X, y, sample_weight, validation, groups)
+        self.reader_ = data.reader
+        self.n_features_in_ = data.reader.n_features_in
+        self.n_batches_ = len(data.batches)
         fit = Fit(self, method, data)
         fitted = fit.run()
         self.method_ = fit.module
@@ -172,22 +216,17 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.notes_ = [*data.reader.notes, *fitted.notes, *data.notes]
         return self
 
-    def _describe_input(self, data: FitData) -> None:
-        self.reader_ = data.reader
-        self.n_features_in_ = data.reader.n_features_in
-        self.n_batches_ = len(data.batches)
-
     @abstractmethod
     def targets(self, y: Any, *, reset: bool) -> NDArray[Any]:
         """Return training targets of labels; ``reset`` learns the labels first."""
 
     def read(self, X: Any) -> Tensor:
         """Return samples as a batch of the encoder."""
-        return inputs.read_new(self, X)
+        return read_new(self, X)
 
     def embed(self, x: Tensor) -> Tensor:
         """Return embeddings (n, d) of samples that were read, in float64."""
-        return Inference(self.encoder_, self.reader_, self.training).embed(x)
+        return embed(self.encoder_, self.reader_, device_of(self.training), x)
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return the embeddings (n, ``embedding_dim_``) of samples, float64."""

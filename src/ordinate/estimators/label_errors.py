@@ -16,12 +16,11 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import take
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.holdout import check_groups
+from ordinate.estimators.labels import find_classes, to_ranks
+from ordinate.estimators.pipeline import draw_seed
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import find_classes, to_ranks
-from ordinate.estimators.seed import draw_seed
+from ordinate.estimators.samples import check_groups, check_input, unpack
 from ordinate.estimators.target_regressor import TargetRegressor
 
 NEIGHBOURS = 10  # training embeddings whose ranks are counted
@@ -82,7 +81,7 @@ def find_label_errors(
         >>> table.loc[0, ["row", "label", "suggested"]].tolist()
         [3, 2, 0]
     """
-    X, y = inputs.unpack(X, y, estimator.data)
+    X, y = unpack(X, y, estimator.data)
     if isinstance(estimator, RankClassifier):
         classes = find_classes(y, estimator.class_order)
         ranks = to_ranks(y, classes)
@@ -130,7 +129,7 @@ def out_of_fold_probabilities(
         >>> probabilities[[0, 30, 59]].round().tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    X, y = inputs.unpack(X, y, estimator.data)
+    X, y = unpack(X, y, estimator.data)
     classes = find_classes(y, estimator.class_order)
     return _probabilities(estimator, X, to_ranks(y, classes), classes, folds, groups)
 
@@ -155,11 +154,13 @@ def _cross_fit(
     """Train a clone without each fold; folds hold about as many samples of every stratum."""
     unfitted = clone(estimator)
     method = unfitted.new_method()
-    X = inputs.check_input(unfitted, X, reset=True)
+    X = check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
         raise OrdinateError("y", f"{len(labels)} labels for {len(X)} samples", "one per sample")
     if hasattr(X, "paths"):
-        X = inputs.fit_reader(X, method.data_options(modality_of(X)), unfitted.encoder)[1]  # Files are decoded once.
+        modality = modality_of(X)
+        options = method.data_options(modality)
+        X = modality.fit(X, options, encoder=unfitted.encoder, progress=False)[1]  # Files are decoded once.
     kept_in = estimator.training.folder
     seed = draw_seed(unfitted.random_state, kept_in)
     for number, (rows, unseen) in enumerate(_split(strata, folds, groups, seed)):

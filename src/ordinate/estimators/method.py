@@ -11,19 +11,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.streamed import Streamed
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
-from ordinate.encoders.blocks import PartlyTrained
 from ordinate.encoders.hugging_face import VisionNetwork
-from ordinate.errors import OrdinateError
+from ordinate.encoders.network import PartlyTrained
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.registry import named_encoders
-from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
-from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.training.machine import single_thread_if_small
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 
@@ -40,11 +39,10 @@ class Fitted:
     Args:
         module: The trained module, in evaluation mode.
         reader: How samples are read.
+        device: Device that encoders in float32 run on.
         embedding_dim: Dimension d of the embeddings.
         training: Training samples as the module has seen them.
         validation: Validation samples; None without any.
-        embed: Function from samples as batches have them to embeddings (n, d) in float64.
-        embed_rows: Function from samples and row numbers to the embeddings of these rows.
         train_again: Function that goes on training the module with other stages on other samples.
         fit_part: Function from rows of the training samples and a number to another module that is trained on these.
         seed: Seed of the fit.
@@ -58,11 +56,10 @@ class Fitted:
 
     module: Any
     reader: Reader
+    device: torch.device
     embedding_dim: int
     training: Batches
     validation: ArrayBatches | None
-    embed: Callable[[Any], Tensor]
-    embed_rows: Callable[[Any, NDArray[Any]], Tensor]
     train_again: Callable[..., None]
     fit_part: Callable[[NDArray[np.int64], int], "Fitted"]
     seed: int
@@ -72,6 +69,16 @@ class Fitted:
     values: dict[str, Any] = field(default_factory=dict)
     unsaved: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def embed(self, x: Any) -> Tensor:
+        """Return embeddings (n, d) of samples as batches have them, in float64."""
+        return embed(self.module.encoder, self.reader, self.device, x)
+
+    def embed_rows(self, x: Any, rows: NDArray[np.int64], at_once: int = 4096) -> Tensor:
+        """Return embeddings of some samples, a few thousand of which are read at a time."""
+        if isinstance(x, Streamed):
+            return self.embed(x.part(rows))
+        return torch.cat([self.embed(x[part]) for part in torch.from_numpy(rows).split(at_once)])
 
 
 @dataclass
@@ -217,17 +224,6 @@ class Method(ABC):
         given = self.training.weight_decay
         return self.weight_decay(reader) if given is None else given
 
-    def balance(self, bins: LabelBins | None, embedding_dim: int) -> Balance | None:
-        """Return what makes up for rare labels, not yet fitted to the training targets."""
-        imbalance = getattr(self.settings, "imbalance", None)
-        if imbalance is None or bins is None:
-            return None
-        return Balance(imbalance, bins, embedding_dim)
-
-    def _check_imbalance(self) -> None:
-        if not isinstance(self.settings.imbalance, Imbalance | None):
-            raise OrdinateError("imbalance", repr(self.settings.imbalance), "Imbalance(...) or None")
-
 
 def usual_optimization(training: Training, weight_decay: float, factor: float = 1.0) -> Optimization:
     """Return AdamW at ``factor`` times the learning rate."""
@@ -255,3 +251,26 @@ def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | N
 def warn(message: str) -> None:
     """Warn the user of a fit."""
     warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def device_of(training: Training) -> torch.device:
+    """Return the device that encoders in float32 run on."""
+    on_gpu = training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+    return torch.device("cuda" if on_gpu else "cpu")
+
+
+def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Any) -> Tensor:
+    """Return embeddings (n, d) in float64; a sample's embedding does not depend on the rest of its batch.
+
+    Encoders of images and volumes run in float32 on the device; float64 would take them far longer.
+    """
+    rows = reader.embedded_at_once(x)
+    if reader.in_float32:
+        encoder = encoder.to(device)
+        with torch.no_grad():
+            parts = [encoder(part.to(device)).double().cpu() for part in x.split(rows)]
+        encoder.cpu()
+        return torch.cat(parts)
+    with torch.no_grad(), single_thread_if_small(encoder, x, min(rows, len(x))):
+        rows = min(rows, getattr(encoder, "most_rows", rows))
+        return torch.cat([encoder(part.double()) for part in x.split(rows)])

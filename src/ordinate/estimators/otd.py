@@ -11,15 +11,13 @@ from ordinate.data.modality import Reader
 from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
 from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import MOST_EMBEDDED
-from ordinate.estimators.voting import fit_vote
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
-from ordinate.heads.temperature import Temperature, VoteProbabilities
-from ordinate.methods.imbalance import Imbalance
+from ordinate.heads.ranks import Temperature, VoteProbabilities
 from ordinate.options import Monitored
 
 
@@ -37,9 +35,6 @@ class OTDClassifier(RankClassifier):
             of the 3 nearest training embeddings on the validation samples.
         ends_in_relu: Whether the embedding ends in ReLU, as the paper's Table 3 has it. Cosines are then >= 0, so that
             no two ranks can be farther apart than half of the distance that the extreme ones should have.
-        imbalance: Correction for rare ranks: :class:`~ordinate.Imbalance` with LDS, whose weights replace equal ones
-            for all ranks, or RankSim, not FDS; None for none. With few ranks, kernel_size=1 weighs each by its own
-            number of samples.
 
     Example:
         >>> import numpy as np
@@ -55,7 +50,6 @@ class OTDClassifier(RankClassifier):
     by_rank: bool = True
     monitored: Monitored = "loss"
     ends_in_relu: bool = False
-    imbalance: Imbalance | None = None
 
     method: ClassVar[str] = "ordinate.estimators.otd:OTDMethod"
 
@@ -68,7 +62,6 @@ class OTDMethod(RankMethod):
 
     def check(self) -> None:
         super().check()
-        self._check_imbalance()
         check_choice(self.settings.monitored, get_args(Monitored), "monitored")
         check_whole(self.settings.n_neighbors, "n_neighbors")
         if self.settings.epochs is not None:
@@ -101,24 +94,24 @@ class OTDMethod(RankMethod):
             epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
             by_rank=settings.by_rank,
             monitored=settings.monitored,
-            balance=self.balance(self.label_bins(facts.outputs), facts.embedding_dim),
             **self.stage_options(facts),
         )
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         fitted.module.seen.clear()
         temperature = self.temperature(
-            fitted, scorer=lambda trained: VoteProbabilities(self.vote(trained), Temperature()).scores
+            fitted,
+            scorer=lambda trained, embeddings: VoteProbabilities(self.vote(trained), Temperature()).scores(embeddings),
         )
         return VoteProbabilities(self.vote(fitted), Temperature() if temperature is None else temperature)
 
     def vote(self, fitted: Fitted) -> NeighbourVote:
-        """Return the vote of the nearest training embeddings."""
+        """Return the vote of the nearest training embeddings, rounded as a saved model holds them."""
         training, k = fitted.training, int(self.settings.n_neighbors)
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, k)
-        weights = None if training.weights is None else training.weights[rows]
-        embeddings = unit(fitted.embed_rows(training.x, rows))
-        return fit_vote(embeddings, training.y[rows], self.settings.labels_.outputs, k, weights)
+        weights = None if training.weights is None else training.weights[rows].double()
+        embeddings = unit(fitted.embed_rows(training.x, rows)).float().double()
+        return NeighbourVote(embeddings, training.y[rows], self.settings.labels_.outputs, k, weights)
 
 
 def rectified(_: nn.Module, __: tuple[Any, ...], embeddings: Tensor) -> Tensor:

@@ -3,31 +3,216 @@
 import hashlib
 import json
 import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from safetensors.torch import load_file, save
+from torch import Tensor, nn
 
+from ordinate.checks import check_embedding_dim, check_network_folder
 from ordinate.data.new_files import new_folder
 from ordinate.data.paths import reading
-from ordinate.data.registry import modality_of_reader, read_state
+from ordinate.data.registry import modalities, modality_of_reader, read_state
+from ordinate.encoders.given import Encoder, describe_encoder, is_factory, is_named
+from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.encoders.network import reason
 from ordinate.errors import OrdinateError
-from ordinate.estimators.encoder_setting import GivenEncoder, encoder_of, network_config, plain_encoder
-from ordinate.estimators.hub_client import SCHEME, download
+from ordinate.estimators.head_options import Head
 from ordinate.estimators.labels import restore_labels
 from ordinate.estimators.model_folder import CONFIG, require_model
-from ordinate.estimators.predictors import describe_predictor, restore_predictor
 from ordinate.estimators.registry import estimator_named
-from ordinate.estimators.settings import from_plain, to_plain
-from ordinate.extensions import load_object
+from ordinate.extensions import extensions, load_object
+from ordinate.methods.imbalance import Imbalance
+from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
+from ordinate.training.options import Training
+
+GROUPS: Mapping[str, type[Any]] = {"training": Training, "head": Head, "imbalance": Imbalance}
+TUPLES = ("beta", "bin_size", "epochs")
+
+
+def to_plain(value: Any) -> Any:
+    """Return a parameter, or a mapping of parameters, as JSON can hold it.
+
+    Boundaries become ``[low, high, margin]``, labels with weights ``[label, weight]``.
+    """
+    if isinstance(value, Mapping):
+        return _mapping(value)
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # A DataFrame, without an import of pandas.
+        return _mapping(value.to_dict("split"))
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if hasattr(value, "tolist"):  # An array, a tensor or a number of NumPy.
+        return value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [to_plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_plain(asdict(value))
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.random.RandomState):
+        return None  # The state of a generator is not a setting.
+    if callable(value):
+        raise OrdinateError("save", f"{value!r}, which is code", "settings that JSON can hold")
+    return value
+
+
+def _mapping(value: Mapping[Any, Any]) -> Any:
+    if any(isinstance(key, tuple) for key in value):
+        return [[*to_plain(key), to_plain(margin)] for key, margin in value.items()]
+    if not all(isinstance(key, str) for key in value):
+        return [[to_plain(key), to_plain(item)] for key, item in value.items()]
+    return {str(key): to_plain(item) for key, item in value.items()}
+
+
+def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as the estimators expect them, from those of :func:`to_plain` or a TOML file.
+
+    Options of a kind of data stand under its name, alone or in ``data``.
+
+    Example:
+        >>> from_plain({"epochs": [40, 10], "images": {"size": 32}, "critical_margins": [[1, 2, 0.8]]})["epochs"]
+        (40, 10)
+    """
+    settings = dict(settings)
+    if isinstance(settings.get("data"), Mapping):
+        settings |= settings.pop("data")
+    for modality in modalities():
+        if modality.options_class is not None and isinstance(settings.get(modality.parameter), Mapping):
+            settings["data"] = modality.options_class(**settings.pop(modality.parameter))
+    for name, group in GROUPS.items():
+        if isinstance(settings.get(name), Mapping):
+            settings[name] = group(**settings[name])
+    if isinstance(margins := settings.get("critical_margins"), list):
+        settings["critical_margins"] = {(low, high): margin for low, high, margin in margins}
+    if isinstance(weights := settings.get("class_weight"), list):
+        settings["class_weight"] = dict(weights)
+    if isinstance(costs := settings.get("decision"), Mapping):
+        import pandas as pd
+
+        settings["decision"] = pd.DataFrame(**costs)
+    for name in TUPLES:
+        if isinstance(settings.get(name), list):
+            settings[name] = tuple(settings[name])
+    return settings
+
+
+CORE: Mapping[str, str] = {
+    "BlendHead": "ordinate.encoders.blend_head:BlendHead",
+    "CORNHead": "ordinate.heads.binned:CORNHead",
+    "DEXHead": "ordinate.heads.binned:DEXHead",
+    "DLDLv2Head": "ordinate.heads.binned:DLDLv2Head",
+    "LinearHead": "ordinate.heads.linear:LinearHead",
+    "NeighbourMean": "ordinate.heads.neighbours:NeighbourMean",
+    "NeighbourVote": "ordinate.heads.neighbours:NeighbourVote",
+    "ORHead": "ordinate.heads.binned:ORHead",
+    "RankLogits": "ordinate.heads.ranks:RankLogits",
+    "VoteProbabilities": "ordinate.heads.ranks:VoteProbabilities",
+}
+
+
+@cache
+def places() -> dict[str, str]:
+    """Return the places of all predictors by the names of their classes."""
+    found = dict(CORE)
+    for extension in extensions():
+        found |= extension.predictors
+    return found
+
+
+def describe_predictor(predictor: Any) -> dict[str, Any]:
+    """Return the name and the configuration of a predictor."""
+    return {"class": type(predictor).__name__, **predictor.config()}
+
+
+def restore_predictor(config: dict[str, Any], tensors: dict[str, Tensor]) -> nn.Module:
+    """Return a predictor in float64 from its description and tensors.
+
+    Raises:
+        OrdinateError: The class is not one of those that are known.
+    """
+    options = dict(config)
+    name = options.pop("class")
+    if name not in places():
+        raise OrdinateError(
+            "model", problem=f"holds a predictor {name!r}, which this version of Ordinate does not know"
+        )
+    wide = {key: value.double() if value.is_floating_point() else value for key, value in tensors.items()}
+    predictor: nn.Module = load_object(places()[name]).restore(options, wide)
+    return predictor.eval()
+
+
+GivenEncoder = nn.Module | Callable[[int | None], nn.Module]
+
+
+def check_encoder(estimator: Any) -> None:
+    """Raise where the encoder, its embedding or how it is trained cannot be what they are."""
+    if not isinstance(estimator.encoder, str) and not callable(estimator.encoder):
+        expected = "a name, a torch.nn.Module, or a function from embedding_dim to one"
+        raise OrdinateError("encoder", repr(estimator.encoder), expected)
+    if isinstance(estimator.encoder, str):
+        check_network_folder(estimator.encoder)
+    check_embedding_dim(estimator.embedding_dim)
+    trained, options = estimator.training.train_encoder, estimator.data
+    brings_weights = not is_named(estimator.encoder) or (options is not None and options.brings_weights)
+    if trained not in (None, "all") and not brings_weights:
+        raise OrdinateError(
+            "train_encoder",
+            f"{trained!r} with the encoder {estimator.encoder!r}, which starts without weights",
+            "'all', a network that brings weights, or ImageOptions(pretrained=True)",
+        )
+    if options is not None:
+        options.check_part(trained)
+
+
+def plain_encoder(encoder: Encoder) -> str | dict[str, str]:
+    """Return an encoder as JSON can hold it: its name, or of a network of the user's what it was.
+
+    Example:
+        >>> plain_encoder("resnet18"), plain_encoder(nn.Linear(3, 2))
+        ('resnet18', {'module': 'Linear'})
+    """
+    if isinstance(encoder, str):
+        return encoder
+    return {"function" if is_factory(encoder) else "module": describe_encoder(encoder)}
+
+
+def encoder_of(params: dict[str, Any], given: GivenEncoder | None, folder: Path) -> Encoder:
+    """Return the encoder of a saved model from its settings and what the user gave.
+
+    Raises:
+        OrdinateError: the model needs a network and none was given, or the reverse, or one of the other kind.
+    """
+    saved: str | dict[str, str] = params.get("encoder", "auto")
+    if isinstance(saved, str):
+        if given is not None:
+            raise OrdinateError("encoder", describe_encoder(given), f"None, as the model brings its own, {saved!r}")
+        return saved
+    (kind, name), *_ = saved.items()
+    if given is None:
+        raise OrdinateError(
+            "encoder",
+            problem=f"the model in {folder} was trained with a {kind} of the user, {name}, whose code is not saved",
+            hint=f"ordinate.load({str(folder)!r}, encoder={name}) in Python, with the same {kind}",
+        )
+    if not callable(given) or is_factory(given) != (kind == "function"):
+        raise OrdinateError("encoder", describe_encoder(given), f"a {kind}, as in training: {name}")
+    return given
+
+
+def network_config(encoder: nn.Module) -> dict[str, Any] | None:
+    """Return the configuration of a network of transformers for images within an encoder, None where there is none."""
+    return next((module.config for module in encoder.modules() if isinstance(module, VisionNetwork)), None)
+
 
 FORMAT = 1
 WEIGHTS, HISTORY = "weights.safetensors", "history.json"
-FILES = (CONFIG, WEIGHTS, HISTORY)
+HUB = "hf://"
 PARTS = ("encoder", "predictor", "reader")  # Prefixes of the tensors in a model folder.
 
 
@@ -112,8 +297,7 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
     Only JSON and tensors are read: nothing in the folder is run. Damage is an error.
 
     Args:
-        folder: Folder of the model; ``"hf://user/name@revision"`` is fetched from the Hugging Face hub, see
-            :func:`~ordinate.estimators.hub.load_from_hub`.
+        folder: Folder of the model; ``"hf://user/name@revision"`` is fetched from the Hugging Face hub.
         encoder: Module of a model that was trained with one, or the function that makes it, of the same structure; a
             copy of it gets the saved weights.
 
@@ -132,7 +316,7 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
         >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
         True
     """
-    folder = download(str(folder), FILES) if str(folder).startswith(SCHEME) else Path(folder)
+    folder = _downloaded(str(folder)) if str(folder).startswith(HUB) else Path(folder)
     require_model(folder)
     with reading("model", f"{folder} is damaged or incomplete"):
         try:
@@ -141,6 +325,18 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
             if error.argument in ("model", "encoder"):
                 raise
             raise ValueError(error) from error  # A setting that no training could have had.
+
+
+def _downloaded(repository: str) -> Path:
+    """Return the folder of a repository of the Hugging Face hub, fetched unless it is in the cache."""
+    hub, errors = (optional(module, "hub", "model") for module in ("huggingface_hub", "huggingface_hub.errors"))
+    name, _, revision = repository.removeprefix(HUB).partition("@")
+    try:
+        return Path(hub.snapshot_download(name, revision=revision or None, allow_patterns=[CONFIG, WEIGHTS, HISTORY]))
+    except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        problem = f"{repository} cannot be loaded: {type(error).__name__}: {reason}"
+        raise OrdinateError("model", problem=problem) from error
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:

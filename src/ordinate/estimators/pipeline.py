@@ -1,6 +1,7 @@
 """The steps of ``fit``: read samples, hold some out, build the module, train it, fit the predictor."""
 
 import hashlib
+import json
 import time
 from copy import copy
 from dataclasses import dataclass, replace
@@ -9,39 +10,67 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 from torch import Tensor
 
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import column_of, random_part, take
+from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.samplers import PooledBatches, ShuffledBatches
 from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
-from ordinate.data.tables.parquet_table import streams
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
-from ordinate.encoders.blocks import network_parameters
 from ordinate.encoders.given import is_named
-from ordinate.encoders.network import feature_width
+from ordinate.encoders.network import feature_width, network_parameters
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
-from ordinate.estimators.holdout import check_groups, hold_out
-from ordinate.estimators.inference import Inference, device_of
-from ordinate.estimators.method import Batches, Facts, Fitted, Method
-from ordinate.estimators.sample_weights import CheckedSamples, check_sample_weight, relative_weights
-from ordinate.estimators.seed import draw_seed
+from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of
+from ordinate.estimators.samples import CheckedSamples, checked_samples, divide, read, relative_weights
 from ordinate.randomness import own_random_numbers
+from ordinate.torchrun import is_first_process, joined_processes, shared_number
 from ordinate.training.machine import check_machine, optimized, trainer_options
 from ordinate.training.options import Training
-from ordinate.training.step_cost import measure_step, training_memory
 
 if TYPE_CHECKING:
     from ordinate.training.stages import Stage, StagedMethod
 
-FEW_SAMPLES = 20  # Fewer are not divided into training and validation samples.
+SEED = "seed.json"  # beside the checkpoint
+
+
+def draw_seed(random_state: Any, folder: Path | None) -> int:
+    """Return the seed that follows from ``random_state``.
+
+    A whole number always gives the same one, and so does a ``RandomState`` that a script makes anew. None gives another
+    one every time, so it is kept in the folder before training, and the one kept there is returned if there is one.
+    Under torchrun all processes draw the same.
+    """
+    together = random_state is None and joined_processes() > 1
+    source = shared_number() % 2**32 if together else random_state
+    seed = int(check_random_state(source).randint(np.iinfo(np.int32).max))
+    if folder is None or random_state is not None:
+        return seed
+    path = folder / SEED
+    if path.exists():
+        return _kept(path)
+    if not is_first_process():
+        return seed
+    folder.mkdir(parents=True, exist_ok=True)
+    pending = path.with_suffix(".partial")
+    pending.write_text(json.dumps({"seed": seed}))
+    pending.replace(path)
+    return seed
+
+
+def _kept(path: Path) -> int:
+    try:
+        return int(json.loads(path.read_text())["seed"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OrdinateError(
+            "checkpoint_dir", problem=f"{path} is damaged", hint="remove its folder to start again"
+        ) from error
 
 
 @dataclass
@@ -75,103 +104,32 @@ class FitData:
         return [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
 
 
-@dataclass
-class Given:
-    """What ``fit`` is given."""
+def prepare(
+    estimator: Any,
+    method: Method,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None = None,
+    validation: tuple[Any, ...] | None = None,
+    groups: ArrayLike | None = None,
+    few: int = 20,
+) -> FitData:
+    """Return the samples to train and to validate on, and the batches, in orders of the fit's seed.
 
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    validation: tuple[Any, ...] | None = None
-    groups: Any = None
-
-
-def prepare(estimator: Any, method: Method, given: Given) -> FitData:
-    """Return the samples to train and to validate on, and the batches, in orders of the fit's seed."""
+    Fewer than ``few`` samples are not divided into training and validation samples.
+    """
     training: Training = estimator.training
     check_machine(training, estimator.random_state)
-    samples = checked_samples(estimator, method, given.X, given.y, given.sample_weight, given.groups, reset=True)
+    samples = checked_samples(estimator, method, X, y, sample_weight, groups, reset=True)
     seed = draw_seed(estimator.random_state, training.folder)
     held_out = None
-    if given.validation is not None:
-        held_out = checked_samples(estimator, method, *given.validation, reset=False)
-    elif len(samples) >= FEW_SAMPLES:
+    if validation is not None:
+        held_out = checked_samples(estimator, method, *validation, reset=False)
+    elif len(samples) >= few:
         share = method.validation_share(samples)
         if share > 0:
             samples, held_out = divide(samples, share, seed, stratify=estimator.labels_.stratified)
-    return read_data(estimator, method, samples, held_out, seed, by_share=given.validation is None)
-
-
-def checked_samples(
-    estimator: Any, method: Method, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool
-) -> CheckedSamples:
-    """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
-    X, y = inputs.unpack(X, y, estimator.data)
-    if y is None:
-        name = type(estimator).__name__
-        raise OrdinateError("y", problem=f"{name} requires y to be passed, but the target y is None")
-    X = inputs.check_input(estimator, X, reset=reset)
-    if sample_weight is None:
-        samples = CheckedSamples(X, estimator.targets(y, reset=reset), groups=groups)
-    else:
-        samples = weighted_samples(estimator, method, X, y, sample_weight, groups, reset=reset)
-    if len(samples.targets) != len(samples.X):
-        raise _other_number(samples.targets, samples.X)
-    return samples
-
-
-def weighted_samples(
-    estimator: Any, method: Method, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool
-) -> CheckedSamples:
-    """Return the samples whose weight is above 0."""
-    if method.unweighted is not None:
-        raise OrdinateError("sample_weight", "weights", "None", f"{type(estimator).__name__}: {method.unweighted}")
-    weights = check_sample_weight(sample_weight, len(X))
-    counted = np.flatnonzero(weights)
-    if len(counted) == len(X):
-        return CheckedSamples(X, estimator.targets(y, reset=reset), weights, groups)
-    if len(y) != len(X):
-        raise _other_number(y, X)
-    groups = None if groups is None else check_groups(groups, len(X))
-    targets = estimator.targets(take(y, counted), reset=reset)
-    if reset:
-        estimator.labels_.check_left_out(take(y, np.flatnonzero(weights == 0)))
-    return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], column_of(groups, counted))
-
-
-def _other_number(y: Any, X: Any) -> OrdinateError:
-    return OrdinateError("y", f"{len(y)} labels for {len(X)} samples", "one per sample")
-
-
-def divide(
-    samples: CheckedSamples,
-    share: float,
-    seed: int,
-    *,
-    stratify: bool,
-    most: int = 10_000,
-    drawn_from: int = 100_000,
-) -> tuple[CheckedSamples, CheckedSamples | None]:
-    """Return the samples to train on, and those to validate on.
-
-    Args:
-        samples: All samples.
-        share: Share of the samples to validate on, above 0.
-        seed: Seed of the division.
-        stratify: Whether samples are held out rank by rank.
-        most: Largest number of validation samples, as a loss of all their pairs is computed in every epoch.
-        drawn_from: Number of samples of a table that streams among which they are drawn.
-    """
-    share = min(share, most / len(samples))
-    if streams(samples.X) and samples.groups is None and len(samples) > drawn_from:
-        some = random_part(len(samples), drawn_from, seed)
-        of_some = share * len(samples) / len(some)
-        _, held_out = hold_out(samples.targets[some], None, of_some, seed, stratify=stratify)
-        return samples.without(some[held_out]), samples.take(some[held_out])
-    rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=stratify)
-    if len(rows) < 4:
-        raise OrdinateError("validation_fraction", f"{share:g}, which leaves {len(rows)} of {len(samples)} samples")
-    return samples.take(rows), samples.take(held_out) if len(held_out) else None
+    return read_data(estimator, method, samples, held_out, seed, by_share=validation is None)
 
 
 def read_data(
@@ -186,11 +144,11 @@ def read_data(
     """Learn how to read samples from those to train on; return them and the held-out ones as batches."""
     method.groups = samples.groups
     folder = estimator.training.folder
-    progress = bool(estimator.verbose)
-    options = method.data_options(modality_of(samples.X))
-    reader, X = inputs.fit_reader(samples.X, options, estimator.encoder, progress=progress)
+    modality = modality_of(samples.X)
+    options = method.data_options(modality)
+    reader, X = modality.fit(samples.X, options, encoder=estimator.encoder, progress=bool(estimator.verbose))
     reader.on_gpu = device_of(estimator.training).type == "cuda"
-    x = _replacing(inputs.read(reader, X, folder), samples, options)
+    x = read_batch(reader, X, samples.targets, options, folder)
     y = torch.from_numpy(samples.targets)
     views = reader.views(options, method.views)
     training: Batches = ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
@@ -198,12 +156,20 @@ def read_data(
     method.check_samples(reader, training)
     validation = all_weights = None
     if held_out is not None:
-        x = _replacing(inputs.read(reader, held_out.X, folder), held_out, options)
+        x = read_batch(reader, held_out.X, held_out.targets, options, folder)
         validation = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))
     batches = batches_of(method, training, samples.targets, method.batch_size(reader, len(samples)), seed)
     return FitData(reader, options, training, validation, batches, seed, by_share, all_weights)
+
+
+def read_batch(reader: Reader, X: Samples, targets: NDArray[Any], options: Any, folder: Path | None) -> Any:
+    """Return samples as a batch; if they stream, others may replace those that cannot be read."""
+    x = read(reader, X, folder)
+    if isinstance(x, StreamedPixels) and getattr(options, "skip_unreadable", False):
+        return x.replacing(targets)
+    return x
 
 
 def batches_of(method: Method, training: Batches, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
@@ -217,7 +183,7 @@ def part_of(method: Method, data: FitData, rows: NDArray[np.int64], seed: int) -
     """Return some of the training samples of a fit, without validation samples, in batches of another seed."""
     training = copy(data.training)
     index = torch.from_numpy(rows)
-    training.x = training.x.part(rows) if isinstance(training.x, Streamed) else training.x[index]
+    training.x = take(training.x, rows)
     training.y = training.y[index]
     if training.weights is not None:
         training.weights = relative_weights(training.weights[index].double().numpy())
@@ -225,20 +191,19 @@ def part_of(method: Method, data: FitData, rows: NDArray[np.int64], seed: int) -
     return replace(data, training=training, validation=None, all_weights=None, batches=batches, seed=seed)
 
 
-def _replacing(x: Any, samples: CheckedSamples, options: Any) -> Any:
-    """Return samples that, if they stream and the options say so, replace those that cannot be read."""
-    if isinstance(x, StreamedPixels) and getattr(options, "skip_unreadable", False):
-        return x.replacing(samples.targets)
-    return x
+def new_module(estimator: Any, method: Method, data: FitData, most_labels: int = 2**20) -> "tuple[StagedMethod, int]":
+    """Return the untrained module of a method on these samples, and the dimension of its embeddings.
 
-
-def new_module(estimator: Any, method: Method, data: FitData) -> "tuple[StagedMethod, int]":
-    """Return the untrained module of a method on these samples, and the dimension of its embeddings."""
+    Of samples that stream, it learns the scale of the labels from a random part of ``most_labels``.
+    """
     training: Training = estimator.training
     encoder = method.encoder(data.reader, data.options)
+    targets = data.training.y
+    if blocks_of(data.training.x) is not None and len(targets) > most_labels:
+        targets = targets[torch.from_numpy(random_part(len(targets), most_labels))]
     facts = Facts(
         reader=data.reader,
-        targets=labels_to_learn_from(data.training),
+        targets=targets,
         outputs=estimator.labels_.outputs,
         embedding_dim=method.embedding_dim or feature_width(encoder, data.reader.blank(2), "the encoder"),
         n_batches=len(data.batches),
@@ -257,15 +222,8 @@ def new_module(estimator: Any, method: Method, data: FitData) -> "tuple[StagedMe
         )
     balance = getattr(module, "balance", None)
     if balance is not None:
-        balance.fit(facts.targets)
+        balance.fit(targets)
     return module, facts.embedding_dim
-
-
-def labels_to_learn_from(training: Batches, most: int = 2**20) -> Tensor:
-    """Return the labels from which a method learns their scale: a random part of very many that stream."""
-    if blocks_of(training.x) is None or len(training.y) <= most:
-        return training.y
-    return training.y[torch.from_numpy(random_part(len(training.y), most))]
 
 
 class Fit:
@@ -283,38 +241,36 @@ class Fit:
         self.data = data
         self.options: Training = estimator.training
         self.history: list[dict[str, float]] = []
+        self.run_name = ""
 
     def run(self) -> Fitted:
         """Build and train the module; return it with what its predictor is made from."""
-        data, training = self.data, self.estimator.training
+        data, folder = self.data, self.options.folder
         with own_random_numbers(data.seed, gpus=True):
             self.module, self.embedding_dim = new_module(self.estimator, self.method, data)
-            self._announce()
-            self.run_name = ""
-            if training.folder is not None:
-                samples = (data.training, data.validation, data.seed)
-                self.run_name = fingerprint(self.estimator, self.module, *samples)
-            self._embed_frozen()
+            self._check_memory()
+            if folder is not None:
+                self.run_name = fingerprint(self.estimator, self.module, data.training, data.validation, data.seed)
+            if isinstance(self.module.encoder, FrozenImageEncoder):
+                self._embed_frozen(self.module.encoder)
             fitted = self._fitted()
             seen, validated = self.method.prepare(data.training, data.validation)
             self.run_name += self.method.run_name()
             start = time.perf_counter()
-            self.history = self._train(seen, data.batches, validated, training.folder)
+            self.history = self._train(seen, data.batches, validated, folder)
             fitted.seconds = time.perf_counter() - start
             self.predictor = self.method.finish(fitted)
         return fitted
 
     def _fitted(self) -> Fitted:
-        reader, data = self.data.reader, self.data
-        inference = Inference(self.module.encoder, reader, self.estimator.training)
+        data = self.data
         return Fitted(
             module=self.module,
-            reader=reader,
+            reader=data.reader,
+            device=device_of(self.options),
             embedding_dim=self.embedding_dim,
             training=data.training,
             validation=data.validation,
-            embed=inference.embed,
-            embed_rows=inference.embed_rows,
             train_again=self._train_again,
             fit_part=self._fit_part,
             seed=data.seed,
@@ -322,63 +278,47 @@ class Fit:
             all_weights=data.all_weights,
         )
 
-    def _announce(self) -> None:
+    def _check_memory(self) -> None:
         """Raise an error if memory does not suffice for training; say what it takes if that is much."""
-        size = training_memory(self.module)
-        on_gpu = device_of(self.estimator.training).type == "cuda"
-        if not on_gpu:
+        trained = [weight for weight in self.module.parameters() if weight.requires_grad]
+        size = 3 * sum(
+            weight.numel() * weight.element_size() for weight in trained
+        )  # Gradients and Adam's two moments.
+        if device_of(self.options).type != "cuda":
             require_memory(size, "training", "fewer columns or a smaller encoder take less")
-        if not self.estimator.verbose:
-            return
-        if size > 2**30:
+        if self.estimator.verbose and size > 2**30:
             print(f"training takes about {size / 2**30:.2g} GiB of memory in addition to the data and the network")
-        if self.data.reader.steps_are_long:
-            print(self._step_cost(on_gpu))
 
-    def _step_cost(self, on_gpu: bool) -> str:
-        """Describe the time and memory of a training step, measured on one."""
-        batch = self.data.training.x[: self.data.batches.batch_size]
-        chunk_size = self.estimator.training.chunk_size
-        cost = measure_step(self.module.encoder, batch, chunk_size=chunk_size, gpu=on_gpu)
-        count = len(self.data.batches)
-        return (
-            f"a step on {len(batch)} {self.data.reader.describe(batch)} takes about {cost.seconds:.3g} s and "
-            f"{cost.bytes / 2**30:.3g} GiB; an epoch has {count}, about {cost.seconds * count:.3g} s"
-        )
-
-    def _embed_frozen(self) -> None:
+    def _embed_frozen(self, encoder: FrozenImageEncoder) -> None:
         """Compute the features of a network that is not trained once."""
-        data, encoder = self.data, self.module.encoder
-        if not isinstance(encoder, FrozenImageEncoder):
-            return
-        known = (data.options, device_of(self.estimator.training))
-        data.training = frozen_features(encoder, data.training, *known)
+        data, device = self.data, device_of(self.options)
+        data.training = frozen_features(encoder, data.training, data.options, device)
         if data.validation is not None:
-            data.validation = frozen_features(encoder, data.validation, *known)
+            data.validation = frozen_features(encoder, data.validation, data.options, device)
 
     def _train(
         self, training: Batches, batches: ShuffledBatches, validation: ArrayBatches | None, folder: Path | None
     ) -> list[dict[str, float]]:
-        from ordinate.training.loop import train  # Lightning takes seconds to import.
+        from ordinate.training.lightning_internals import forget_trainer  # Lightning takes seconds to import.
+        from ordinate.training.loop import train
 
-        options = self.options
+        options, module = self.options, self.module
         history = train(
-            self.module, training, batches, validation, folder=folder, seed=self.data.seed, run=self.run_name,
+            module, training, batches, validation, folder=folder, seed=self.data.seed, run=self.run_name,
             progress=bool(self.estimator.verbose), trainer=trainer_options(options), cluster=options.cluster,
         )  # fmt: skip
-        release(self.module, self.data.reader)
+        forget_trainer(module)
+        module.cpu().double().eval()
+        if self.data.reader.in_float32:
+            module.encoder.float()
         return history
 
     def _train_again(self, stages: "tuple[Stage, ...]", data: ArrayBatches, stages_before: int) -> None:
         """Go on training the module in other stages, and append what its epochs log to the history."""
-        folder = self.estimator.training.folder
-        if folder is not None:
-            folder = folder / "all samples"
-            folder.mkdir(exist_ok=True)
         self.module.stages = stages
         self.module.float().train()
         batches = self.method.batches(data.y.numpy(), self.data.batches.batch_size, self.data.seed)
-        for epoch in self._train(data, batches, None, folder):
+        for epoch in self._train(data, batches, None, self._folder_of("all samples")):
             number = float(len(self.history))
             self.history.append({**epoch, "epoch": number, "stage": epoch["stage"] + stages_before})
 
@@ -393,14 +333,18 @@ class Fit:
         part = Fit(self.estimator, self.method, part_of(self.method, self.data, rows, seed))
         part.options = replace(self.options, logger=None, callbacks=None)  # They observe the fit itself.
         part.run_name = f"{self.run_name}, part {number}"
-        folder = self.options.folder
-        if folder is not None:
-            folder = folder / f"part {number}"
-            folder.mkdir(exist_ok=True)
         with own_random_numbers(seed, gpus=True):
             part.module, part.embedding_dim = new_module(part.estimator, part.method, part.data)
-            part._train(part.data.training, part.data.batches, None, folder)
+            part._train(part.data.training, part.data.batches, None, self._folder_of(f"part {number}"))
         return part._fitted()
+
+    def _folder_of(self, name: str) -> Path | None:
+        """Return the folder of the checkpoint of a further training."""
+        if self.options.folder is None:
+            return None
+        folder = self.options.folder / name
+        folder.mkdir(exist_ok=True)
+        return folder
 
 
 def fingerprint(
@@ -415,25 +359,11 @@ def fingerprint(
     described = [f"{name}={describe(value, name)}" for name, value in sorted(settings.items())]
     digest = hashlib.sha256("\n".join([type(estimator).__name__, *described, str(seed)]).encode())
     for data in (training, validation):
-        if data is not None:
-            for part in (data.x, data.y, data.weights):
-                _update(digest, part)
+        if data is None:
+            continue
+        for part in (data.x, data.y, data.weights):
+            if isinstance(part, Streamed):
+                digest.update(part.digest())
+            elif part is not None:
+                digest.update(np.ascontiguousarray(part.numpy()).data)  # Without a copy of all samples.
     return digest.hexdigest()
-
-
-def _update(digest: Any, part: Any) -> None:
-    """Add an array of samples to a digest."""
-    if isinstance(part, Streamed):
-        digest.update(part.digest())
-    elif part is not None:
-        digest.update(np.ascontiguousarray(part.numpy()).data)  # Without a copy of all samples.
-
-
-def release(module: "StagedMethod", reader: Reader) -> None:
-    """Take the Trainer from a trained module, so that it can be copied, and set the precision of prediction."""
-    from ordinate.training.lightning_internals import forget_trainer
-
-    forget_trainer(module)
-    module.cpu().double().eval()
-    if reader.in_float32:
-        module.encoder.float()

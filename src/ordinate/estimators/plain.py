@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 from torch import nn
 
 from ordinate.checks import check_whole
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.head_options import Head
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import TargetMethod, TargetRegressor
 from ordinate.heads.binned import BinSize
-from ordinate.heads.rank_logits import RankLogits
+from ordinate.heads.ranks import RankLogits
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import HeadLoss, OrdinalLoss
 
@@ -131,7 +131,7 @@ class EndToEndMethod(TargetMethod):
         _ = self.head
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
-        from ordinate.methods.end_to_end import EndToEnd
+        from ordinate.methods.regression import EndToEnd
 
         module = EndToEnd(
             encoder,
@@ -140,7 +140,7 @@ class EndToEndMethod(TargetMethod):
             head_loss=self.settings.loss,
             bin_size=self.settings.bin_size,
             epochs=self.settings.epochs,
-            balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
+            balance=self.balance(facts),
             **self.stage_options(facts),
         )
         module.head.standardise(facts.targets)

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
+from ordinate.estimators.samples import unpack
 from ordinate.estimators.target_regressor import TargetRegressor
 
 
@@ -53,7 +53,7 @@ class Predictions:
         Raises:
             OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
         """
-        X, y = inputs.unpack(X, y, model.data)
+        X, y = unpack(X, y, model.data)
         read = model.read(X)
         if isinstance(model, RankClassifier):
             true: NDArray[Any] = to_ranks(y, model.ordered_classes_)

@@ -1,6 +1,6 @@
 """The base of all classifiers of ranks: classes, and prediction from probabilities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,20 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Reader
+from ordinate.data.rows import random_part
+from ordinate.data.streamed import Streamed
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
-from ordinate.estimators.calibration import Scorer, unseen_scores
 from ordinate.estimators.defaults import defaults_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.labels import RankLabels
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
+from ordinate.estimators.labels import RankLabels, check_labels
 from ordinate.estimators.method import Fitted, Method
-from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.rank_labels import check_labels
-from ordinate.estimators.sample_weights import CheckedSamples, check_class_weight
-from ordinate.heads.temperature import Temperature
+from ordinate.estimators.samples import CheckedSamples, check_class_weight, check_groups
+from ordinate.estimators.shares import assign_folds
+from ordinate.heads.ranks import Temperature
+from ordinate.training.time_budget import training_end
 
 
 @estimator_dataclass
@@ -144,11 +144,6 @@ class RankMethod(Method):
         is_named = decision is None or (isinstance(decision, str) and decision == "auto")
         if not is_named and not isinstance(decision, pd.DataFrame):
             check_decision(decision)  # A table is checked once its labels are known.
-        imbalance = getattr(settings, "imbalance", None)
-        if imbalance is not None and imbalance.bin_size is not None:
-            raise OrdinateError(
-                "imbalance", f"bins of {imbalance.bin_size}", "bin_size None, as ranks have one bin each"
-            )
 
     def validation_share(self, samples: CheckedSamples) -> float:
         share = self.training.validation_fraction
@@ -159,10 +154,6 @@ class RankMethod(Method):
 
     def encoder_options(self, reader: Reader) -> dict[str, Any]:
         return {"activation": "tanh"} if reader.numbers_only else {}
-
-    def label_bins(self, outputs: int) -> LabelBins:
-        """Return the bins in which labels are counted, one per rank."""
-        return LabelBins((0.0,), (1.0,), (outputs,))
 
     def finish(self, fitted: Fitted) -> nn.Module:
         predictor = self.predictor(fitted)
@@ -180,7 +171,72 @@ class RankMethod(Method):
         """Return the module from embeddings (n, d) to probabilities (n, C); not called if ``finish`` is overridden."""
         raise NotImplementedError(f"{type(self).__name__} has neither predictor nor finish")
 
-    def temperature(self, fitted: Fitted, scorer: Scorer) -> Temperature | None:
-        """Return the temperature fitted to samples that the encoder has not seen; None without any."""
-        unseen = unseen_scores(fitted, scorer, self.training, self.groups)
-        return None if unseen is None else Temperature.fit(unseen.values, unseen.ranks, unseen.weights)
+    def temperature(
+        self, fitted: Fitted, scorer: Callable[[Fitted, Tensor], Tensor], most: int = 50_000
+    ) -> Temperature | None:
+        """Return the temperature fitted to samples that the encoder has not seen; None, and a note, without any.
+
+        These are the validation samples. Without them, the method is trained a second time on two thirds of the
+        samples, and its encoder scores the others.
+
+        Args:
+            fitted: The trained module.
+            scorer: Function from a trained module and embeddings to the scores of ranks.
+            most: Largest number of samples that the temperature is fitted on.
+        """
+        samples, trained, reason = fitted.validation, fitted, self._why_uncalibrated(fitted)
+        unseen = np.arange(0 if samples is None else len(samples.x))
+        if reason is None and samples is None:
+            samples = fitted.training
+            ranks = samples.y.numpy()
+            groups = None if self.groups is None else check_groups(self.groups, len(ranks))
+            left_out = without_last_of_rank(assign_folds(ranks, 3, fitted.seed, groups) == 0, ranks, groups)
+            unseen = np.flatnonzero(left_out)
+            if len(unseen) == 0:
+                reason = "as there are too few samples to leave some out of training"
+            else:
+                trained = fitted.fit_part(np.flatnonzero(~left_out), 1)
+        if reason is not None or samples is None:
+            fitted.notes.append(f"the probabilities are not calibrated, {reason}")
+            return None
+        rows = unseen[random_part(len(unseen), most)]
+        with torch.no_grad():
+            scores = scorer(trained, trained.embed_rows(samples.x, rows))
+        weights = None if samples.weights is None else samples.weights[rows]
+        return Temperature.fit(scores, samples.y[rows], weights)
+
+    def _why_uncalibrated(self, fitted: Fitted) -> str | None:
+        """Return why no samples are to be scored that the encoder has not seen; None if they are."""
+        training, end = self.training, training_end()
+        if training.follows_paper:
+            return "as their papers' are not"
+        if fitted.validation is not None:
+            return None
+        is_wanted = training.calibration
+        if is_wanted == "auto":  # Training on samples that stream takes long.
+            is_wanted = defaults_of(fitted.reader).calibrates and not isinstance(fitted.training.x, Streamed)
+        if not is_wanted:
+            return "as all samples are trained on; give validation samples, or Training(calibration=True)"
+        if end is not None and fitted.seconds > end.until - end.now:
+            return "as the time limit is too short for a second training"
+        return None
+
+
+def without_last_of_rank(
+    left_out: NDArray[np.bool_], ranks: NDArray[np.integer], groups: NDArray[np.generic] | None, least: int = 2
+) -> NDArray[np.bool_]:
+    """Return which samples are left out so that training keeps samples of every rank, two if there are as many.
+
+    Example:
+        >>> ranks = np.array([0, 0, 0, 1, 1, 1, 2])
+        >>> without_last_of_rank(np.array([True, False, False, True, False, False, True]), ranks, None).tolist()
+        [True, False, False, True, False, False, False]
+    """
+    kept = np.zeros_like(left_out)
+    for rank in np.unique(ranks):
+        of_rank = ranks == rank
+        if (of_rank & ~left_out).sum() < min(least, of_rank.sum()):
+            kept |= of_rank & left_out
+    if groups is not None:
+        kept = np.isin(groups, groups[kept])
+    return left_out & ~kept

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.options import LabelDistance, Similarity, SupCROptions
 
@@ -81,7 +81,7 @@ class SupCRMethod(ContrastiveMethod):
             encoder,
             facts.embedding_dim,
             facts.outputs,
-            balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
+            balance=self.balance(facts),
             temperature=settings.temperature,
             similarity=settings.similarity,
             label_distance=settings.label_distance,

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 
 
@@ -66,7 +66,7 @@ class SupReMixMethod(ContrastiveMethod):
             encoder,
             facts.embedding_dim,
             window=self.window,
-            balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
+            balance=self.balance(facts),
             temperature=self.settings.temperature,
             beta=self.settings.beta,
             **self.scheme_options(facts),

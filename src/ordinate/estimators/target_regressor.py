@@ -22,17 +22,15 @@ from ordinate.data.registry import modality_of
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.head_options import Head, HeadKind
 from ordinate.estimators.labels import TargetLabels
 from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, usual_optimization, warn
-from ordinate.estimators.parameters import estimator_dataclass
-from ordinate.estimators.sample_weights import CheckedSamples
+from ordinate.estimators.samples import CheckedSamples
 from ordinate.functional.numerics import weighted_mean
-from ordinate.heads.linear import REGRESSION_LOSSES
+from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge
 from ordinate.heads.neighbours import NeighbourMean
-from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.imbalance import Imbalance
+from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.options import Scheme
 from ordinate.training.time_budget import training_end
 
@@ -133,10 +131,12 @@ class TargetMethod(Method):
             stops = self.usual_patience(modality_of(samples.X, self.settings.data)) is not None
         return 0.2 if stops and len(samples) < few else 0.1
 
-    def label_bins(self, targets: Tensor) -> LabelBins | None:
-        """Return the bins in which ``imbalance`` counts labels."""
+    def balance(self, facts: Facts) -> Balance | None:
+        """Return what makes up for rare targets, not yet fitted to the training targets."""
         imbalance = getattr(self.settings, "imbalance", None)
-        return None if imbalance is None else LabelBins.over(targets, imbalance.bin_size)
+        if imbalance is None:
+            return None
+        return Balance(imbalance, LabelBins.over(facts.targets, imbalance.bin_size), facts.embedding_dim)
 
     def is_table(self, fitted: Fitted) -> bool:
         """Return whether samples are a table in memory, and are not trained on as in a paper."""

@@ -1,4 +1,4 @@
-"""Heads that divide the range of a continuous target into small bins."""
+"""Heads that divide the range of a continuous target into small bins: DEX, DLDL-v2, OR and CORN."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
 from ordinate.checks import check_positive
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
-from ordinate.heads.regression_head import RegressionHead
+from ordinate.heads.linear import RegressionHead
 
 MOST_BINS = 128  # chosen of itself: a bin a year for ages, and hundredths of the range
 LIMIT = 65536  # of bins by a given size
@@ -146,3 +147,226 @@ class BinnedHead(RegressionHead):
         if all(name in state_dict for name in names):
             self._resize([len(state_dict[name]) for name in names])
         super()._load_from_state_dict(state_dict, prefix, *arguments)
+
+
+def dex_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """Return the cross-entropy of every sample with the bin whose centre is nearest.
+
+    Args:
+        logits: (n, k), one a bin.
+        positions: (n,) targets in bins from the lowest; those outside count as the bin at that end.
+
+    Example:
+        >>> dex_losses(torch.zeros(2, 4), torch.tensor([0.2, 9.0])).exp()
+        tensor([4., 4.])
+    """
+    bins = check_positions(positions, logits).round().clamp(0, logits.shape[1] - 1).long()
+    return cross_entropy(logits, bins, reduction="none")
+
+
+def expected_positions(logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    """Return the expectation of the bin under the softmax of the logits.
+
+    Example:
+        >>> expected_positions(torch.zeros(1, 5))
+        tensor([2.])
+    """
+    bins = torch.arange(logits.shape[1], dtype=logits.dtype, device=logits.device)
+    return (logits.softmax(1) * bins).sum(1)
+
+
+class DEXHead(BinnedHead):
+    """Cross-entropy on the bins of the target; the prediction is the expectation of the bins' centres.
+
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+
+    Example:
+        >>> head = DEXHead(4, bin_size=1.0)
+        >>> head.standardise(torch.tensor([[20.0], [60.0]]))
+        >>> head(torch.zeros(3, 4)).shape, head.linears[0].out_features
+        (torch.Size([3, 1]), 41)
+    """
+
+    def position_losses(self, logits: Float[Tensor, "n k"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        return dex_losses(logits, positions)
+
+    def positions(self, logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return expected_positions(logits)
+
+
+DEVIATION = 2.0  # of the normal distribution, in bins; 2 years with bins of a year in the paper
+
+
+def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """Return divergence from a normal distribution around the target plus absolute error of the expectation.
+
+    The normal distribution, with a deviation of 2 bins, is taken at the bins' centres and made to sum to 1; the
+    Kullback-Leibler divergence is of the prediction from it; the absolute error, in bins, counts as much (lambda 1).
+
+    Args:
+        logits: (n, k), one a bin.
+        positions: (n,) targets in bins from the lowest; those outside count as the end of the range.
+
+    Example:
+        >>> bins = torch.arange(9.0)
+        >>> dldl_v2_losses(-((bins - 4) ** 2)[None] / 8, torch.tensor([4.0])).abs() < 1e-6
+        tensor([True])
+    """
+    last = logits.shape[1] - 1
+    positions = check_positions(positions, logits).clamp(0, last)
+    bins = torch.arange(last + 1, dtype=logits.dtype, device=logits.device)
+    log_normal = (-0.5 * ((bins - positions[:, None]) / DEVIATION).square()).log_softmax(1)
+    divergence = (log_normal.exp() * (log_normal - logits.log_softmax(1))).sum(1)
+    return divergence + (expected_positions(logits) - positions).abs()
+
+
+class DLDLv2Head(BinnedHead):
+    """A distribution over the bins of the target, drawn to a normal one around it; predicts the expectation.
+
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+
+    Example:
+        >>> head = DLDLv2Head(4, target_dim=2, bin_size=(0.5, 1.0))
+        >>> head.standardise(torch.tensor([[-40.0, -45.0], [10.0, 45.0]]))
+        >>> [linear.out_features for linear in head.linears]
+        [101, 91]
+    """
+
+    def position_losses(self, logits: Float[Tensor, "n k"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        return dldl_v2_losses(logits, positions)
+
+    def positions(self, logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return expected_positions(logits)
+
+
+def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """Return the binary cross-entropy of every sample, the mean over the thresholds.
+
+    Threshold k lies at k + 1/2, between the bins (or ranks) k and k+1; all are of the same importance.
+
+    Args:
+        logits: (n, t), of the target lying above each threshold.
+        positions: (n,) targets in bins from the lowest, or ranks.
+
+    Example:
+        >>> extended_binary_losses(torch.tensor([[9.0, 9.0, -9.0]]), torch.tensor([2.0])) < 1e-3
+        tensor([True])
+    """
+    above = check_positions(positions, logits)[:, None] > thresholds(logits)
+    return binary_cross_entropy_with_logits(logits, above.to(logits.dtype), reduction="none").mean(1)
+
+
+def thresholds(logits: Float[Tensor, "n t"]) -> Float[Tensor, " t"]:
+    """Return the positions 1/2, 3/2 and so on, one a column."""
+    return torch.arange(logits.shape[1], dtype=logits.dtype, device=logits.device) + 0.5
+
+
+def rank_probabilities(above: Float[Tensor, "n t"]) -> Float[Tensor, "n t+1"]:
+    """Return the probability of every rank, from that of lying above each threshold.
+
+    Where a later threshold is likelier passed than an earlier one, no distribution has such probabilities; put in
+    descending order they have one, with the same mean rank and the same number of thresholds above any value.
+
+    Args:
+        above: (n, t), t = C - 1.
+
+    Returns:
+        (n, C), rows that sum to 1.
+
+    Example:
+        >>> rank_probabilities(torch.tensor([[0.75, 0.25, 0.5]]))
+        tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
+    """
+    falling = above.sort(dim=1, descending=True).values
+    ends = torch.ones_like(above[:, :1])
+    return -torch.cat([ends, falling, 0 * ends], dim=1).diff(dim=1)
+
+
+class ORHead(BinnedHead):
+    """A binary classifier for every threshold between bins; predicts as many bins up as thresholds are passed.
+
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+
+    Example:
+        >>> head = ORHead(4, bin_size=1.0)
+        >>> head.standardise(torch.tensor([[20.0], [60.0]]))
+        >>> head.linears[0].out_features
+        40
+    """
+
+    def outputs(self, bins: int) -> int:
+        return bins - 1
+
+    def position_losses(self, logits: Float[Tensor, "n t"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        return extended_binary_losses(logits, positions)
+
+    def positions(self, logits: Float[Tensor, "n t"]) -> Float[Tensor, " n"]:
+        return (logits > 0).sum(1).to(logits.dtype)
+
+
+def corn_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """Return the binary cross-entropy of every sample, summed over the thresholds it is asked of, over t.
+
+    A sample is asked of the lowest threshold, and of each whose predecessor it lies above. The paper divides a
+    batch's sum by the number of questions in it, which is this up to one factor a batch, and leaves no loss to a
+    sample alone.
+
+    Args:
+        logits: (n, t), of lying above a threshold for those above the one before.
+        positions: (n,) targets in bins from the lowest, or ranks.
+
+    Example:
+        >>> corn_losses(torch.tensor([[9.0, -9.0, 5.0]]), torch.tensor([1.0])) < 1e-3
+        tensor([True])
+    """
+    positions, at = check_positions(positions, logits), thresholds(logits)
+    above = (positions[:, None] > at).to(logits.dtype)
+    asked = positions.clamp(min=0)[:, None] > at - 1
+    losses = binary_cross_entropy_with_logits(logits, above, reduction="none")
+    return (asked * losses).mean(1)
+
+
+def corn_above(logits: Float[Tensor, "n t"]) -> Float[Tensor, "n t"]:
+    """Return the probability of lying above each threshold: the product of the conditional ones up to it.
+
+    Example:
+        >>> corn_above(torch.zeros(1, 3))
+        tensor([[0.5000, 0.2500, 0.1250]])
+    """
+    return logsigmoid(logits).cumsum(1).exp()
+
+
+class CORNHead(BinnedHead):
+    """A conditional binary classifier for every threshold; predicts as many bins up as are likely passed.
+
+    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+
+    Example:
+        >>> head = CORNHead(4, bin_size=1.0)
+        >>> head.standardise(torch.tensor([[20.0], [60.0]]))
+        >>> head(torch.zeros(3, 4)).shape
+        torch.Size([3, 1])
+    """
+
+    def outputs(self, bins: int) -> int:
+        return bins - 1
+
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
+        """Take the bins from the training targets, and let the biases start at the share that passes each threshold.
+
+        From biases around 0, the product of a hundred halves would predict the lowest bins for long.
+        """
+        targets = self.as_targets(targets, len(targets))
+        super().standardise(targets)
+        for linear, column in zip(self.linears, ((targets - self.lowest) / self.bin_size).T, strict=True):
+            _, bias = linear.parameters()
+            above = (column[:, None] > thresholds(bias[None])).sum(0)
+            asked = torch.cat([above.new_tensor([len(column)]), above[:-1]])
+            with torch.no_grad():
+                bias.copy_(((above + 0.5) / (asked + 1)).logit())
+
+    def position_losses(self, logits: Float[Tensor, "n t"], positions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        return corn_losses(logits, positions)
+
+    def positions(self, logits: Float[Tensor, "n t"]) -> Float[Tensor, " n"]:
+        return (corn_above(logits) > 0.5).sum(1).to(logits.dtype)

@@ -3,13 +3,8 @@
 from typing import cast
 
 from ordinate.checks import check_choice
-from ordinate.heads.binned import BinnedHead, BinSize
-from ordinate.heads.corn import CORNHead
-from ordinate.heads.dex import DEXHead
-from ordinate.heads.dldl_v2 import DLDLv2Head
-from ordinate.heads.extended_binary import ORHead
-from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead
-from ordinate.heads.regression_head import RegressionHead
+from ordinate.heads.binned import BinnedHead, BinSize, CORNHead, DEXHead, DLDLv2Head, ORHead
+from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead, RegressionHead
 from ordinate.options import HeadLoss, LinearLoss
 
 BINNED: dict[str, type[BinnedHead]] = {"dex": DEXHead, "dldl_v2": DLDLv2Head, "or": ORHead, "corn": CORNHead}

@@ -1,15 +1,120 @@
-"""Linear regression from an embedding, as the papers probe a representation."""
+"""Heads of continuous targets: what all of them offer, the linear one, and ridge regression, its closed form."""
 
+from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Shaped
+from sklearn.linear_model import RidgeCV
 from torch import Tensor, nn
 from torch.nn.functional import huber_loss, l1_loss, mse_loss
 
 from ordinate.checks import check_choice
-from ordinate.heads.regression_head import RegressionHead
+from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import check_targets
 from ordinate.options import LinearLoss
+
+LEAST_DEVIATION = 1e-3  # of a coordinate of embeddings, as a share of the largest
+
+
+class RegressionHead(nn.Module):
+    """From embeddings to targets in their own units, and the loss that trains it.
+
+    :meth:`standardise` comes first: it takes from the training targets what the head predicts around, their mean and
+    deviation or their bins. Where the encoder is frozen, :meth:`standardise_embeddings` may follow: the head then sees
+    every coordinate of an embedding from its mean, in its deviations. What it can express stays the same, but it is
+    trained far sooner: embeddings that follow a target lie close to one line and far from the origin.
+
+    Args:
+        embedding_dim: d of the embeddings (n, d).
+        target_dim: p of the targets (n, p).
+
+    Example:
+        >>> from ordinate.heads import LinearHead
+        >>> head = LinearHead(embedding_dim=8)
+        >>> head.standardise(torch.tensor([[10.0], [30.0]]))
+        >>> head(torch.zeros(5, 8)).shape, head.loss(torch.randn(5, 8), torch.rand(5)).shape
+        (torch.Size([5, 1]), torch.Size([]))
+    """
+
+    embedding_mean: Tensor
+    embedding_scale: Tensor
+
+    def __init__(self, embedding_dim: int, target_dim: int = 1) -> None:
+        super().__init__()
+        self.target_dim = target_dim
+        self.register_buffer("embedding_mean", torch.zeros(embedding_dim))
+        self.register_buffer("embedding_scale", torch.ones(embedding_dim))
+
+    def config(self) -> dict[str, int]:
+        """Return what :meth:`restore` needs in addition to the tensors."""
+        return {"embedding_dim": len(self.embedding_mean), "target_dim": self.target_dim}
+
+    @classmethod
+    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RegressionHead":
+        """Return the head of a saved model."""
+        head = cls(config["embedding_dim"], config["target_dim"]).double()
+        head.load_state_dict(tensors)
+        return head
+
+    def standardise_embeddings(self, embeddings: Float[Tensor, "n d"]) -> None:
+        """Count every coordinate from its mean over these embeddings, in its deviations over them."""
+        scale = embeddings.std(0, correction=0)
+        scale = scale.clamp(min=LEAST_DEVIATION * float(scale.max()))
+        self.embedding_mean.copy_(embeddings.mean(0))
+        self.embedding_scale.copy_(torch.where(scale > 0, scale, 1))
+
+    def standardised(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Return embeddings as the layers of the head see them."""
+        return (embeddings - self.embedding_mean) / self.embedding_scale
+
+    def as_targets(self, labels: Tensor, n: int) -> Float[Tensor, "n p"]:
+        """Return the labels of n samples as floating-point targets (n, p), where p is 1 also from (n,).
+
+        Raises:
+            OrdinateError: labels of another shape, which would broadcast against the predictions.
+        """
+        targets = check_targets(labels, n)
+        if targets.shape[1] != self.target_dim:
+            raise OrdinateError(
+                "labels",
+                f"shape {tuple(labels.shape)}",
+                f"({n}, {self.target_dim}) for a head of {self.target_dim} target dimension(s)",
+                f"give the method target_dim={targets.shape[1]}",
+            )
+        return targets
+
+    @abstractmethod
+    def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
+        """Fit the scale, or the bins, to the training targets."""
+
+    @abstractmethod
+    def sample_losses(self, embeddings: Float[Tensor, "n d"], targets: Float[Tensor, "n p"]) -> Float[Tensor, " n"]:
+        """Return the loss of every sample, the mean over the dimensions of its target."""
+
+    def loss(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        targets: Shaped[Tensor, "n *p"],
+        weights: Float[Tensor, " n"] | None = None,
+    ) -> Float[Tensor, ""]:
+        """Return the mean loss of the samples.
+
+        Args:
+            embeddings: (n, d).
+            targets: (n, p), in their own units; (n,) stands for (n, 1).
+            weights: (n,), what each sample's loss is multiplied with before the mean, as they are given: of mean 1
+                for a weighted mean.
+        """
+        losses = self.sample_losses(embeddings, self.as_targets(targets, len(embeddings)))
+        if weights is None:
+            return losses.mean()
+        if weights.shape != losses.shape:
+            raise OrdinateError("weights", f"shape {tuple(weights.shape)}", f"one per sample, ({len(losses)},)")
+        return (weights.to(losses.dtype) * losses).mean()
+
 
 REGRESSION_LOSSES: dict[str, Callable[..., Tensor]] = {"l1": l1_loss, "mse": mse_loss, "huber": huber_loss}
 
@@ -53,3 +158,38 @@ class LinearHead(RegressionHead):
         wanted = (targets - self.target_mean) / self.target_scale
         predicted = self.linear(self.standardised(embeddings))
         return self.criterion(predicted, wanted.to(embeddings.dtype), reduction="none").mean(1)
+
+
+def fit_ridge(
+    embeddings: Float[Tensor, "n d"], targets: Shaped[Tensor, "n *p"], weights: Float[Tensor, " n"] | None = None
+) -> LinearHead:
+    """Return the linear head of least squared error with the penalty that generalised cross-validation chooses.
+
+    Args:
+        embeddings: (n, d), standardised inside.
+        targets: (n, p).
+        weights: (n,), by which the squared errors count, of mean 1; None for equal ones.
+
+    Example:
+        >>> embeddings = torch.randn(50, 3)
+        >>> head = fit_ridge(embeddings, embeddings.sum(1, keepdim=True))
+        >>> bool((head(embeddings) - embeddings.sum(1, keepdim=True)).abs().max() < 1e-3)
+        True
+    """
+    targets = check_targets(targets, len(embeddings), "targets")
+    head = LinearHead(embeddings.shape[1], targets.shape[1]).to(embeddings.dtype)
+    head.standardise(targets)
+    wanted = ((targets - head.target_mean) / head.target_scale).double().numpy()
+    x = embeddings.double().numpy()
+    counted = None if weights is None else weights.double().numpy()
+    centre, scale = x.mean(0), x.std(0)
+    if counted is not None:
+        centre = np.average(x, axis=0, weights=counted)
+        scale = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=counted))
+    scale = np.where(scale > 1e-12 * max(1.0, float(scale.max())), scale, 1.0)
+    ridge = RidgeCV(alphas=np.logspace(-6, 4, 21)).fit((x - centre) / scale, wanted, counted)
+    weight = np.atleast_2d(ridge.coef_) / scale
+    with torch.no_grad():
+        head.linear.weight.copy_(torch.from_numpy(weight))
+        head.linear.bias.copy_(torch.from_numpy(np.atleast_1d(ridge.intercept_) - weight @ centre))
+    return head

@@ -9,18 +9,16 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, mean_over_all, summed
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
-from ordinate.heads.classifier import Classifier
+from ordinate.heads.ranks import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
-from ordinate.methods.balanced import BalancedMethod
-from ordinate.methods.imbalance import Balance
 from ordinate.options import PairReduction
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage
+from ordinate.training.stages import Stage, StagedMethod
 
 COLLAPSED = 0.05  # a learned margin below this separates its ranks by less than 3 degrees of cosine
 
 
-class CLOC(BalancedMethod):
+class CLOC(StagedMethod):
     """Encoder, classifier and margins under cross-entropy plus MMNP loss (CLOC, eq. 1).
 
     Phase one learns the margins with the rest and ends when the training accuracy reaches ``target_accuracy``.
@@ -39,8 +37,6 @@ class CLOC(BalancedMethod):
         target_accuracy: Accuracy on the training batches that ends phase one; 0.95 in the paper.
         patience: ends phase two; 10 in the paper, None trains all its epochs.
         chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
-        balance: Balance that weighs samples of rare ranks in both losses, calibrates what the classifier sees, and
-            ranks; None for nothing.
         optimization: Optimization of both phases; the paper's is Adam with a constant 1e-3.
 
     Example:
@@ -50,7 +46,7 @@ class CLOC(BalancedMethod):
         (torch.Size([16, 8]), True, ['phase one', 'phase two'])
     """
 
-    shared_in_epoch = (*BalancedMethod.shared_in_epoch, "hits")
+    shared_in_epoch = (*StagedMethod.shared_in_epoch, "hits")
 
     def __init__(
         self,
@@ -67,14 +63,13 @@ class CLOC(BalancedMethod):
         target_accuracy: float = 0.95,
         patience: int | None = 10,
         chunk_size: int | None = None,
-        balance: Balance | None = None,
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
         if not 0 < target_accuracy <= 1:
             raise OrdinateError("target_accuracy", target_accuracy, "a share above 0, up to 1")
         first, second = phase_epochs
         stages = (Stage("phase one", first, optimization), Stage("phase two", second, optimization, patience))
-        super().__init__(stages, chunk_size, balance)
+        super().__init__(stages, chunk_size)
         self.encoder = encoder
         self.classifier = Classifier(embedding_dim, num_classes)
         self.mmnp = MMNPLoss(num_classes, margins, floor=floor, shared=shared, reduction=reduction)
@@ -99,20 +94,20 @@ class CLOC(BalancedMethod):
         self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
-        scores = self.classifier(self.calibrated(embeddings, y))
+        scores = self.classifier(embeddings)
         group = all_processes()
         counted = torch.ones_like(y) if weights is None else weights
         hits = torch.stack([(counted * (scores.argmax(1) == y)).sum(), counted.sum(), counted.new_tensor(len(y))])
         hits = summed(hits, group).cpu()
         self.hits += hits[:2]
-        weights = self.weights(y, weights)
         errors = cross_entropy(scores, y, reduction="none")
-        errors = errors if weights is None else weights.to(errors.dtype) * errors
+        if weights is not None:
+            errors = weights.to(errors.dtype) * errors
         classification = mean_over_all(errors.mean(), len(y), group)
         contrast = self.mmnp(embeddings, y, weights=weights)
         self.log_mean("train_cross_entropy", classification, int(hits[2]))
         self.log_mean("train_mmnp", contrast, int(hits[2]))
-        return self.with_ranks(classification + self.mmnp_weight * contrast, embeddings, y)
+        return classification + self.mmnp_weight * contrast
 
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None

@@ -12,10 +12,8 @@ from ordinate.decisions import predict_ranks
 from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
-from ordinate.heads.coral import CORALLayer
-from ordinate.heads.corn import corn_losses
-from ordinate.heads.extended_binary import extended_binary_losses
-from ordinate.heads.rank_logits import probabilities_of
+from ordinate.heads.binned import corn_losses, extended_binary_losses
+from ordinate.heads.ranks import CORALLayer, probabilities_of
 from ordinate.options import OrdinalLoss
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod

@@ -12,7 +12,6 @@ from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.functional.similarity import unit
 from ordinate.losses.angular_triangle import AngularTriangleLoss
-from ordinate.methods.imbalance import Balance
 from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.options import Monitored
 from ordinate.training.optimization import Optimization
@@ -39,8 +38,6 @@ class OTD(SeenEmbeddings):
             ``"accuracy"``, that of the 3 nearest training embeddings on the validation samples, as in the paper; of
             equal epochs the first.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
-        balance: Balance that weighs anchors of rare ranks, and ranks; None for nothing. There is no head to calibrate
-            for.
         optimization: the paper's is Adam, 1e-6.
 
     Example:
@@ -60,12 +57,9 @@ class OTD(SeenEmbeddings):
         monitored: Monitored = "loss",
         patience: int | None = None,
         chunk_size: int | None = None,
-        balance: Balance | None = None,
         optimization: Optimization = Optimization("adam", weight_decay=0.0, schedule="constant", warmup=0.0),
     ) -> None:
-        if balance is not None and balance.smoothing is not None:
-            raise OrdinateError("fds", "True, OTD trains no head that it calibrates embeddings for", "False")
-        super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size, balance)
+        super().__init__((Stage("triplets", epochs, optimization, patience),), chunk_size)
         self.encoder = encoder
         self.loss = AngularTriangleLoss(num_classes, reduction="none" if by_rank else "mean")
         self.by_rank = by_rank
@@ -83,20 +77,19 @@ class OTD(SeenEmbeddings):
     ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
         self.see(unit(embeddings), y)
-        return self.with_ranks(self.triangle(embeddings, y, weights), embeddings, y)
+        return self.triangle(embeddings, y, weights)
 
     def triangle(
         self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         """Return the loss of a batch, each triplet or each rank counting the same, or each anchor as it weighs."""
         if not self.by_rank:
-            loss: Tensor = self.loss(embeddings, y, weights=self.weights(y, weights))
+            loss: Tensor = self.loss(embeddings, y, weights=weights)
             return loss
         group = all_processes()
-        shares = self.weights(y)
-        if shares is None:
-            shares = 1 / summed(torch.bincount(y, minlength=self.loss.num_classes), group)[y]
-        shares = shares if weights is None else shares * weights
+        shares = 1 / summed(torch.bincount(y, minlength=self.loss.num_classes), group)[y]
+        if weights is not None:
+            shares = shares * weights
         total = (self.loss(embeddings, y) * shares).sum() * processes(group)
         return joined_value(total / summed(shares.sum(), group), group)
 

@@ -5,29 +5,33 @@ from contextlib import suppress
 from typing import Any, get_args
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
 from ordinate.functional.numerics import weighted_mean
-from ordinate.heads.regression_head import RegressionHead
-from ordinate.heads.ridge import fit_ridge
-from ordinate.methods.balanced import BalancedMethod
+from ordinate.heads.binned import BinSize
+from ordinate.heads.build import build_head
+from ordinate.heads.linear import RegressionHead, fit_ridge
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.seen_embeddings import SeenEmbeddings
-from ordinate.options import Scheme
+from ordinate.options import HeadLoss, Scheme
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage
-
-SCHEMES = get_args(Scheme)
-MOST_PROBED = 1000  # training samples
-NO_DIFFERENCE = 0.5  # standard errors
+from ordinate.training.stages import Stage, StagedMethod
 
 
-class Regression(BalancedMethod):
-    """An encoder and a head that predicts targets from its embeddings, with or without a balance of rare targets."""
+class Regression(StagedMethod):
+    """An encoder and a head that predicts targets from its embeddings.
+
+    Args:
+        encoder: Network from a batch to embeddings (n, d).
+        head: Head on the embeddings.
+        stages, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: What makes up for rare targets: it weighs samples, calibrates the embeddings that the head sees, and
+            adds RankSim's loss. None for nothing.
+    """
 
     def __init__(
         self,
@@ -37,9 +41,10 @@ class Regression(BalancedMethod):
         chunk_size: int | None,
         balance: Balance | None = None,
     ) -> None:
-        super().__init__(stages, chunk_size, balance)
+        super().__init__(stages, chunk_size)
         self.encoder = encoder
         self.head = head
+        self.balance = balance
         self.errors: Tensor | None = None
 
     def _forget_best(self) -> None:
@@ -61,11 +66,32 @@ class Regression(BalancedMethod):
         """Return targets in their own units."""
         return self.head(self(x))
 
+    def weights(
+        self, y: Shaped[Tensor, "n *p"], sample_weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, " n"] | None:
+        """Return the weights of samples times, in training, those of the balance; None if all are the same."""
+        balanced = self.balance.weights(y) if self.balance is not None and self.training else None
+        if balanced is None or sample_weights is None:
+            return sample_weights if balanced is None else balanced
+        return balanced * sample_weights
+
+    def with_ranks(
+        self, loss: Float[Tensor, ""], embeddings: Float[Tensor, "n d"], y: Shaped[Tensor, "n *p"]
+    ) -> Float[Tensor, ""]:
+        """Return the loss of a batch that trains the encoder, with RankSim's if it is asked for."""
+        return loss if self.balance is None else loss + self.balance.rank_loss(embeddings, y)
+
+    def on_train_epoch_end(self) -> None:
+        if self.balance is not None:
+            self.balance.end_epoch()
+        super().on_train_epoch_end()
+
     def head_loss(
         self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         """The head's loss of a training batch."""
-        embeddings = self.calibrated(embeddings, y)
+        if self.balance is not None:
+            embeddings = self.balance.calibrated(embeddings, y)
         return mean_over_all(self.head.loss(embeddings, y, self.weights(y, weights)), len(y), all_processes())
 
     def validate_head(
@@ -89,7 +115,7 @@ class Regression(BalancedMethod):
     def monitor(self) -> str:
         return "val_mae"
 
-    def is_best(self, value: float) -> bool:
+    def is_best(self, value: float, no_difference: float = 0.5) -> bool:
         """Return whether no epoch of the stage had errors smaller by more than half a standard error.
 
         Of epochs that few validation samples cannot tell apart the last has the smallest learning rate.
@@ -98,7 +124,7 @@ class Regression(BalancedMethod):
             self.best_errors = self.errors
             return value < self.best_value
         excess = self.errors - self.best_errors
-        return bool(excess.mean() < NO_DIFFERENCE * excess.std(correction=0) / len(excess) ** 0.5)
+        return bool(excess.mean() < no_difference * excess.std(correction=0) / len(excess) ** 0.5)
 
 
 class ContrastiveRegression(Regression, SeenEmbeddings):
@@ -120,8 +146,10 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         contrast_weight: Weight of the contrastive loss in ``"regularise"``.
         optimization, head_optimization: Options of the two stages.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
-        balance: See :class:`~ordinate.methods.balanced.BalancedMethod`.
+        balance: See :class:`~ordinate.methods.regression.Regression`.
     """
+
+    most_seen = 1000  # Newest training samples that ridge regression is fitted to.
 
     def __init__(
         self,
@@ -137,7 +165,7 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         chunk_size: int | None = None,
         balance: Balance | None = None,
     ) -> None:
-        check_choice(scheme, SCHEMES, "scheme")
+        check_choice(scheme, get_args(Scheme), "scheme")
         if scheme == "regularise":
             stages: tuple[Stage, ...] = (Stage("encoder and head", epochs[0], optimization, patience),)
         else:
@@ -150,7 +178,6 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         super().__init__(encoder, head, stages, chunk_size, balance)
         self.scheme = scheme
         self.contrast_weight = contrast_weight
-        self.most_seen = MOST_PROBED
 
     @abstractmethod
     def contrast(
@@ -236,3 +263,47 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         seen, targets = self.all_seen(torch.device("cpu"))  # where there is float64
         predicted = fit_ridge(seen.double(), targets.double())(x.cpu().double())
         return {"val_mae": self.error(predicted.to(x), y, weights)}
+
+
+class EndToEnd(Regression):
+    """Encoder and head trained together, from the start, by the head's loss alone.
+
+    Args:
+        encoder: maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: d.
+        target_dim: p of the targets (n, p).
+        head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
+        epochs: 400 in the paper.
+        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        balance: See :class:`~ordinate.methods.regression.Regression`.
+        optimization: SGD with cosine annealing in the paper.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        embedding_dim: int,
+        target_dim: int = 1,
+        *,
+        head_loss: HeadLoss = "l1",
+        bin_size: BinSize = None,
+        epochs: int = 400,
+        patience: int | None = None,
+        chunk_size: int | None = None,
+        balance: Balance | None = None,
+        optimization: Optimization = Optimization("sgd", 0.05, 1e-4, warmup=0.0),
+    ) -> None:
+        head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
+        stages = (Stage("encoder and head", epochs, optimization, patience),)
+        super().__init__(encoder, head, stages, chunk_size, balance)
+
+    def batch_loss(
+        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        embeddings = self.embed(x)
+        return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
+
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
+        return self.validate_head(x, y, weights)

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from ordinate.functional.global_batch import all_processes, gathered
-from ordinate.methods.balanced import BalancedMethod
+from ordinate.training.stages import StagedMethod
 
 
-class SeenEmbeddings(BalancedMethod):
+class SeenEmbeddings(StagedMethod):
     """A method that keeps the embeddings and labels of an epoch's newest training samples until it has validated."""
 
-    shared_in_epoch: ClassVar[tuple[str, ...]] = (*BalancedMethod.shared_in_epoch, "seen")
+    shared_in_epoch: ClassVar[tuple[str, ...]] = (*StagedMethod.shared_in_epoch, "seen")
     most_seen = 20_000
 
     def _start_over(self) -> None:

@@ -29,7 +29,7 @@ class SupCR(ContrastiveRegression):
         augment: draws a view of a batch; two views are contrasted. None contrasts the batch as it is, once.
         contrast_weight: Weight of the SupCR loss in ``"regularise"``.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
-        balance: See :class:`~ordinate.methods.balanced.BalancedMethod`.
+        balance: See :class:`~ordinate.methods.regression.Regression`.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.
 

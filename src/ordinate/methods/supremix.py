@@ -31,7 +31,7 @@ class SupReMix(ContrastiveRegression):
         projection_dim: outputs of the projection head, a 2-layer perceptron (128 in the paper).
         contrast_weight: Weight of the SupReMix loss in ``"regularise"``.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
-        balance: See :class:`~ordinate.methods.balanced.BalancedMethod`.
+        balance: See :class:`~ordinate.methods.regression.Regression`.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
 
     Example:

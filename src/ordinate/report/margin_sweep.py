@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.estimators.labels import find_classes, to_ranks
 from ordinate.metrics import accuracy, adjacent_error_rates, mae
 
 CriticalMargins = dict[tuple[Any, Any], float]

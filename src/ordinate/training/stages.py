@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
 from ordinate.checks import check_whole
-from ordinate.encoders.blocks import network_parameters
+from ordinate.encoders.network import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
 from ordinate.functional.numerics import upcast_half

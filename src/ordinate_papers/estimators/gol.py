@@ -9,10 +9,9 @@ from torch import Tensor, nn
 
 from ordinate.checks import check_positive, check_whole
 from ordinate.data.samplers import RankBatches
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
-from ordinate.estimators.voting import fit_vote
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate_papers.methods.gol import GOL
@@ -78,7 +77,7 @@ class GOLMethod(RankMethod):
     def predictor(self, fitted: Fitted) -> nn.Module:
         embeddings = unit(fitted.embed(fitted.training.x))
         outputs = self.settings.labels_.outputs
-        vote = fit_vote(embeddings, fitted.training.y, outputs, self.settings.n_neighbors)
+        vote = NeighbourVote(embeddings.float().double(), fitted.training.y, outputs, self.settings.n_neighbors)
         return MeanRankVote(vote)
 
 

@@ -8,8 +8,8 @@ from torch import nn
 
 from ordinate.checks import check_whole
 from ordinate.data.samplers import RankBatches
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate_papers.estimators.gol import extremes
 from ordinate_papers.methods.mwr import MWR, MovingWindow, choose_references

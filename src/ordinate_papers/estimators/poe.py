@@ -6,10 +6,10 @@ from torch import nn
 
 from ordinate.checks import check_positive, check_whole
 from ordinate.data.modality import Reader
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
-from ordinate.heads.rank_logits import RankLogits
+from ordinate.heads.ranks import RankLogits
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 
 

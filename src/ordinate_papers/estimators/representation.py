@@ -16,8 +16,8 @@ from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.functional.similarity import unit

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ordinate.errors import OrdinateError
+from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
 from ordinate.metrics import knn_accuracy, svm_accuracy
 
 

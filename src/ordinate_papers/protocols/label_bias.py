@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
-from ordinate.estimators.rank_labels import to_ranks
+from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import adjacent_error_rates
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import classes_of, score_ranks, train, with_order_of

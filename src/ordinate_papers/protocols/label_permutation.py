@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
-from ordinate.estimators.rank_labels import to_ranks
+from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import spearman
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.linear_model import RidgeCV
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.rank_labels import to_ranks
+from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import distance_rank_correlation, mean_average_precision, ndcg, spearman
 from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures, Keep, compute

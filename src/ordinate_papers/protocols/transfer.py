@@ -19,7 +19,7 @@ from ordinate.data.registry import modality_of_reader
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.rank_labels import find_classes, to_ranks
+from ordinate.estimators.labels import find_classes, to_ranks
 from ordinate.heads.linear import LinearHead
 from ordinate.metrics import continuous_report
 from ordinate.randomness import own_random_numbers

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.rank_labels import find_classes, ordered_categories, to_ranks
+from ordinate.estimators.labels import find_classes, ordered_categories, to_ranks
 from ordinate.metrics import continuous_report, rank_report
 
 RANK_SCORES = ("accuracy", "mae", "quadratic_weighted_kappa")

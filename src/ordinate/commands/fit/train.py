@@ -17,9 +17,9 @@ from ordinate.decisions import better_rule, compare_rules
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
 from ordinate.estimators.shares import assign_folds
 from ordinate.training.time_budget import training_until
 

@@ -1,8 +1,8 @@
 """How an estimator reads images."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -107,10 +107,6 @@ class ImageOptions(DataOptions):
     def brings_weights(self) -> bool:
         """Whether the encoder starts from pretrained weights."""
         return bool(self.pretrained)
-
-    def without_paths(self) -> Self:
-        """Return the options without the path that weights came from."""
-        return replace(self, pretrained=bool(self.pretrained))
 
     def check_part(self, train_encoder: int | str | None) -> None:
         """Raise an error if the options contradict the part of the encoder that is trained."""

@@ -85,12 +85,10 @@ class ImageReader(PixelReader):
             size=used.size, channels=used.channels, crop=used.crop, equalize=used.equalize, max_pixels=used.max_pixels
         )
 
-    def summary(self) -> str:
-        height, width = self.preprocessing.size
-        return f"images of {height} x {width} pixels"
-
     def describe(self, x: Tensor) -> str:
-        return f"{'grey' if x.shape[1] == 1 else 'colour'} {self.summary()}"
+        height, width = self.preprocessing.size
+        colour = "grey" if x.shape[1] == 1 else "colour"
+        return f"{colour} images of {height} x {width} pixels"
 
     def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
         return x.numpy()

@@ -55,7 +55,6 @@ class SeriesScaler(Reader):
     """
 
     kind = "series"
-    hub_tags = ("time-series",)
     export_note: ClassVar[str] = (
         "samples[:, c] is (series[:, c] - reader.mean[c]) / reader.scale[c], and 0 where a point is missing or the "
         "scale is 0; NaN beyond the end of a series that is shorter than others in its batch."
@@ -127,9 +126,6 @@ class SeriesScaler(Reader):
 
     def pair_of_views(self) -> SeriesViews:
         return SeriesViews()
-
-    def summary(self) -> str:
-        return f"series of {len(self.mean)} channels"
 
     def describe(self, x: Tensor) -> str:
         _, count, length = x.shape

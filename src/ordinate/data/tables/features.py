@@ -191,9 +191,6 @@ class TableFeatures(Reader):
     def pair_of_views(self) -> TableViews:
         return TableViews([column.width for column in self.columns])
 
-    def summary(self) -> str:
-        return f"a table of {len(self.columns)} columns"
-
     def describe(self, x: Tensor) -> str:
         return "rows of one column" if len(self.columns) == 1 else f"rows of {len(self.columns)} columns"
 

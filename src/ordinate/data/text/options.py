@@ -50,10 +50,6 @@ class TextOptions(DataOptions):
         """Return the options for an encoder that is trained in such a part, or frozen."""
         return self if train_encoder is None else replace(self, frozen=train_encoder == "none")
 
-    def without_paths(self) -> Self:
-        """Return the options with the name of the file of word vectors alone."""
-        return self if self.word_vectors is None else replace(self, word_vectors=Path(self.word_vectors).name)
-
     @property
     def brings_weights(self) -> bool:
         """Whether the encoder starts from pretrained weights, or word vectors."""

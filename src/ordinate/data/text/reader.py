@@ -27,7 +27,6 @@ class TextReader(Reader):
     read_at_once = 1024
     in_float32 = True
     has_dropout = True
-    hub_tasks = ("text-classification", "feature-extraction")
     per_sample: int
 
     def read(self, X: Texts, folder: Any = None) -> Tensor:

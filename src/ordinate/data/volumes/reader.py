@@ -27,7 +27,6 @@ class VolumeReader(PixelReader):
     files_class = VolumeFiles
     decoded_class = DecodedVolumes
     decode_all = staticmethod(decode_volumes)
-    steps_are_long = True
     export_note: ClassVar[str] = (
         "samples holds voxels 0 to 255: each volume in RAS, resampled linearly to reader.spacing (mm) if given; every "
         "channel's low becomes 0 and its high 255, rounded, what lies beyond at these ends; low and high are those of "
@@ -46,11 +45,8 @@ class VolumeReader(PixelReader):
         used = self.preprocessing
         return VolumeOptions(size=used.size, spacing=used.spacing, intensity=used.intensity)
 
-    def summary(self) -> str:
-        return f"volumes of {' x '.join(map(str, self.preprocessing.size))} voxels"
-
     def describe(self, x: Tensor) -> str:
-        return self.summary()
+        return f"volumes of {' x '.join(map(str, self.preprocessing.size))} voxels"
 
     def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
         middle = x[:, :1, :, :, x.shape[4] // 2]  # from above, the front up, where in RAS

@@ -17,9 +17,9 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.rank_labels import to_ranks
 from ordinate.methods.cloc import COLLAPSED
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.evaluation import fixed_margins

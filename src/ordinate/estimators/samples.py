@@ -1,0 +1,374 @@
+"""Samples, labels, weights and groups that a fit is given: how they are checked, read and held out."""
+
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from ordinate.checks import check_positive
+from ordinate.data.large_labels import without
+from ordinate.data.modality import Modality, Reader
+from ordinate.data.registry import modalities, modality_of, modality_of_reader
+from ordinate.data.rows import column_of, take
+from ordinate.data.splits import split_groups, split_rows
+from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.errors import OrdinateError
+
+
+def unpack(X: Any, y: Any, options: Any = None) -> tuple[Any, Any]:
+    """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
+
+    Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
+    streams, by the options of its kind of data, are read whenever they are needed; for their labels once. Labels in
+    parquet files are read, very many of them into a file of their own.
+    """
+    if isinstance(y, ParquetTable):
+        y = y.labels()
+    samples, workers = _streamed(X, options)
+    if samples is not None:
+        return samples, samples.labels(workers) if y is None else y
+    if isinstance(X, DataLoader):
+        return _of_batches(X, y)
+    if isinstance(X, Dataset):
+        return _of_items(X, y)
+    if issparse(X):
+        return cast(Any, X).toarray(), y
+    if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # of polars, pyarrow or datasets
+        return X.to_pandas(), y
+    return X, y
+
+
+def _streamed(X: Any, options: Any) -> tuple[Any, int]:
+    """Return the samples of a Dataset that streams, and the processes that read them; None for anything else."""
+    if not isinstance(X, Dataset) or isinstance(X, IterableDataset):
+        return None, 0
+    for modality in modalities():
+        if modality.options_class is not None and isinstance(options, modality.options_class):
+            samples = modality.of_dataset(X, options)
+            if samples is not None:
+                return samples, options.workers
+    return None, 0
+
+
+def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Any, Any]:
+    """Return the samples and labels of a DataLoader, in the order in which it gives them."""
+    samples, labels = [], []
+    for batch in loader:
+        part, *rest = batch if isinstance(batch, tuple | list) else (batch,)
+        samples.append(np.asarray(part))
+        labels += [] if not rest else [np.asarray(rest[0])]
+    if not samples:
+        raise OrdinateError("X", "a DataLoader without batches", "samples")
+    return np.concatenate(samples), np.concatenate(labels) if y is None and labels else y
+
+
+def _of_items(items: Dataset[Any], y: Any) -> tuple[Any, Any]:
+    """Return the samples of a Dataset as an array, those of an iterable one as they come."""
+    samples, labels = [], []
+    in_order = items if isinstance(items, IterableDataset) else map(items.__getitem__, range(len(cast(Sized, items))))
+    for item in in_order:
+        sample, *rest = item if isinstance(item, tuple | list) else (item,)
+        samples.append(np.asarray(sample))
+        labels.append(rest[0] if rest else None)
+    several_shapes = len({sample.shape for sample in samples}) > 1
+    if several_shapes and samples[0].ndim == 2 and samples[0].dtype != np.uint8:  # series; uint8 are grey pictures
+        return samples, np.asarray(labels) if y is None and labels[0] is not None else y
+    if several_shapes:
+        shapes = sorted({sample.shape for sample in samples})[:3]
+        raise OrdinateError("X", f"a Dataset of samples of different shapes, such as {shapes}", "one shape")
+    stacked = np.stack(samples) if samples else np.zeros((0,))
+    if stacked.ndim == 3 and stacked.dtype == np.uint8:  # grey pictures come without channels
+        stacked = stacked[:, None]
+    if y is None and samples and labels[0] is not None:
+        y = np.asarray([np.asarray(label) for label in labels])
+    return stacked, y
+
+
+def check_options(options: Any, encoder: Any) -> None:
+    """Raise an error if the options of the data are of no known class, or missing for the encoder."""
+    known = [modality.options_class for modality in modalities() if modality.options_class is not None]
+    if options is not None and not isinstance(options, tuple(known)):
+        names = ", ".join(f"{kind.__name__}(...)" for kind in known)
+        raise OrdinateError("data", repr(options), f"one of {names}, or None")
+    if not isinstance(encoder, str) or options is not None:
+        return
+    for modality in modalities():
+        if modality.options_class is not None and encoder in modality.encoders:
+            expected = f"ordinate.{modality.options_class.__name__}(...)"
+            raise OrdinateError("data", f"None with the encoder {encoder!r}", expected)
+
+
+def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X in the form in which its kind of data is read and its rows are selected; ``reset`` in fitting."""
+    modality = modality_of(X, estimator.data)
+    options = estimator.data
+    if options is not None and not isinstance(options, modality.options_class or ()):
+        raise OrdinateError(
+            "data", f"{type(options).__name__} for {modality.name}", f"options of {modality.name}, or None"
+        )
+    return modality.check(estimator, X, reset=reset)
+
+
+def check_kind(reader: Reader, modality: Modality) -> None:
+    """Raise an error if samples are of another kind than the training samples."""
+    if not modality.reads_with(reader):
+        raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training")
+
+
+def read(reader: Reader, X: Any, folder: Path | None = None) -> Tensor:
+    """Return checked samples as the batch of the encoder; one that is too large for memory lies in ``folder``."""
+    check_kind(reader, modality_of(X))
+    return reader.read(X, folder)
+
+
+def read_new(estimator: Any, X: Any) -> Tensor:
+    """Return new samples of a fitted estimator as the batch of its encoder."""
+    samples, _ = _streamed(X, estimator.data)
+    X = unpack(X, None)[0] if samples is None else samples
+    modality = modality_of(X, estimator.data)
+    check_kind(estimator.reader_, modality)
+    return estimator.reader_.read(modality.check(estimator, X, reset=False))
+
+
+@dataclass(frozen=True)
+class CheckedSamples:
+    """Samples that a reader can read, their training targets, and the weights and groups that some have.
+
+    Args:
+        X: n of them.
+        targets: (n,) ranks or (n, p) targets.
+        weights: (n,), all above 0.
+        groups: (n,).
+    """
+
+    X: Any
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
+    groups: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """Return some of them, by index."""
+        weights = None if self.weights is None else self.weights[rows]
+        X = take(self.X, rows, renumber=True)
+        return type(self)(X, self.targets[rows], weights, column_of(self.groups, rows))
+
+    def without(self, rows: NDArray[np.int64]) -> Self:
+        """Return all but few rows of a parquet table, by index."""
+        weights = None if self.weights is None else np.delete(self.weights, rows)
+        groups = None if self.groups is None else np.delete(self.groups, rows)
+        return type(self)(self.X.without(rows), without(self.targets, rows), weights, groups)
+
+
+def check_sample_weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return the weights (n,) of samples, finite, none below 0, some above.
+
+    Example:
+        >>> check_sample_weight([1, 0, 2], 3)
+        array([1., 0., 2.])
+    """
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OrdinateError(
+            "sample_weight",
+            type(sample_weight).__name__,
+            f"({n},) numbers",
+            "validation samples are given as validation=",
+        ) from error
+    if weights.shape != (n,):
+        raise OrdinateError("sample_weight", f"shape {weights.shape}", f"({n},), one per sample")
+    if not np.isfinite(weights).all():
+        raise OrdinateError("sample_weight", "NaN or infinity", "finite numbers")
+    if weights.min() < 0:
+        raise OrdinateError("sample_weight", f"{weights.min():g}", "numbers of at least 0")
+    if weights.max() == 0:
+        raise OrdinateError("sample_weight", "zero for every sample", "some above 0")
+    return weights
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Raise where ``class_weight`` is not None, ``"balanced"`` or a mapping to weights above 0."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return
+    if not isinstance(class_weight, Mapping):
+        raise OrdinateError("class_weight", repr(class_weight), "None, 'balanced' or {label: weight}")
+    for label, weight in class_weight.items():
+        check_positive(weight, f"class_weight[{label!r}]")
+
+
+def weights_of_ranks(
+    class_weight: Any, labels: list[Any], ranks: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the weights of samples times those of their classes.
+
+    Args:
+        class_weight: ``"balanced"``, in inverse proportion to the summed weight of each class, or ``{label: weight}``,
+            1 for labels that it lacks.
+        labels: (C,), from the lowest rank to the highest.
+        ranks: (n,).
+        weights: (n,), of the samples; None for equal ones.
+
+    Raises:
+        OrdinateError: a label that there is not.
+
+    Example:
+        >>> weights_of_ranks("balanced", ["low", "high"], np.array([0, 0, 0, 1]), None).round(2).tolist()
+        [0.67, 0.67, 0.67, 2.0]
+    """
+    weights = np.ones(len(ranks)) if weights is None else weights
+    if isinstance(class_weight, str):
+        sums = np.bincount(ranks, weights, minlength=len(labels))
+        return weights * weights.sum() / np.count_nonzero(sums) / sums[ranks]
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise OrdinateError("class_weight", f"the labels {unknown[:5]}", f"labels of {labels}")
+    return weights * np.array([class_weight.get(label, 1.0) for label in labels])[ranks]
+
+
+def relative_weights(weights: NDArray[np.float64] | None) -> Tensor | None:
+    """Return weights (n,) in float32 with mean 1; None where all are the same, as none are needed then.
+
+    Example:
+        >>> relative_weights(np.array([3.0, 1.0])).tolist(), relative_weights(np.array([2.0, 2.0]))
+        ([1.5, 0.5], None)
+    """
+    if weights is None or bool((weights == weights[0]).all()):
+        return None
+    shares = weights / weights.max()  # no sum past the range of numbers
+    least = np.finfo(np.float32).tiny  # a weight above 0 stays one
+    return torch.from_numpy(np.maximum(shares / shares.mean(), least).astype(np.float32))
+
+
+def hold_out(
+    targets: NDArray[Any],
+    groups: ArrayLike | None,
+    share: float,
+    seed: int,
+    *,
+    stratify: bool,
+    attempts: int = 20,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows to train on, and about a share of all rows that is held out.
+
+    Args:
+        targets: ranks (n,) or targets (n, p).
+        groups: (n,), of which none is on both sides; None where every sample stands for itself.
+        share: Share of the rows that is held out, above 0 and below 1.
+        seed: Seed of the drawing.
+        stratify: take the share from each rank, and keep samples of every rank to train on.
+        attempts: Largest number of drawings of groups, as a rank may occur in few of them.
+
+    Raises:
+        OrdinateError: groups that allow no such division.
+    """
+    if groups is None:
+        return split_rows(targets, share, seed, stratify=stratify)
+    codes = check_groups(groups, len(targets))
+    codes = pd.factorize(codes)[0].astype(np.int64)  # In the order in which they occur.
+    for attempt in range(attempts if codes.max() > 0 else 0):
+        rows, held_out = split_groups(targets, codes, share, (seed + attempt) % 2**32, stratify=stratify)
+        lacks_rank = stratify and len(np.setdiff1d(targets, targets[rows])) > 0
+        if len(held_out) and len(rows) and not lacks_rank:
+            return rows, held_out
+    problem = "holds out whole groups, and groups are one"
+    if codes.max() > 0:
+        problem = (
+            f"holds out whole groups, and every division of {codes.max() + 1} groups leaves a rank without "
+            "a sample to train on"
+        )
+    hint = "give validation=(X, y), or 0 for no held-out samples"
+    raise OrdinateError("validation_fraction", problem=problem, hint=hint)
+
+
+def check_groups(groups: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return the groups (n,) of samples as codes; none of them may be missing."""
+    array = np.asarray(groups)
+    if array.shape != (n,):
+        raise OrdinateError("groups", f"shape {array.shape}", f"({n},), one per sample")
+    if pd.isna(array).any():
+        raise OrdinateError("groups", f"{pd.isna(array).sum()} missing values", "a group for every sample")
+    codes: NDArray[np.int64] = pd.factorize(array, sort=True)[0].astype(np.int64)
+    return codes
+
+
+def checked_samples(
+    estimator: Any, method: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool
+) -> CheckedSamples:
+    """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
+    X, y = unpack(X, y, estimator.data)
+    if y is None:
+        name = type(estimator).__name__
+        raise OrdinateError("y", problem=f"{name} requires y to be passed, but the target y is None")
+    X = check_input(estimator, X, reset=reset)
+    if sample_weight is None:
+        samples = CheckedSamples(X, estimator.targets(y, reset=reset), groups=groups)
+    else:
+        samples = weighted_samples(estimator, method, X, y, sample_weight, groups, reset=reset)
+    if len(samples.targets) != len(samples.X):
+        raise _other_number(samples.targets, samples.X)
+    return samples
+
+
+def weighted_samples(
+    estimator: Any, method: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool
+) -> CheckedSamples:
+    """Return the samples whose weight is above 0."""
+    if method.unweighted is not None:
+        raise OrdinateError("sample_weight", "weights", "None", f"{type(estimator).__name__}: {method.unweighted}")
+    weights = check_sample_weight(sample_weight, len(X))
+    counted = np.flatnonzero(weights)
+    if len(counted) == len(X):
+        return CheckedSamples(X, estimator.targets(y, reset=reset), weights, groups)
+    if len(y) != len(X):
+        raise _other_number(y, X)
+    groups = None if groups is None else check_groups(groups, len(X))
+    targets = estimator.targets(take(y, counted), reset=reset)
+    if reset:
+        estimator.labels_.check_left_out(take(y, np.flatnonzero(weights == 0)))
+    return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], column_of(groups, counted))
+
+
+def _other_number(y: Any, X: Any) -> OrdinateError:
+    return OrdinateError("y", f"{len(y)} labels for {len(X)} samples", "one per sample")
+
+
+def divide(
+    samples: CheckedSamples,
+    share: float,
+    seed: int,
+    *,
+    stratify: bool,
+    most: int = 10_000,
+    drawn_from: int = 100_000,
+) -> tuple[CheckedSamples, CheckedSamples | None]:
+    """Return the samples to train on, and those to validate on.
+
+    Args:
+        samples: All samples.
+        share: Share of the samples to validate on, above 0.
+        seed: Seed of the division.
+        stratify: Whether samples are held out rank by rank.
+        most: Largest number of validation samples, as a loss of all their pairs is computed in every epoch.
+        drawn_from: Number of samples of a table that streams among which they are drawn.
+    """
+    share = min(share, most / len(samples))
+    if streams(samples.X) and samples.groups is None and len(samples) > drawn_from:
+        some = random_part(len(samples), drawn_from, seed)
+        of_some = share * len(samples) / len(some)
+        _, held_out = hold_out(samples.targets[some], None, of_some, seed, stratify=stratify)
+        return samples.without(some[held_out]), samples.take(some[held_out])
+    rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=stratify)
+    if len(rows) < 4:
+        raise OrdinateError("validation_fraction", f"{share:g}, which leaves {len(rows)} of {len(samples)} samples")
+    return samples.take(rows), samples.take(held_out) if len(held_out) else None
