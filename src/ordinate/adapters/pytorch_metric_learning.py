@@ -96,7 +96,7 @@ class MetricLearningLoss(_Loss):
     def _chosen(
         self, indices_tuple: Indices | None, labels: Tensor, ref_labels: Tensor, *, using_references: bool
     ) -> dict[str, Any] | None:
-        """Return what tells the loss of the tuple, None where that is empty."""
+        """Return the arguments of the loss for the tuple, or None if the tuple is empty."""
         if indices_tuple is None:
             return {}
         if not any(len(indices) for indices in indices_tuple):

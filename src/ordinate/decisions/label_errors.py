@@ -22,9 +22,9 @@ from ordinate.metrics.inputs import LARGEST, check_embeddings, check_neighbours,
 def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]:
     """How many ranks farther the label lies from the truth than the rank that fits best, where the truth is certain.
 
-    As the normalised margin of confident learning, the probability of the likeliest class less that of the label, but
-    in ranks: with ``d(r) = sum_c p_c |r - c|``, the expected distance from rank r to the truth, and its smallest
-    value ``d*``, the suspicion of label y is ``(d(y) - d*) / (1 + 2 d*)``. The divisor is the width of where the truth
+    The score is the normalised margin of confident learning (the probability of the likeliest class minus that of the
+    label), measured in ranks: with ``d(r) = sum_c p_c |r - c|``, the expected distance from rank r to the truth, and
+    its smallest value ``d*``, the suspicion of label y is ``(d(y) - d*) / (1 + 2 d*)``. The divisor is the width of where the truth
     may lie: the best rank itself and ``d*`` to either side. So a label two ranks off is worse than one that is one
     rank off, and one that contradicts a sure prediction is worse than one that contradicts a vague one.
 

@@ -78,12 +78,12 @@ def compare_rules(
     Args:
         y_true: (n,), ranks 0..C-1 of two samples or more that the model has not seen.
         probabilities: (n, C), of their ranks.
-        sample_weight: (n,), by which the samples count; None for equal weights.
+        sample_weight: (n,), weights of the samples; None for equal weights.
 
     Returns:
         For ``"mode"`` and ``"median"`` the ``accuracy``, the ``mae`` in ranks, and ``gain``: by how much the rule is
-        better than the other at what it is for (the mode in accuracy, the median in MAE), in standard errors of the
-        paired difference; 0 where both predict the same but for fewer than ten samples.
+        better than the other in its own metric (the mode in accuracy, the median in MAE), in standard errors of the
+        paired difference; 0 if the two differ on fewer than ten samples.
 
     Raises:
         OrdinateError: shapes that do not fit, values that are no ranks or probabilities, or one sample.
@@ -95,7 +95,7 @@ def compare_rules(
     """
     values, true = check_probabilities(probabilities, y_true)
     if len(true) < 2:
-        raise OrdinateError("y_true", "1 sample", "at least two to tell a gain from chance")
+        raise OrdinateError("y_true", "1 sample", "at least two, as one difference has no standard error")
     weights = np.ones(len(true)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     weights = weights / weights.mean()
     off = {rule: np.abs(predict_ranks(values, rule) - true) for rule in RULES}

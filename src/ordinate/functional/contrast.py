@@ -179,8 +179,8 @@ def check_contrasted(contrast: Contrast) -> None:
         name,
         len(contrast.references),
         (
-            f"at least {least} samples: with fewer than two others to contrast an anchor with, the "
-            "loss is the same whatever the embeddings"
+            f"at least {least} samples, because the loss is constant if an anchor is contrasted with fewer than two "
+            "others"
         ),
         "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references",
     )

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class Classifier(nn.Sequential):
-    """Linear, ReLU, linear: one score a rank.
+    """Linear, ReLU, linear: one score per rank.
 
     Example:
         >>> import torch

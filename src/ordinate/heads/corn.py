@@ -10,11 +10,11 @@ from ordinate.heads.extended_binary import thresholds
 
 
 def corn_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return the binary cross-entropy of every sample, summed over the thresholds it is asked of, over t.
+    """Return the binary cross-entropy of every sample, summed over its thresholds and divided by t.
 
-    A sample is asked of the lowest threshold, and of each whose predecessor it lies above. The paper divides a
-    batch's sum by the number of questions in it, which is this up to one factor a batch, and leaves no loss to a
-    sample alone.
+    The thresholds of a sample are the lowest one, and each one whose predecessor the sample lies above. The paper
+    divides the sum of a batch by the number of its terms instead. This differs by one factor per batch, and has no
+    loss for a single sample.
 
     Args:
         logits: (n, t), of lying above a threshold for those above the one before.

@@ -18,7 +18,8 @@ class RankLogits(nn.Module):
     """A head and the probabilities that its loss gives to ranks.
 
     Args:
-        head: From embeddings (n, d) to logits: (n, C) for ``"cross_entropy"``, (n, C-1) for the other losses.
+        head: Module that maps embeddings (n, d) to logits: (n, C) for ``"cross_entropy"``, (n, C-1) for the other
+            losses.
         loss: Loss that trained the head: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
         temperature: Temperature of the logits, for ``"cross_entropy"``; None for the probabilities of the loss itself.
 
