@@ -48,10 +48,7 @@ RULES = {
 }
 ENTRY = re.compile(r"^ +\w+: (?P<hit>(?:of|by|with|from|at|beside|on)\b)", re.MULTILINE | re.IGNORECASE)
 RULE = re.compile("|".join(rf"(?<![\w-]){rule}(?!\w)" for rule in RULES).replace(" ", r"\s+"), re.IGNORECASE)
-CODE = re.compile(
-    r"^ *(```+|:::+ ?\{code|~~~).*?^ *\1|``[^`]*``|`[^`\n]*`|\]\([^)]*\)|\{(?:ref|doc|mod|class)\}",
-    re.MULTILINE | re.DOTALL,
-)
+CODE = re.compile(r"^ *(```+).*?^ *\1|``[^`]*``|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 PATTERNS = (
     "*.md", "docs/**/*.md", "docs/**/*.rst", "docs/**/*.toml", "docs/*/make.py", "docs/**/plot_*.py", "src/**/*.py",
 )  # fmt: skip

@@ -24,9 +24,10 @@ def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64
 
     The score is the normalised margin of confident learning (the probability of the likeliest class minus that of the
     label), measured in ranks: with ``d(r) = sum_c p_c |r - c|``, the expected distance from rank r to the truth, and
-    its smallest value ``d*``, the suspicion of label y is ``(d(y) - d*) / (1 + 2 d*)``. The divisor is the width of where the truth
-    may lie: the best rank itself and ``d*`` to either side. So a label two ranks off is worse than one that is one
-    rank off, and one that contradicts a sure prediction is worse than one that contradicts a vague one.
+    its smallest value ``d*``, the suspicion of label y is ``(d(y) - d*) / (1 + 2 d*)``. The divisor is
+    the width of the range in which the truth may lie: the best rank itself and ``d*`` to either side. So a label two
+    ranks off scores higher than one that is one rank off, and one that contradicts a confident prediction scores
+    higher than one that contradicts a vague one.
 
     Returns:
         (n,), values from 0, where no rank fits better, to C-1.
