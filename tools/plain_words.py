@@ -16,7 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-THINGS = "anchor|batch|boundary|class|column|core|epoch|file|fold|image|label|line|rank|row|run|sample|side|split|step"
+THINGS = (
+    "anchor|batch|boundary|class|column|core|dimension|epoch|file|fold|image|label|line|rank|row|run|sample|side|split|"
+    "step|threshold"
+)
 RULES = {
     r"beside": "compared with, next to, in addition to",
     r"in place of": "instead of",
@@ -34,7 +37,7 @@ RULES = {
     r"told": "given, specified, printed",
     r"(?:papers?|PyTorch|they|it) ha(?:s|ve) it": "as in",
     r"stands? beside": "is given next to",
-    r"(?:one|two|three|an?|\d+) [a-z]+ an? (?:" + THINGS + ")": "per",
+    rf"(?:one|two|three|an?|\d+) (?!of|in|with|for|is|which)[a-z]+ an? (?:{THINGS})": "per",
     r"mend(?:s|ed)?": "fix",
     r"judge[sd]?": "evaluate, measure",
     r"watched": "monitored",

@@ -26,7 +26,7 @@ class SentenceLoss(nn.Module):
     ``dataloader_drop_last=True``.
 
     Args:
-        model: the ``SentenceTransformer``.
+        model: ``SentenceTransformer`` that embeds the texts.
         loss: Loss of :mod:`ordinate.losses`.
         head: Module from sentence embeddings (n, k, w), k = 1 or 2, to embeddings (n, d). ``TextEncoder(None, w, k,
             d)`` of :mod:`ordinate.encoders.text` is that of the estimators; None has none.

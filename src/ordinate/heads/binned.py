@@ -33,7 +33,7 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
         at least 2 each.
 
     Raises:
-        OrdinateError: a size that is no number above 0, or so small that it makes more than 65,536 bins.
+        OrdinateError: A size that is not positive, or so small that there are more than 65,536 bins.
 
     Example:
         >>> ages = torch.tensor([[21.0], [64.0], [22.0]])
@@ -84,8 +84,8 @@ class BinnedHead(RegressionHead):
     the bins, which only training targets made, counts as one of the bin at that end.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p), each dimension with its own bins.
+        embedding_dim: Dimension d of the embeddings (n, d).
+        target_dim: Dimension p of the targets (n, p); each dimension has its own bins.
         bin_size: Size of a bin, see :func:`equal_bins`, of the targets that :meth:`standardise` gets.
     """
 

@@ -11,7 +11,7 @@ class CORALLayer(nn.Module):
     The biases start in descending order, from 1 to 1/(C-1). Its loss is that of OR.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
+        embedding_dim: Dimension d of the embeddings (n, d).
         num_classes: C; (n, C-1) logits.
 
     Example:

@@ -1,4 +1,4 @@
-"""CORN: each threshold is asked of those above the one before it (Shi et al., 2021)."""
+"""CORN: one conditional binary classifier per threshold (Shi et al., 2021)."""
 
 import torch
 from jaxtyping import Float, Shaped

@@ -1,4 +1,4 @@
-"""OR: one binary classifier a threshold (Niu et al., 2016, "Ordinal regression with multiple output CNN")."""
+"""OR: one binary classifier per threshold (Niu et al., 2016, "Ordinal regression with multiple output CNN")."""
 
 import torch
 from jaxtyping import Float, Shaped
@@ -26,7 +26,7 @@ def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tenso
 
 
 def thresholds(logits: Float[Tensor, "n t"]) -> Float[Tensor, " t"]:
-    """Return the positions 1/2, 3/2 and so on, one a column."""
+    """Return the positions 1/2, 3/2 and so on, one per column."""
     return torch.arange(logits.shape[1], dtype=logits.dtype, device=logits.device) + 0.5
 
 

@@ -18,8 +18,8 @@ class LinearHead(RegressionHead):
     """One linear layer that predicts standardised targets, and the loss that trains it.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p).
+        embedding_dim: Dimension d of the embeddings (n, d).
+        target_dim: Dimension p of the targets (n, p).
         loss: ``"l1"``, ``"mse"`` or ``"huber"`` (threshold 1), in units of the targets' standard deviation.
 
     Example:
@@ -39,7 +39,7 @@ class LinearHead(RegressionHead):
         self.register_buffer("target_scale", torch.ones(target_dim))
 
     def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
-        """Take mean and deviation of the training targets as those to predict around."""
+        """Store the mean and deviation of the training targets, in which predictions are expressed."""
         targets = self.as_targets(targets, len(targets))
         self.target_mean.copy_(targets.mean(0))
         scale = targets.std(0, correction=0)

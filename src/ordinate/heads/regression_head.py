@@ -1,4 +1,4 @@
-"""What a head of continuous targets offers, whichever way it predicts them."""
+"""The interface of heads for continuous targets."""
 
 from abc import abstractmethod
 from typing import Any
@@ -14,7 +14,7 @@ LEAST_DEVIATION = 1e-3  # of a coordinate of embeddings, as a share of the large
 
 
 class RegressionHead(nn.Module):
-    """From embeddings to targets in their own units, and the loss that trains it.
+    """A module that maps embeddings to targets in their own units, and the loss that trains it.
 
     :meth:`standardise` comes first: it takes from the training targets what the head predicts around, their mean and
     deviation or their bins. Where the encoder is frozen, :meth:`standardise_embeddings` may follow: the head then sees
@@ -22,8 +22,8 @@ class RegressionHead(nn.Module):
     trained far sooner: embeddings that follow a target lie close to one line and far from the origin.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p).
+        embedding_dim: Dimension d of the embeddings (n, d).
+        target_dim: Dimension p of the targets (n, p).
 
     Example:
         >>> from ordinate.heads import LinearHead
@@ -54,7 +54,7 @@ class RegressionHead(nn.Module):
         return head
 
     def standardise_embeddings(self, embeddings: Float[Tensor, "n d"]) -> None:
-        """Count every coordinate from its mean over these embeddings, in its deviations over them."""
+        """Standardise every coordinate by its mean and deviation over these embeddings."""
         scale = embeddings.std(0, correction=0)
         scale = scale.clamp(min=LEAST_DEVIATION * float(scale.max()))
         self.embedding_mean.copy_(embeddings.mean(0))

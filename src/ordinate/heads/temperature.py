@@ -1,4 +1,4 @@
-"""Temperature scaling: probabilities of ranks that are as sure as they should be."""
+"""Temperature scaling: calibrated probabilities of ranks."""
 
 from typing import Any
 
