@@ -14,6 +14,8 @@ sys.path.insert(0, str(HERE / "_extensions"))
 
 import accessible_markup
 import array_like
+import descriptions
+import fitted_attributes
 import internal_references
 import leaderboards
 import math_markup
@@ -34,6 +36,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery", "papers"]  # scripts, whose pages are generated
@@ -96,6 +99,7 @@ html_static_path = ["_static"]
 html_css_files = ["ordinate.css"]
 html_favicon = "_static/mark.svg"
 html_context = {"default_mode": "auto"}  # light or dark as the browser says
+html_search_scorer = str(HERE / "_extensions" / "scorer.js")  # guides before API pages
 html_show_sourcelink = False
 html_show_sphinx = False
 html_theme_options = {
@@ -111,13 +115,16 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "changes": [], "measured": [], "versions": []}
+WITHOUT_SUBPAGES = ("index", "changes", "measured", "methods", "pays", "versions", "generated/leaderboards")
+html_sidebars = {page: [] for page in WITHOUT_SUBPAGES}
 
 
 def setup(app):
     """Register what is specific to this site."""
     accessible_markup.register(app)
     array_like.register(app)
+    descriptions.register(app)
+    fitted_attributes.register(app)
     math_markup.register(app)
     notebooks.register(app)
     internal_references.register(app)

@@ -1,4 +1,4 @@
-"""The page docs/claims.md: headline claims of the four papers, what was measured here, and a verdict by a rule.
+"""The page docs/claims.md: headline claims of the four papers, the measurements here, and a verdict by a rule.
 
 ``python docs/claims/make.py`` writes it from ``claims.toml`` and the results of benchmarks. A claim names a file of
 results, the runs of ``ours`` and of the ``other`` side (values of their fields), a ``figure``, and which way is
@@ -18,20 +18,22 @@ PAGE = HERE.parent / "claims.md"
 RESULTS = HERE.parents[1] / "benchmarks" / "results"
 FEWEST = 3  # seeds, for an interval
 HEAD = """\
-# The claims of the papers
+# Claims of the papers
 
-What each paper says, and what was measured here. The verdict follows from the numbers:
+This page lists the headline claims of the four papers, and the result of measuring each of them with Ordinate. The
+verdict is computed from the numbers:
 
-- The difference is the mean over pairs of runs with the same split and seed, positive where the paper's method is
-  better, with its 95 % interval (Student's t over the seeds).
-- **reproduced**: the interval is above 0, in the paper's setting.
-- **direction only**: the interval is above 0 on other data or at a smaller size; or it contains 0 in the paper's
+- "Measured here" gives the difference as a mean over pairs of runs with the same split and seed, with its 95% interval
+  (Student's t over the seeds). It is positive if the paper's method is better.
+- **reproduced**: the interval lies above 0, in the paper's setting.
+- **direction only**: the interval lies above 0, but on other data or at a smaller size; or it contains 0 in the paper's
   setting, and the mean is above 0.
 - **not reproduced**: the interval contains 0.
-- **contradicted**: the interval is below 0; *at small size* if the setting is not the paper's.
-- **not settled**: fewer than three seeds, or not run. **cannot be run**: the data are not public, or not at hand.
+- **contradicted**: the interval lies below 0; *at small size* if the setting is not the paper's.
+- **not settled**: fewer than three seeds, or not run.
+- **cannot be run**: the data are not public or not available here.
 
-`python docs/claims/make.py` writes this page from the results of the benchmarks that are named.
+`python docs/claims/make.py` generates this page from the linked result files.
 """
 
 
@@ -64,7 +66,7 @@ def figures(runs: list[dict[str, Any]], where: dict[str, Any], figure: str) -> d
 
 
 def compare(claim: dict[str, Any]) -> tuple[str, str]:
-    """Return what was measured of a claim, in words, and its verdict."""
+    """Return the measurements of a claim, in words, and its verdict."""
     if "file" not in claim:
         return "", claim["unsettled"]
     runs = read(claim["file"])

@@ -1,14 +1,14 @@
-"""The page docs/fidelity.md: what the four papers say, where it is here, and why where it is not.
+"""The page docs/fidelity.md: how Ordinate implements each part of the four papers.
 
-Made from the catalogue of tables, the data sets, the recipes, and a declared list per paper beside this script:
-``python docs/fidelity/make.py`` writes it, ``tests/docs/test_fidelity.py`` holds the lists to the code.
+``python docs/fidelity/make.py`` generates it from the catalogue of tables, the data sets, the recipes, and one list per
+paper in this folder. ``tests/docs/test_fidelity.py`` compares the lists with the code.
 
 A list has entries of ``steps`` (of the method), ``settings`` (of training), ``baselines`` (by ``model``) and
-``elsewhere`` (the numbered tables and figures that are not in the catalogue). Each says ``what``, where the paper has
-it (``source``) and where it is ``here``; and, where that is not the paper's, why, as one of ``differs``, ``missing``
-and ``open`` (the paper does not say; what was chosen). Without a reason, ``checked`` is the test that holds it, or
-"read" where code and text were compared. ``is`` are values of the parameters of estimators, which recipes
-and tables must have, on the data sets ``sets`` alone or for the models ``models`` alone where these are given.
+``elsewhere`` (the numbered tables and figures that are not in the catalogue). Each entry gives its subject (``what``),
+the place in the paper (``source``) and the place in the code (``here``). If the code deviates, the reason is one of
+``differs``, ``missing`` and ``open`` (the paper does not specify it; the text gives the choice). Otherwise ``checked``
+names the test, or is "read" if code and text were compared by reading. ``is`` gives the values of estimator parameters
+that recipes and tables must have, restricted to the data sets ``sets`` or the models ``models`` where given.
 """
 
 import tomllib
@@ -37,18 +37,19 @@ SMALL_RUNS = {  # folders of results, by what was small
 HEAD = """\
 # Fidelity to the papers
 
-One row for every step, setting, data set, baseline, table and figure of the four papers: where it is here, and its
-state:
+Does Ordinate implement what the papers describe? This page has one row for every step, setting, data set, baseline,
+table and figure of the four papers, with the place in the code and one of these states:
 
-- *as the paper*: a test holds it, which is named, or code and text were compared line by line; settings are those of
-  the recipes, which a test compares with this list;
-- *differs* or *missing*, and why;
-- *open*: the paper does not say it, or says it in two ways, and what was chosen;
-- of a table or figure: whether it was run, and in which setting. `ordinate table NAME` runs it.
+- *as the paper*: the named test checks it, or code and text were compared line by line. Settings are those of the
+  recipes, which a test compares with this list.
+- *differs* or *missing*, with the reason.
+- *open*: the paper does not specify it, or contradicts itself. The row gives the choice made here.
+- For a table or figure: whether it was run, and in which setting. `ordinate table NAME` runs it.
 
-The defaults of `fit` are what measured best, see [](measured.md).
+These are the settings of the recipes. The defaults of `fit` differ where other settings measured better, see
+[](measured.md).
 
-This page is made by `docs/fidelity/make.py` from the recipes, the catalogue of tables and the lists beside it.
+`docs/fidelity/make.py` generates this page from the recipes, the catalogue of tables and the lists in its folder.
 """
 
 
@@ -72,7 +73,7 @@ def recipes_of(paper: str) -> list[Recipe]:
 
 
 def tables_of(paper: str) -> list[Table]:
-    """Return what the catalogue has of a paper."""
+    """Return the tables and figures of a paper in the catalogue."""
     return [table for name, table in CATALOGUE.items() if name.startswith(f"{paper}-")]
 
 
@@ -115,7 +116,7 @@ def _entry(one: dict[str, Any]) -> Entry:
 
 
 def _without_reason(one: dict[str, Any]) -> str:
-    """Return the state of an entry that is as in the paper, by what shows it; of a drawing there is none."""
+    """Return the state of an entry that agrees with the paper; drawings have none."""
     if "number" in one:
         return "nothing to run"
     if "is" in one:

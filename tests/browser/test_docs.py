@@ -87,6 +87,14 @@ def test_the_search_finds_a_name(visit):
     assert any("ordinate.decisions.margins_from_costs" in link for link in found)
 
 
+@pytest.mark.parametrize("words", ["early stopping", "class weight", "predict", "calibration", "RnC"])
+def test_the_search_finds_a_guide_first(visit, words):
+    page = visit(f"search.html?q={words.replace(' ', '+')}")
+    page.wait_for_selector("#search-results li a", timeout=20_000)
+    first = page.eval_on_selector("#search-results li a", "link => link.getAttribute('href')")
+    assert first.startswith(("start/", "guides/", "methods.html"))
+
+
 def test_two_clicks_choose_the_colour_scheme(visit):
     page = visit("index.html", theme="light")
     page.locator(".theme-switch-button:visible").click()

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from tests.docs.site import SITE, built
 
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href"}  # by the browser itself
+GENERATED_BY_SPHINX = {"genindex.html", "py-modindex.html", "search.html"}
 IGNORED_RELATIONS = {"author", "index", "search", "next", "prev", "canonical"}
 
 
@@ -55,6 +56,20 @@ def test_every_internal_link_leads_to_a_page_and_an_anchor_that_exist():
 def test_no_page_loads_anything_from_another_host():
     foreign = {address for page in pages().values() for address in page.loaded if urlsplit(address).netloc}
     assert foreign == set()
+
+
+@built
+def test_fitted_attributes_have_their_own_names():
+    page = (SITE / "generated" / "api" / "ordinate.CLOCClassifier.html").read_text(encoding="utf-8")
+    for name in ("margins_", "classes_", "n_features_in_", "feature_names_in_", "n_iter_"):
+        assert f"<strong>{name}</strong>" in page
+
+
+@built
+def test_every_page_has_a_description():
+    texts = {path: path.read_text(encoding="utf-8") for path in pages() if path.name not in GENERATED_BY_SPHINX}
+    assert [path.name for path, text in texts.items() if text.count('<meta name="description"') != 1] == []
+    assert [path.name for path, text in texts.items() if 'property="og:title"' not in text] == []
 
 
 @built

@@ -37,9 +37,10 @@ class MetricLearningLoss(_Loss):
       pytorch-metric-learning's own losses over whole batches, such as ``NCALoss``. With references it is an error.
 
     Args:
-        loss: where it has ``reduction="none"``, its values, one per anchor, go to the ``reducer``.
-        reducer: Reducer of these values; None takes ``MeanReducer``.
-        embedding_regularizer: see ``BaseMetricLossFunction``.
+        loss: Loss of :mod:`ordinate.losses`; with ``reduction="none"`` its values, one per anchor, go to the
+            ``reducer``.
+        reducer: Reducer of these values; None for ``MeanReducer``.
+        embedding_regularizer: Regulariser of the embeddings, as in ``BaseMetricLossFunction``.
         embedding_reg_weight: Factor of the regulariser.
 
     Raises:
@@ -96,7 +97,7 @@ class MetricLearningLoss(_Loss):
     def _chosen(
         self, indices_tuple: Indices | None, labels: Tensor, ref_labels: Tensor, *, using_references: bool
     ) -> dict[str, Any] | None:
-        """Return what tells the loss of the tuple, None where that is empty."""
+        """Return the arguments of the loss for the tuple, or None if the tuple is empty."""
         if indices_tuple is None:
             return {}
         if not any(len(indices) for indices in indices_tuple):
@@ -135,7 +136,7 @@ def _left_out(indices_tuple: Indices, labels: Tensor, ref_labels: Tensor) -> Int
 
 
 class CrossBatchMemory(_Memory):
-    """pytorch-metric-learning's memory for :class:`MetricLearningLoss`; its own class admits its own losses alone.
+    """pytorch-metric-learning's memory for :class:`MetricLearningLoss`; its own class accepts only its own losses.
 
     Labels are one number per sample, ranks or targets. :class:`~ordinate.losses.EmbeddingMemory` is the one for
     training loops of your own, for targets (n, p), and for checkpoints.

@@ -18,15 +18,15 @@ class SentenceLoss(nn.Module):
 
     The embedding of a text is that of the model. A pair with sentence embeddings u and v has one embedding,
     ``(u, v, |u - v|, u * v)``, as in SupReMix's training on STS-B and in the estimators' text encoder. The parameters
-    of the loss and of the head are trained by the trainer too, in one process: of several, sentence-transformers
-    averages the gradients of the model alone.
+    of the loss and of the head are trained by the trainer too, but only in a single process: with several processes
+    sentence-transformers averages the gradients of the model only.
 
     A model with dropout draws masks for each text of a pair, which makes ``|u - v|`` larger in training than in
     prediction: set its dropout to 0 for pairs. A batch that is too small for a loss is an error:
     ``dataloader_drop_last=True``.
 
     Args:
-        model: the ``SentenceTransformer``.
+        model: ``SentenceTransformer`` that embeds the texts.
         loss: Loss of :mod:`ordinate.losses`.
         head: Module from sentence embeddings (n, k, w), k = 1 or 2, to embeddings (n, d). ``TextEncoder(None, w, k,
             d)`` of :mod:`ordinate.encoders.text` is that of the estimators; None has none.

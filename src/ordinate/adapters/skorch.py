@@ -17,8 +17,8 @@ class EmbeddingNet(TransformerMixin, _NeuralNet):
     options. ``MMNPLoss`` and ``AngularTriangleLoss`` require ``criterion__num_classes``, and labels that are ranks from
     0; the margins of ``MMNPLoss`` are trained by the net's optimizer, so give that no weight decay.
 
-    A batch that is too small for a loss is an error: ``iterator_train__drop_last=True`` leaves out the last one of an
-    epoch. skorch also computes the loss of validation samples in such batches, unless ``train_split=None``.
+    A batch that is too small for a loss is an error: ``iterator_train__drop_last=True`` drops the last batch of
+    each epoch. skorch also computes the loss of validation samples in such batches, unless ``train_split=None``.
 
     Example:
         >>> import numpy as np

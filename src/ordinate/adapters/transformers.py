@@ -14,7 +14,7 @@ Embeddings = str | Callable[[Any], Tensor]
 
 
 class ComputeLoss(Protocol):
-    """What ``Trainer(compute_loss_func=...)`` calls."""
+    """The callable that ``Trainer(compute_loss_func=...)`` requires."""
 
     def __call__(self, outputs: Any, labels: Tensor | None, num_items_in_batch: Any = None) -> Tensor:
         """Return the share of this batch in the loss of a training step."""

@@ -1,4 +1,4 @@
-"""From predictions to decisions: sets with a promised coverage, and ranks of least cost; pure functions of arrays."""
+"""Decisions from predictions: sets with a nominal coverage, and ranks of least cost; pure functions of arrays."""
 
 from ordinate.decisions.conformal import (
     IntervalCalibration,

@@ -1,4 +1,4 @@
-"""Sets and intervals that hold the truth as often as promised: split conformal prediction.
+"""Split conformal prediction: sets and intervals with a nominal coverage.
 
 From samples the model has not seen, and their true labels, comes how far sets have to reach; then, of new samples
 drawn like those, at least the promised share has its label in its set, however bad the model is (Papadopoulos et al.,
@@ -30,7 +30,7 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class RankCalibration:
-    """How far sets of ranks reach: the promised coverage, C, and the last key that belongs to a set.
+    """Calibration of sets of ranks: nominal coverage, C, and the last key that belongs to a set.
 
     ``thresholds`` has one key for all ranks, or one for each.
 
@@ -46,7 +46,7 @@ class RankCalibration:
 
 @dataclass(frozen=True)
 class IntervalCalibration:
-    """How far intervals reach: the promised coverage, and half an interval's width in every dimension of the target.
+    """Calibration of intervals: nominal coverage, and half an interval's width in every dimension of the target.
 
     ``scaled`` says that the widths are in units of the samples' difficulty.
 
@@ -75,7 +75,7 @@ def least_samples(coverage: float, dimensions: int = 1) -> int:
 def calibrate_ranks(
     y_true: ArrayLike, probabilities: ArrayLike, coverage: float = 0.9, *, by_rank: bool = False
 ) -> RankCalibration:
-    """Find how far sets of adjacent ranks have to reach to hold the true one as often as promised.
+    """Calibrate sets of adjacent ranks to a nominal coverage of the true rank.
 
     A set holds the most probable rank and those on either side whose level reaches a threshold; levels are the closest
     fit to the probabilities that only falls from the most probable rank outwards (isotonic regression). Where the
@@ -127,7 +127,7 @@ def _last_key(keys: NDArray[np.float64], coverage: float) -> tuple[float, ...]:
 
 
 def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray[np.int64]:
-    """The set of adjacent ranks of every sample, which holds the true one as often as promised.
+    """Return a set of adjacent ranks for every sample, with the calibrated coverage of the true rank.
 
     Returns:
         (n, 2), the lowest and the highest rank of each set, both of which belong to it; the most probable rank does,
@@ -156,7 +156,7 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
 def calibrate_intervals(
     y_true: ArrayLike, y_pred: ArrayLike, coverage: float = 0.9, *, difficulty: ArrayLike | None = None
 ) -> IntervalCalibration:
-    """Find how wide intervals around predictions have to be to hold the target as often as promised.
+    """Calibrate the width of intervals around predictions to a nominal coverage of the target.
 
     The width is the same everywhere, or proportional to each sample's difficulty. For targets of p dimensions the
     intervals make a box that holds all of them as often as promised: each dimension may miss a p-th of what the box
@@ -182,7 +182,7 @@ def calibrate_intervals(
 def intervals(
     y_pred: ArrayLike, calibration: IntervalCalibration, *, difficulty: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the interval around every prediction, which holds the target as often as promised.
+    """Return the interval around every prediction, with the calibrated coverage of the target.
 
     Returns:
         (n, 2) or (n, p, 2), lower and upper ends.
@@ -213,7 +213,7 @@ def intervals(
 def neighbour_difficulty(
     embeddings: ArrayLike, ref_emb: ArrayLike, residuals: ArrayLike, k: int = 20
 ) -> NDArray[np.float64]:
-    """The error to expect of a prediction: that of its nearest neighbours in the embedding.
+    """Estimate the error of a prediction by that of its nearest neighbours in the embedding.
 
     Half-way between the mean absolute residual of the k nearest references by cosine and that of all, so that a
     handful of lucky references makes no sample certain (after Papadopoulos, Vovk and Gammerman, *Regression Conformal
@@ -224,7 +224,7 @@ def neighbour_difficulty(
         embeddings: (n, d).
         ref_emb: (m, d), the references.
         residuals: (m,) or (m, p), by how much their targets were missed.
-        k: neighbours of each sample.
+        k: Number of neighbours of each sample.
 
     Returns:
         (n,) or (n, p), what :func:`calibrate_intervals` and :func:`intervals` take as ``difficulty``.
@@ -245,7 +245,7 @@ def neighbour_difficulty(
 
 
 def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Report:
-    """How often sets of ranks hold the true one, overall and by rank, and how large they are.
+    """Measure how often sets of ranks hold the true one, overall and by rank, and how large they are.
 
     Returns:
         Of sets (n, 2), ``coverage`` and ``mean_size``, and ``coverage_by_rank`` and ``mean_size_by_rank``, lists of the
@@ -272,7 +272,7 @@ def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Repor
 
 
 def interval_coverage(y_true: ArrayLike, bounds: ArrayLike) -> Report:
-    """How often intervals hold the target, in all of its dimensions, and how wide they are.
+    """Measure how often intervals hold the target in all of its dimensions, and how wide they are.
 
     Returns:
         Of bounds (n, 2) or (n, p, 2), ``coverage`` and ``mean_width``, the mean over the dimensions; ready for JSON.
@@ -300,7 +300,7 @@ def rank_coverage_report(
     repeats: int = 100,
     seed: int = 0,
 ) -> Report:
-    """Measure what a promised coverage comes to: calibrated on a random half of the samples, measured on the other.
+    """Compare nominal and measured coverage, calibrated on a random half of the samples and measured on the other.
 
     Returns:
         The means over ``repeats`` halves of what :func:`rank_coverage` returns, ``promised``, and ``deviation``, the
@@ -327,7 +327,7 @@ def rank_coverage_report(
 def interval_coverage_report(
     y_true: ArrayLike, y_pred: ArrayLike, coverage: float = 0.9, *, repeats: int = 100, seed: int = 0
 ) -> Report:
-    """Measure what a promised coverage comes to, as :func:`rank_coverage_report` does for ranks.
+    """Compare nominal and measured coverage, as :func:`rank_coverage_report` does for ranks.
 
     Returns:
         The means over ``repeats`` halves of what :func:`interval_coverage` returns, ``promised``, and ``deviation``,

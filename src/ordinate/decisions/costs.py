@@ -1,4 +1,4 @@
-"""What mistakes cost: the rank of least expected cost, what it saves, and margins that press costly boundaries.
+"""Costs of mistakes: the rank of least expected cost, its savings, and wider margins at costly boundaries.
 
 Costs are a matrix (C, C): the row is the true rank, the column the predicted one, the diagonal 0. A rank is decided as
 decision theory has it (Berger, *Statistical Decision Theory and Bayesian Analysis*, 1985): the one whose cost, averaged
@@ -30,7 +30,7 @@ Critical = Mapping[tuple[int, int], float | tuple[float, float]]
 
 
 def cost_matrix(num_classes: int, critical: Critical | None = None, *, power: float = 1.0) -> NDArray[np.float64]:
-    """The cost of every mistake: the boundaries between the predicted and the true rank, added up.
+    """Return the cost of every mistake: the sum over the boundaries between the predicted and the true rank.
 
     A boundary costs 1, so that without critical ones the cost is the distance of the ranks.
 
@@ -209,7 +209,7 @@ def boundary_errors(y_true: ArrayLike, y_pred: ArrayLike, num_classes: int) -> d
 
 
 def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayLike) -> dict[str, Any]:
-    """Measure what deciding by cost saves over taking the most probable rank, on samples that the model has not seen.
+    """Measure how much deciding by cost saves compared with the most probable rank, on held-out samples.
 
     Returns:
         ``most_probable`` and ``least_cost``: the metrics of both decisions (``expected_cost``, those of
@@ -245,7 +245,7 @@ def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayL
 
 
 def margins_from_costs(costs: ArrayLike, classes: Sequence[Any] | None = None) -> dict[tuple[Any, Any], float]:
-    """Margins that press CLOC where mistakes cost more than usual (CLOC, Section 4.4).
+    """Return CLOC margins that are wider at boundaries where mistakes cost more than usual (CLOC, Section 4.4).
 
     A boundary costs what mistaking its two ranks does, in the direction that costs more. With r its cost over that of
     the cheapest boundary, its margin is ``2 - 1.5 / r``: 0.5, about what margins are learned to be, for r = 1; 1.25 for

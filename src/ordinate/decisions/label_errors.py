@@ -1,4 +1,4 @@
-"""Which labels look wrong: how far each lies from what its sample tells without it.
+"""Scores of label errors: how far each label lies from a prediction that does not depend on it.
 
 A network learns the labels that it is trained on, the wrong ones too. So what a label is compared with has to come from
 models that have not seen it: out-of-fold probabilities, embeddings and predictions, as confident learning takes them
@@ -20,13 +20,14 @@ from ordinate.metrics.inputs import LARGEST, check_embeddings, check_neighbours,
 
 
 def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]:
-    """How many ranks farther the label lies from the truth than the rank that fits best, where the truth is certain.
+    """Return by how many ranks each label is farther from the truth than the best-fitting rank, for a certain truth.
 
-    As the normalised margin of confident learning, the probability of the likeliest class less that of the label, but
-    in ranks: with ``d(r) = sum_c p_c |r - c|``, the expected distance from rank r to the truth, and its smallest
-    value ``d*``, the suspicion of label y is ``(d(y) - d*) / (1 + 2 d*)``. The divisor is the width of where the truth
-    may lie: the best rank itself and ``d*`` to either side. So a label two ranks off is worse than one that is one
-    rank off, and one that contradicts a sure prediction is worse than one that contradicts a vague one.
+    The score is the normalised margin of confident learning (the probability of the likeliest class minus that of the
+    label), measured in ranks: with ``d(r) = sum_c p_c |r - c|``, the expected distance from rank r to the truth, and
+    its smallest value ``d*``, the suspicion of label y is ``(d(y) - d*) / (1 + 2 d*)``. The divisor is
+    the width of the range in which the truth may lie: the best rank itself and ``d*`` to either side. So a label two
+    ranks off scores higher than one that is one rank off, and one that contradicts a confident prediction scores
+    higher than one that contradicts a vague one.
 
     Returns:
         (n,), values from 0, where no rank fits better, to C-1.
@@ -41,7 +42,7 @@ def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64
 
 
 def suggested_ranks(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.int64]:
-    """Return the rank of least expected distance to the truth, which is the median; the label where none is nearer.
+    """Return the rank of least expected distance to the truth, which is the median; the label itself if none is nearer.
 
     Returns:
         (n,), ranks that differ from the labels where, and only where, :func:`suspicion` is above 0.
@@ -73,7 +74,7 @@ def neighbour_shares(
 
 
 def neighbour_suspicion(embeddings: ArrayLike, labels: ArrayLike, k: int = 10) -> NDArray[np.float64]:
-    """:func:`suspicion` of every label where the shares of ranks among its k nearest neighbours are the probabilities.
+    """Return the :func:`suspicion` of every label, with the shares of ranks among its k neighbours as probabilities.
 
     The embeddings must come from an encoder that has not seen the labels, such as that of another task, or be raw
     features: training moves a wrong label among its like. Neighbours are by cosine, each sample itself left out.
@@ -91,7 +92,7 @@ def neighbour_suspicion(embeddings: ArrayLike, labels: ArrayLike, k: int = 10) -
 
 
 def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) -> NDArray[np.float64]:
-    """How many times farther a target lies from its prediction than those of similar predictions do.
+    """Return the error of each prediction relative to the errors of similar predictions.
 
     The residual in units of the local spread, a normalised nonconformity score (Papadopoulos, Vovk and Gammerman,
     *Regression Conformal Prediction with Nearest Neighbours*, JAIR 40, 2011). The spread is the median absolute

@@ -1,4 +1,4 @@
-"""Which rank is predicted from probabilities: the one place where that is decided, for every model and every face.
+"""Decision rules: the rank that is predicted from probabilities, for every model and interface.
 
 The mode is wrong least often, the median is off by the fewest ranks on average, and least expected cost weighs mistakes
 as its matrix says (Berger, *Statistical Decision Theory and Bayesian Analysis*, 1985).
@@ -23,7 +23,7 @@ def check_decision(decision: Any, num_classes: int | None = None) -> str | NDArr
     """Return a decision once it is known to be one: ``"mode"``, ``"median"``, or costs (C, C) as float64.
 
     Raises:
-        OrdinateError: another name, or no cost matrix.
+        OrdinateError: An unknown name, or an invalid cost matrix.
 
     Example:
         >>> check_decision("median"), check_decision([[0, 1], [5, 0]]).tolist()
@@ -73,17 +73,17 @@ def predict_ranks(probabilities: ArrayLike, decision: str | ArrayLike = "mode") 
 def compare_rules(
     y_true: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> dict[str, dict[str, float]]:
-    """Measure what the mode and the median are good at, and how sure it is that one is better.
+    """Compare the accuracy and MAE of mode and median, and the significance of their difference.
 
     Args:
         y_true: (n,), ranks 0..C-1 of two samples or more that the model has not seen.
         probabilities: (n, C), of their ranks.
-        sample_weight: (n,), by which the samples count; None for equal weights.
+        sample_weight: (n,), weights of the samples; None for equal weights.
 
     Returns:
         For ``"mode"`` and ``"median"`` the ``accuracy``, the ``mae`` in ranks, and ``gain``: by how much the rule is
-        better than the other at what it is for (the mode in accuracy, the median in MAE), in standard errors of the
-        paired difference; 0 where both predict the same but for fewer than ten samples.
+        better than the other in its own metric (the mode in accuracy, the median in MAE), in standard errors of the
+        paired difference; 0 if the two differ on fewer than ten samples.
 
     Raises:
         OrdinateError: shapes that do not fit, values that are no ranks or probabilities, or one sample.
@@ -95,7 +95,7 @@ def compare_rules(
     """
     values, true = check_probabilities(probabilities, y_true)
     if len(true) < 2:
-        raise OrdinateError("y_true", "1 sample", "at least two to tell a gain from chance")
+        raise OrdinateError("y_true", "1 sample", "at least two, as one difference has no standard error")
     weights = np.ones(len(true)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     weights = weights / weights.mean()
     off = {rule: np.abs(predict_ranks(values, rule) - true) for rule in RULES}
@@ -115,7 +115,7 @@ def better_rule(compared: dict[str, dict[str, float]], used: Any) -> str | None:
 
     Args:
         compared: Result of :func:`compare_rules`.
-        used: the decision in use; costs are what the user asked for, and never bettered.
+        used: Decision rule in use; costs are set by the user, and no other rule is suggested for them.
 
     Example:
         >>> compared = compare_rules([1] * 20, [[0.4, 0.25, 0.35]] * 20)

@@ -1,4 +1,4 @@
-"""The steps that the four losses share: checks before the formula, and one loss of the anchors' values after it."""
+"""Steps shared by the four losses: checks of the arguments, and the reduction of the anchors' values to a loss."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ CheckLabels = Callable[..., Tensor]
 
 
 class Inputs(TypedDict):
-    """The arguments of every loss, next to embeddings and labels, that are no options."""
+    """Arguments of every loss in addition to embeddings, labels and options."""
 
     ref_emb: Float[Tensor, "m d"] | None
     ref_labels: Shaped[Tensor, "m *q"] | None
@@ -179,8 +179,8 @@ def check_contrasted(contrast: Contrast) -> None:
         name,
         len(contrast.references),
         (
-            f"at least {least} samples: with fewer than two others to contrast an anchor with, the "
-            "loss is the same whatever the embeddings"
+            f"at least {least} samples, because the loss is constant if an anchor is contrasted with fewer than two "
+            "others"
         ),
         "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references",
     )

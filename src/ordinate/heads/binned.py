@@ -34,7 +34,7 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
         at least 2 each.
 
     Raises:
-        OrdinateError: a size that is no number above 0, or so small that it makes more than 65,536 bins.
+        OrdinateError: A size that is not positive, or so small that there are more than 65,536 bins.
 
     Example:
         >>> ages = torch.tensor([[21.0], [64.0], [22.0]])
@@ -85,8 +85,8 @@ class BinnedHead(RegressionHead):
     the bins, which only training targets made, counts as one of the bin at that end.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p), each dimension with its own bins.
+        embedding_dim: Dimension d of the embeddings (n, d).
+        target_dim: Dimension p of the targets (n, p); each dimension has its own bins.
         bin_size: Size of a bin, see :func:`equal_bins`, of the targets that :meth:`standardise` gets.
     """
 
@@ -257,7 +257,7 @@ def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tenso
 
 
 def thresholds(logits: Float[Tensor, "n t"]) -> Float[Tensor, " t"]:
-    """Return the positions 1/2, 3/2 and so on, one a column."""
+    """Return the positions 1/2, 3/2 and so on, one per column."""
     return torch.arange(logits.shape[1], dtype=logits.dtype, device=logits.device) + 0.5
 
 
@@ -305,11 +305,11 @@ class ORHead(BinnedHead):
 
 
 def corn_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return the binary cross-entropy of every sample, summed over the thresholds it is asked of, over t.
+    """Return the binary cross-entropy of every sample, summed over its thresholds and divided by t.
 
-    A sample is asked of the lowest threshold, and of each whose predecessor it lies above. The paper divides a
-    batch's sum by the number of questions in it, which is this up to one factor a batch, and leaves no loss to a
-    sample alone.
+    The thresholds of a sample are the lowest one, and each one whose predecessor the sample lies above. The paper
+    divides the sum of a batch by the number of its terms instead. This differs by one factor per batch, and has no
+    loss for a single sample.
 
     Args:
         logits: (n, t), of lying above a threshold for those above the one before.

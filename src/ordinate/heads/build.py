@@ -1,4 +1,4 @@
-"""The head that the name of its loss stands for."""
+"""Build a head from the name of its loss."""
 
 from typing import cast
 
@@ -17,13 +17,13 @@ def build_head(name: HeadLoss, embedding_dim: int, target_dim: int = 1, *, bin_s
     Args:
         name: ``"l1"``, ``"mse"`` or ``"huber"`` for a linear head trained by that loss; ``"dex"``, ``"dldl_v2"``,
             ``"or"`` or ``"corn"`` for one on bins of the target.
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p).
+        embedding_dim: Dimension d of the embeddings (n, d).
+        target_dim: Dimension p of the targets (n, p).
         bin_size: Size of a bin of the heads on bins, as :func:`~ordinate.heads.equal_bins` takes it; the others have no
             use for it.
 
     Raises:
-        OrdinateError: an unknown name, or a size that is no number above 0 or not one a dimension.
+        OrdinateError: an unknown name, or sizes that are not one positive number per dimension.
 
     Example:
         >>> build_head("or", 8, bin_size=0.5)

@@ -50,7 +50,7 @@ def fit_cumulative_link(
         ranks: (n,), 0 to C-1.
         num_classes: C.
         weights: (n,), by which the samples count, of mean 1; None for equal ones.
-        penalty: half of it, times the squared norm of the layer, is taken from the log-likelihood.
+        penalty: L2 penalty of the layer: half of it, times the squared norm, is subtracted from the log-likelihood.
 
     Example:
         >>> x = torch.linspace(-1, 1, 30)[:, None]

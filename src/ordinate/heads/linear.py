@@ -20,7 +20,7 @@ LEAST_DEVIATION = 1e-3  # of a coordinate of embeddings, as a share of the large
 
 
 class RegressionHead(nn.Module):
-    """From embeddings to targets in their own units, and the loss that trains it.
+    """A module that maps embeddings to targets in their own units, and the loss that trains it.
 
     :meth:`standardise` comes first: it takes from the training targets what the head predicts around, their mean and
     deviation or their bins. Where the encoder is frozen, :meth:`standardise_embeddings` may follow: the head then sees
@@ -28,7 +28,7 @@ class RegressionHead(nn.Module):
     trained far sooner: embeddings that follow a target lie close to one line and far from the origin.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
+        embedding_dim: Dimension d of the embeddings (n, d).
         target_dim: p of the targets (n, p).
 
     Example:
@@ -60,7 +60,7 @@ class RegressionHead(nn.Module):
         return head
 
     def standardise_embeddings(self, embeddings: Float[Tensor, "n d"]) -> None:
-        """Count every coordinate from its mean over these embeddings, in its deviations over them."""
+        """Standardise every coordinate by its mean and deviation over these embeddings."""
         scale = embeddings.std(0, correction=0)
         scale = scale.clamp(min=LEAST_DEVIATION * float(scale.max()))
         self.embedding_mean.copy_(embeddings.mean(0))
@@ -123,8 +123,8 @@ class LinearHead(RegressionHead):
     """One linear layer that predicts standardised targets, and the loss that trains it.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
-        target_dim: p of the targets (n, p).
+        embedding_dim: Dimension d of the embeddings (n, d).
+        target_dim: Dimension p of the targets (n, p).
         loss: ``"l1"``, ``"mse"`` or ``"huber"`` (threshold 1), in units of the targets' standard deviation.
 
     Example:
@@ -144,7 +144,7 @@ class LinearHead(RegressionHead):
         self.register_buffer("target_scale", torch.ones(target_dim))
 
     def standardise(self, targets: Shaped[Tensor, "n *p"]) -> None:
-        """Take mean and deviation of the training targets as those to predict around."""
+        """Store the mean and deviation of the training targets, in which predictions are expressed."""
         targets = self.as_targets(targets, len(targets))
         self.target_mean.copy_(targets.mean(0))
         scale = targets.std(0, correction=0)

@@ -15,7 +15,7 @@ from ordinate.options import OrdinalLoss
 
 
 class Classifier(nn.Sequential):
-    """Linear, ReLU, linear: one score a rank.
+    """Linear, ReLU, linear: one score per rank.
 
     Example:
         >>> import torch
@@ -36,7 +36,7 @@ class CORALLayer(nn.Module):
     The biases start in descending order, from 1 to 1/(C-1). Its loss is that of OR.
 
     Args:
-        embedding_dim: d of the embeddings (n, d).
+        embedding_dim: Dimension d of the embeddings (n, d).
         num_classes: C; (n, C-1) logits.
 
     Example:
@@ -170,7 +170,8 @@ class RankLogits(nn.Module):
     """A head and the probabilities that its loss gives to ranks.
 
     Args:
-        head: From embeddings (n, d) to logits: (n, C) for ``"cross_entropy"``, (n, C-1) for the other losses.
+        head: Module that maps embeddings (n, d) to logits: (n, C) for ``"cross_entropy"``, (n, C-1) for the other
+            losses.
         loss: Loss that trained the head: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
         temperature: Temperature of the logits, for ``"cross_entropy"``; None for the probabilities of the loss itself.
 

@@ -1,4 +1,4 @@
-"""The losses as modules: thin over :mod:`ordinate.functional`, they hold options and margins, nothing else."""
+"""The losses as modules, which hold the options and margins of the functions in :mod:`ordinate.functional`."""
 
 from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.losses.embedding_memory import EmbeddingMemory

@@ -1,4 +1,4 @@
-"""A memory of past embeddings, with which a batch is contrasted in addition to itself."""
+"""A memory of past embeddings, which enlarges the set of samples that a batch is contrasted with."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class EmbeddingMemory(nn.Module):
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Empty the memory."""
         self.embeddings: Tensor | None = None
         self.labels: Tensor | None = None
         self.ids: Tensor | None = None
@@ -115,7 +115,7 @@ class EmbeddingMemory(nn.Module):
             raise OrdinateError("ids", "them for some batches", "them for all or for none")
 
     def _remember(self, batch: Tensor, labels: Tensor, ids: Tensor | None) -> None:
-        """Write the batch over the oldest."""
+        """Overwrite the oldest embeddings with the batch."""
         if self.embeddings is None or self.labels is None:
             self.embeddings = batch.new_zeros(self.size, *batch.shape[1:])
             self.labels = labels.new_zeros(self.size, *labels.shape[1:])

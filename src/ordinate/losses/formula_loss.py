@@ -14,7 +14,7 @@ Options = SupCROptions | MMNPOptions | SupReMixOptions | AngularTriangleOptions
 
 
 class FormulaLoss(nn.Module):
-    """A formula of :mod:`ordinate.functional` with its options, which were checked when they were made.
+    """A formula of :mod:`ordinate.functional` with options that were checked on construction.
 
     Args:
         options: Options of the formula.

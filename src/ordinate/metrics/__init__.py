@@ -1,4 +1,4 @@
-"""How good predictions and embeddings are: pure functions of arrays, in NumPy.
+"""Metrics of predictions and embeddings: pure functions of NumPy arrays.
 
 :mod:`ordinate.metrics.streaming` has the metrics that TorchMetrics lacks. It is not imported here because it needs
 torch.

@@ -1,4 +1,4 @@
-"""How far predicted directions are from the true ones, in degrees.
+"""Errors of predicted directions in degrees.
 
 Angles are 2 atan2(|a - b|, |a + b|) of unit vectors a and b, which loses no digit at any angle, unlike the arc
 cosine of their product.

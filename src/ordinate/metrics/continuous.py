@@ -1,4 +1,4 @@
-"""How far predicted targets are from the true ones.
+"""Metrics of predicted continuous targets.
 
 ``y_true`` and ``y_pred`` are both (n,) or both (n, p); with p dimensions every metric is the mean of its values in
 each. Samples count by ``sample_weight`` (n,), where there is one, and whole weights are repetitions. OrdinateError is

@@ -1,4 +1,4 @@
-"""How far predicted ranks are from the true ones; :func:`~ordinate.metrics.mae` is for ranks and for targets.
+"""Metrics of predicted ranks; :func:`~ordinate.metrics.mae` is for ranks and for targets.
 
 ``y_true`` and ``y_pred`` are (n,), ranks 0..C-1. Samples count by ``sample_weight`` (n,), where there is one, and whole
 weights are repetitions. OrdinateError is raised where lengths differ, there is no sample, or a
@@ -74,7 +74,7 @@ def quadratic_weighted_kappa(
 def ranked_probability_score(
     y_true: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Squared differences of the predicted and the true cumulative distribution (Epstein, J. Appl. Meteor. 8, 1969).
+    """Compute the error of predicted cumulative distributions of ranks (Epstein, J. Appl. Meteor. 8, 1969).
 
     Summed over the C-1 boundaries between ranks, averaged over the samples. It is proper: the true probabilities have
     the lowest expected score, and mass far from the true rank costs more than mass next to it. For predictions that are

@@ -1,0 +1,125 @@
+"""Find words of the project's old dialect in documents, docstrings, help texts and messages.
+
+    python tools/plain_words.py [FOLDER ...]
+
+Checked are Markdown and reStructuredText outside code, the comments of gallery scripts, and docstrings and string
+literals of ``src``. A line of ``EXCEPTIONS`` names a file and the words that may stay in it. The exit code is 1 if
+anything is found.
+"""
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+THINGS = (
+    "anchor|batch|boundary|class|column|core|dimension|epoch|file|fold|image|label|line|rank|row|run|sample|side|split|"
+    "step|threshold"
+)
+RULES = {
+    r"beside": "compared with, next to, in addition to",
+    r"in place of": "instead of",
+    r"but for": "except",
+    r"likewise": "also, in the same way",
+    r"alike": "similar, in the same way",
+    r"(?:is|are|was|were|those) of before": "predates, earlier",
+    r"trainings": "runs",
+    r"hyper-parameters?": "hyperparameter",
+    r"what (?:prints|speaks|tells|(?:came|comes|holds) of|follows from|lies behind|(?:is|was) measured)": "a noun",
+    r"what (?:is|was|were|are) \w+(?:ed|n) (?:is|was|are|were|stands?)": "a noun",
+    r"(?:has|had|have) (?:an )?\d+\.\d+": "reached",
+    r"(?:speaks?|spoke) (?:for|of|against)": "chosen on, depends on",
+    r"(?:has|had|have) no say": "was not used",
+    r"told": "given, specified, printed",
+    r"(?:papers?|PyTorch|they|it) ha(?:s|ve) it": "as in",
+    r"stands? beside": "is given next to",
+    rf"(?:one|two|three|an?|\d+) (?!of|in|with|for|is|which)[a-z]+ an? (?:{THINGS})": "per",
+    r"mend(?:s|ed)?": "fix",
+    r"judge[sd]?": "evaluate, measure",
+    r"watched": "monitored",
+    r"strangers?'?s?": "untrusted",
+    r"by heart": "memorise, overfit",
+    r"(?:goes|go) by": "uses, depends on",
+    r"(?:is|are) owed to": "is due to",
+    r"where to go on": "next steps",
+    r"(?:take|takes|took) the place of": "replace",
+    r"\d %": "no space before %",
+}
+ENTRY = re.compile(r"^ +\w+: (?P<hit>(?:of|by|with|from|at|beside|on)\b)", re.MULTILINE | re.IGNORECASE)
+RULE = re.compile("|".join(rf"(?<![\w-]){rule}(?!\w)" for rule in RULES).replace(" ", r"\s+"), re.IGNORECASE)
+CODE = re.compile(r"^ *(```+).*?^ *\1|``[^`]*``|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+PATTERNS = (
+    "*.md", "docs/**/*.md", "docs/**/*.rst", "docs/**/*.toml", "docs/*/make.py", "docs/**/plot_*.py", "src/**/*.py",
+)  # fmt: skip
+EXCEPTIONS = """\
+"""  # FILE: WORDS, at most ten lines
+
+
+def main(folders: list[str]) -> int:
+    """Print what is found below the folders, by default in all of the project; return the exit code."""
+    allowed = {tuple(line.split(": ", 1)) for line in EXCEPTIONS.splitlines()}
+    count = 0
+    for path in sorted(files(folders)):
+        name = path.relative_to(ROOT).as_posix()
+        for line, words in hits(path):
+            if (name, words) not in allowed:
+                print(f"{name}:{line}: {words!r}; write: {advice(words)}")
+                count += 1
+    print(f"{count} found")
+    return int(count > 0)
+
+
+def files(folders: list[str]) -> Iterator[Path]:
+    """Yield the files that hold prose."""
+    chosen = [ROOT / folder for folder in folders] or [ROOT]
+    patterns = (
+        "*.md",
+        "docs/**/*.md",
+        "docs/**/*.rst",
+        "docs/**/plot_*.py",
+        "docs/**/*.toml",
+        "docs/*/make.py",
+        "src/**/*.py",
+    )
+    for pattern in patterns:
+        for path in ROOT.glob(pattern):
+            generated = {"generated", "_build"} & set(path.parts)
+            if not generated and any(path.is_relative_to(folder) for folder in chosen):
+                yield path
+
+
+def hits(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the words of every hit in a file."""
+    text = path.read_text(encoding="utf-8")
+    passages = python_prose(text) if path.suffix == ".py" else [(1, text)]
+    for start, passage in passages:
+        prose = CODE.sub(lambda code: re.sub(r"[^\n]", "_", code[0]), passage)
+        for match in (*RULE.finditer(prose), *ENTRY.finditer(prose)):
+            begin = match.start("hit") if match.re is ENTRY else match.start()
+            yield start + prose.count("\n", 0, begin), " ".join(prose[begin : match.end()].split())
+
+
+def python_prose(source: str) -> Iterator[tuple[int, str]]:
+    """Yield string literals with at least one space, and blocks of comments."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def advice(words: str) -> str:
+    """Return what to write instead."""
+    for rule, better in RULES.items():
+        if re.fullmatch(rule, words, re.IGNORECASE):
+            return better
+    return "a noun phrase that stands alone"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
