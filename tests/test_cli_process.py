@@ -123,6 +123,16 @@ def test_a_reader_that_leaves_early_is_no_error(model):
     assert ended.stderr == ""
 
 
+@pytest.mark.parametrize("words", [[], ["--help"], ["--version"], ["fit", "--help"], ["fit", "--help-all"]])
+def test_help_that_nobody_reads_ends_without_a_traceback(words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run([ORDINATE, *words], stdout=writing, stderr=subprocess.PIPE, env=ONE_THREAD, check=False)
+    os.close(writing)
+    assert ended.returncode in (0, 1)
+    assert ended.stderr == b""
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [({}, ("PASSIVE", "1000")), ({"GOMP_SPINCOUNT": "7"}, ("PASSIVE", "7")), ({"OMP_WAIT_POLICY": "x"}, ("x", None))],

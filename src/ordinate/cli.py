@@ -16,7 +16,7 @@ from typing import Any
 from ordinate import __version__
 from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
 from ordinate.commands.config_file import read_config
-from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops
+from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops, unread
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
 from ordinate.data.csv_format import Given, csv_given
@@ -102,8 +102,19 @@ def _commands() -> dict[str, Command]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     with sigterm_stops() as received:
-        code = _main(argv, time.monotonic())
+        try:
+            code = _run_flushed(argv)
+        except BrokenPipeError:
+            return unread()
     return TERMINATED if received and code == STOPPED else code
+
+
+def _run_flushed(argv: Sequence[str] | None) -> int:
+    """Run the command, or print its help, and find out whether all of its output is read."""
+    try:
+        return _main(argv, time.monotonic())
+    finally:
+        sys.stdout.flush()
 
 
 def _main(argv: Sequence[str] | None, started: float) -> int:
@@ -131,8 +142,7 @@ def _main(argv: Sequence[str] | None, started: float) -> int:
         print(f"ordinate: {str(stop) or 'stopped; the same command continues where it was'}", file=sys.stderr)
         return STOPPED
     except BrokenPipeError:
-        sys.stderr.close()
-        return 1
+        raise
     except Exception as error:
         if DEBUG in os.environ:
             raise

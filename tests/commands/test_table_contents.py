@@ -1,5 +1,6 @@
 """What tables may hold, on the command line and in Python: formats of csv, doubled names, numbers as objects, gaps."""
 
+import io
 from decimal import Decimal
 from pathlib import Path
 
@@ -41,6 +42,35 @@ def test_every_command_recognises_how_a_csv_is_written(capsys):
     assert main(["predict", "model", "table.csv", "--sep", ","]) == 2
     assert one_line(capsys.readouterr().err).endswith("; --sep names another separator")
     assert main(["predict", "model", "table.csv", "--sep", ";", "--decimal", ",", "--encoding", "latin-1"]) == 0
+
+
+def test_every_command_reads_every_format_and_url(capsys):
+    TABLE.to_csv("table.csv", index=False)
+    TABLE.to_excel("table.xlsx", index=False)
+    TABLE.to_feather("table.feather")
+    TABLE.to_json("table.jsonl", orient="records", lines=True, double_precision=15)
+    url = f"file://{Path('table.xlsx').resolve()}"
+    assert fit("table.xlsx") == 0
+    shown = {}
+    for data in ("table.csv", "table.xlsx", "table.feather", "table.jsonl", url):
+        capsys.readouterr()
+        assert main(["predict", "model", data, "--keep-columns", "grade"]) == 0
+        shown[data] = pd.read_csv(io.StringIO(capsys.readouterr().out))
+        pd.testing.assert_frame_equal(shown[data], shown["table.csv"], rtol=1e-6)
+        for command in ("report model DATA --out a.html", "explain model DATA", "search model DATA --among DATA"):
+            assert main(command.replace("DATA", data).split()) == 0
+            Path("a.html").unlink(missing_ok=True)
+    assert main(["fit", url, "--target", "grade", *QUICK, "--out", "of-url"]) == 0
+    assert Path("of-url/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
+    assert main(["suspects", url, "--target", "grade", "--epochs", "1", "--folds", "2", "--quiet"]) == 0
+
+
+def test_a_missing_package_is_refused_before_anything_is_read(monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.data.table_formats.find_spec", lambda name: None)
+    Path("table.xlsx").write_bytes(b"")
+    assert fit("table.xlsx") == 2
+    expected = 'ordinate: table.xlsx: requires python_calamine: pip install "ordinate[excel]"\n'
+    assert capsys.readouterr().err == expected
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz", "table.tsv", "table.parquet"])

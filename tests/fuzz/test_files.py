@@ -26,7 +26,16 @@ from tests.fuzz.trials import seeds, succeeds_or_is_refused
 ROWS = 24
 WORKERS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
 CHECKED = (".gz", ".npz", ".zip", ".png")  # These formats hold a sum by which a change of a sample shows.
-TABLES = ("table.csv", "table.csv.gz", "table.tsv", "table.parquet", "table.npz")
+TABLES = (
+    "table.csv",
+    "table.csv.gz",
+    "table.tsv",
+    "table.parquet",
+    "table.npz",
+    "table.xlsx",
+    "table.feather",
+    "table.jsonl",
+)
 FOLDERS = ("images", "images.zip", "shards.tar", "matrices", "volumes")
 NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
 
@@ -117,6 +126,9 @@ def write_files(folder, random):
     table.to_csv(folder / "table.csv.gz", index=False)
     table.to_csv(folder / "table.tsv", index=False, sep="\t")
     table.to_parquet(folder / "table.parquet")
+    table.to_excel(folder / "table.xlsx", index=False)
+    table.to_feather(folder / "table.feather")
+    table.to_json(folder / "table.jsonl", orient="records", lines=True)
     np.savez(folder / "table.npz", X=random.normal(size=(ROWS, 3)), grade=grades)
     series = random.normal(size=(ROWS, 2, 6)).round(3).tolist()
     rows = [":".join(",".join(map(str, channel)) for channel in channels) for channels in series]

@@ -9,6 +9,7 @@ from typing import Any
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.csv_format import CSV, recognise
 from ordinate.data.paths import is_url, require_names, require_path
+from ordinate.data.table_formats import require_packages
 from ordinate.errors import OrdinateError
 from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
@@ -48,6 +49,7 @@ def check_inputs(options: dict[str, Any]) -> None:
 
 def check_data(data: str, target: str | None = None) -> None:
     """Raise where data is a path to nothing, or a table without the target; names of data sets are left to others."""
+    require_packages(data)
     if is_url(data):
         return
     path = Path(data)

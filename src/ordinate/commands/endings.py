@@ -35,6 +35,14 @@ def sigterm_stops() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
+def unread() -> int:
+    """Return the exit code of a command whose output nobody reads any more, as of ``| head``, and write no more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())  # Python flushes what is left when it ends.
+    os.close(nowhere)
+    return 1
+
+
 def say_failure(error: Exception) -> int:
     """Print an error of the system, or of ours, in one line, and return the exit code."""
     said = " ".join(str(error).split())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ordinate.data.decoded import require_readable
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.modality import Modality, Request
+from ordinate.data.object_store import local_path
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.streamed import StreamedPixels
@@ -142,7 +143,7 @@ def read_samples(
         X = labelled.samples
         name = f"column {labelled.labels.name!r}"
         weights = _weights(labelled)
-        digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(Path(data))
+        digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(local_path(data))
         return Samples(X, pd.Series(labelled.labels), name, digest, labelled.splits, labelled.groups, weights)
     return _decoded(modality, data, labelled, request, options_of(modality), size_for)
 

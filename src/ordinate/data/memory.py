@@ -52,4 +52,11 @@ def check_npz(path: Path) -> None:
                 shape, _, dtype = header(file)
                 if math.prod(shape) * dtype.itemsize > member.file_size - file.tell():
                     raise OrdinateError(path, problem=f"could not be read: {member.filename} is not of shape {shape}")
-    require_memory(sum(member.file_size for member in members), path)
+    check_zip(path)
+
+
+def check_zip(path: Path) -> None:
+    """Raise an error if a file is a zip of more than memory holds."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            require_memory(sum(member.file_size for member in archive.infolist()), path)

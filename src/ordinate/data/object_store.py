@@ -1,8 +1,14 @@
 """Files under a URL, such as ``s3://bucket/folder``, through fsspec and its package for the store."""
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from ordinate.data.paths import is_url, reading
 from ordinate.errors import OrdinateError
 
 
@@ -39,6 +45,39 @@ def stamp(url: str) -> tuple[int, int]:
         return -1, -1
     changed = next((info[name] for name in ("ETag", "mtime", "LastModified", "updated", "created") if name in info), "")
     return info.get("size") or 0, zlib.crc32(str(changed).encode())
+
+
+def local_path(path: str | Path) -> Path:
+    """Return a path, or for a URL that of a copy of its file or folder, which is deleted when the process ends."""
+    if not is_url(path):
+        return Path(path)
+    return Path(_copy(str(path)).name) / _name(str(path))
+
+
+@contextmanager
+def named_as(path: str | Path) -> Iterator[Path]:
+    """Give :func:`local_path`, and let errors that name the copy of a URL name the URL."""
+    local = local_path(path)
+    try:
+        yield local
+    except OrdinateError as error:
+        raise error.of(str(path)) if error.argument == str(local) else error from error.__cause__
+
+
+@cache
+def _copy(url: str) -> "TemporaryDirectory[str]":
+    store, path = _opened(url)
+    folder = TemporaryDirectory(prefix="ordinate-", ignore_cleanup_errors=True)
+    with reading(url):
+        if store.info(path)["type"] == "directory":
+            store.get(path, f"{folder.name}/{_name(url)}", recursive=True)
+        else:
+            store.get_file(path, f"{folder.name}/{_name(url)}")
+    return folder
+
+
+def _name(url: str) -> str:
+    return url.partition("?")[0].rstrip("/").rpartition("/")[2]
 
 
 def _opened(url: str) -> tuple[Any, str]:

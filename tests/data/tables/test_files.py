@@ -2,10 +2,15 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pandas.testing import assert_frame_equal
 
+from ordinate.data.modality import Request
+from ordinate.data.rows import Batches
+from ordinate.data.table_formats import require_packages
 from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.data.tables.modality import MODALITY
 from ordinate.errors import OrdinateError
 
 TABLE = pd.DataFrame(
@@ -19,7 +24,20 @@ WRITERS = {
     "a.CSV": lambda path: TABLE.to_csv(path, index=False),
     "a.parquet": TABLE.to_parquet,
     "a.v2.parquet": lambda path: TABLE.set_index(pd.Index([4, 4, 9])).to_parquet(path),
+    "a.xlsx": lambda path: TABLE.to_excel(path, index=False),
+    "a.feather": TABLE.to_feather,
+    "a.jsonl": lambda path: TABLE.to_json(path, orient="records", lines=True),
 }
+
+
+def write_stream(path):
+    table = pa.Table.from_pandas(TABLE)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+
+
+WRITERS["a.arrow"] = write_stream
+
 for_every_table = pytest.mark.parametrize("name", WRITERS)
 
 
@@ -71,7 +89,69 @@ def test_columns_are_dropped_and_codes_become_categories(table):
     assert list(X) == ["colour", "zip"]
     assert X["zip"].dtype == "category"
     assert X["zip"].tolist() == [7, 7, 8]
-    assert_frame_equal(read_samples(table, ["size", "grade"], ["zip"]), X)
+
+
+def test_the_first_sheet_of_a_workbook_is_read_as_it_is_written(tmp_path):
+    frame = pd.DataFrame(
+        {"code": ["007", "010"], "stage": ["None", "NA"], "seen": pd.to_datetime(["2020-01-31", None])}
+    )
+    path = tmp_path / "a.xlsx"
+    with pd.ExcelWriter(path) as book:
+        frame.to_excel(book, sheet_name="cases", index=False, startrow=2, startcol=1)
+        TABLE.to_excel(book, sheet_name="old", index=False)
+    with pytest.warns(UserWarning, match=r"a\.xlsx: reads the first of 2 sheets, 'cases'$"):
+        read = read_samples(path)
+    assert_frame_equal(read, frame.assign(stage=["None", None]), check_dtype=False)
+    assert read["seen"].dtype.kind == "M"
+
+
+def test_a_workbook_of_a_name_twice_or_without_rows_is_an_error(tmp_path):
+    pd.DataFrame([[1, 2]], columns=["a", "a"]).to_excel(tmp_path / "a.xlsx", index=False)
+    with pytest.raises(OrdinateError, match="several columns are named 'a'"):
+        read_samples(tmp_path / "a.xlsx")
+    pd.DataFrame().to_excel(tmp_path / "b.xlsx", index=False)
+    with pytest.raises(OrdinateError, match=r"b\.xlsx: holds no rows"):
+        read_samples(tmp_path / "b.xlsx")
+
+
+@for_every_table
+def test_a_url_is_read_as_the_file_it_names(table, name):
+    assert MODALITY.read_labelled(f"file://{table}", Request("grade")).labels.tolist() == [0, 2, 1]
+    read = MODALITY.read_unlabelled(f"file://{table}")
+    frame = pd.concat(list(Batches(read, 2)), ignore_index=True)
+    assert_frame_equal(frame, TABLE, check_dtype=False)
+
+
+def test_errors_of_a_url_name_it(tmp_path):
+    TABLE.to_csv(tmp_path / "a.csv", index=False)
+    url = f"file://{tmp_path}/a.csv"
+    with pytest.raises(OrdinateError, match=rf"^{url}: no column 'grad'; did you mean 'grade'"):
+        MODALITY.read_labelled(url, Request("grad"))
+    absent = f"file://{tmp_path}/b.csv"
+    with pytest.raises(OrdinateError, match=rf"^{absent}: could not be read: "):
+        MODALITY.read_labelled(absent, Request("grade"))
+
+
+def test_a_folder_of_parquet_files_is_read_from_a_url(tmp_path):
+    folder = tmp_path / "all.parquet"
+    folder.mkdir()
+    for part in range(2):
+        TABLE.to_parquet(folder / f"{part}.parquet")
+    assert MODALITY.read_labelled(f"file://{folder}", Request("grade")).labels.tolist() == [0, 2, 1] * 2
+
+
+@pytest.mark.parametrize(
+    ("data", "extra"), [("a.xlsx", "excel"), ("b.ODS", "excel"), ("a.feather", "parquet"), ("a.parquet", "parquet")]
+)
+def test_a_package_that_is_missing_is_named_with_its_extra(data, extra, monkeypatch):
+    monkeypatch.setattr("ordinate.data.table_formats.find_spec", lambda name: None)
+    with pytest.raises(OrdinateError, match=rf'^{data}: requires .*: pip install "ordinate\[{extra}\]"$'):
+        require_packages(data)
+
+
+def test_a_store_that_no_package_reads_is_an_error():
+    with pytest.raises(OrdinateError, match=r"^nowhere://bucket/a\.csv: cannot be opened: "):
+        require_packages("nowhere://bucket/a.csv")
 
 
 def test_names_of_columns_are_text(tmp_path):
@@ -154,6 +234,13 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.csv.gz", GARBAGE, "could not be read: Not a gzipped file"),
         ("a.parquet", GARBAGE, "could not be read: "),
         ("a.parquet", "", "could not be read: "),
+        ("a.xlsx", GARBAGE, "could not be read: "),
+        ("a.xls", GARBAGE, "could not be read: "),
+        ("a.feather", GARBAGE, "could not be read: "),
+        ("a.arrow", "", "could not be read: "),
+        ("a.jsonl", '{"a": 1}\n{"a": ', "could not be read: "),
+        ("a.jsonl", "", "holds no rows"),
+        ("a.jsonl", '{"a": 1}\n[1]\n', r"row 2 is \[1\], expected a JSON object"),
         ("a.npz", GARBAGE, "could not be read: "),
         ("a.npz", "", "could not be read: "),
         ("a.csv.gz", WHOLE_GZ[:-12], "could not be read: "),

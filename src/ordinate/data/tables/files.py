@@ -1,5 +1,6 @@
-"""Reading a data set from a csv, parquet or npz file."""
+"""Reading a data set from a file, whatever its format."""
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,25 +9,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.csv_files import read_csv, warn
+from ordinate.data.csv_files import MISSING, read_csv, warn
 from ordinate.data.csv_format import CSV
 from ordinate.data.labelled import require_labels
-from ordinate.data.memory import check_npz
+from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import reading, require_names, require_path, require_unique
+from ordinate.data.table_formats import ARROW, EXCEL, JSON_LINES, TABLES, require_packages
 from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
-from ordinate.optional import optional
 
-PARQUET, NPZ, TS = (".parquet",), (".npz",), (".ts",)
+NPZ, TS = (".npz",), (".ts",)
 TS_TARGET = "target"  # the name here of the one label that a .ts file has
 
 
-def read_samples(path: str | Path, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> Any:
+def read_samples(path: str | Path) -> Any:
     """Read samples without labels, for prediction: a DataFrame, the array ``X`` of an npz, or series."""
     content = _read(Path(path))
-    if isinstance(content, dict):
-        return _array(content, "X", Path(path))
-    return _shape_frame(content, drop, categorical, Path(path))
+    return _array(content, "X", Path(path)) if isinstance(content, dict) else content
 
 
 def read_labelled(
@@ -94,21 +93,69 @@ def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[
     if path.is_dir():
         raise OrdinateError(path, problem="is a folder", expected="a file")
     require_path(path)
-    if not name.endswith((*CSV, *PARQUET, *NPZ, *TS)):
-        raise OrdinateError(path, expected=f"a file that ends in {', '.join((*CSV, *PARQUET, *NPZ, *TS))}")
+    if not name.endswith((*TABLES, *NPZ, *TS)):
+        raise OrdinateError(path, expected=f"a file that ends in {', '.join((*TABLES, *NPZ, *TS))}")
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
-    if name.endswith(CSV):
-        frame = read_csv(path, path, say)
-    else:
+    if name.endswith(NPZ):
         with reading(path):
-            if name.endswith(NPZ):
-                check_npz(path)
-                with np.load(path, allow_pickle=False) as arrays:
-                    return {key: arrays[key] for key in arrays.files}
-            optional("pyarrow", "parquet", "parquet")
-            frame = pd.read_parquet(path)
-    return checked_frame(frame, path)
+            check_npz(path)
+            with np.load(path, allow_pickle=False) as arrays:
+                return {key: arrays[key] for key in arrays.files}
+    return checked_frame(read_csv(path, path, say) if name.endswith(CSV) else _read_table(path, say), path)
+
+
+def _read_table(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
+    """Return the table of a file that is no csv: cells have types of their own."""
+    require_packages(str(path))
+    require_memory(path.stat().st_size, path)
+    name = path.name.lower()
+    with reading(path):
+        if name.endswith(EXCEL):
+            return _read_excel(path, say)
+        if name.endswith(JSON_LINES):
+            return _read_json_lines(path)
+        if name.endswith(ARROW):
+            return _read_arrow(path)
+        return pd.read_parquet(path)
+
+
+def _read_excel(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
+    """Return the table on the first sheet of a workbook: the first row that is not blank has the names."""
+    check_zip(path)
+    with pd.ExcelFile(path, engine="calamine") as book:
+        if len(book.sheet_names) > 1:
+            say(f"{path}: reads the first of {len(book.sheet_names)} sheets, {book.sheet_names[0]!r}")
+        rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=MISSING)
+    rows = rows.dropna(how="all").dropna(axis="columns", how="all")
+    if rows.empty:
+        return rows
+    names = rows.iloc[0].fillna(pd.Series([f"Unnamed: {place}" for place in range(rows.shape[1])], rows.columns))
+    return rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True).infer_objects()
+
+
+def _read_json_lines(path: Path) -> pd.DataFrame:
+    """Return the table of a file with one JSON object per line."""
+    rows = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(filter(str.strip, file), start=1):
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise OrdinateError(path, problem=f"row {number} is {line.strip()[:40]}", expected="a JSON object")
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _read_arrow(path: Path) -> pd.DataFrame:
+    """Return the table of a Feather file, or of Arrow's formats of files and streams."""
+    import pyarrow as pa
+    from pyarrow import feather, ipc
+
+    try:
+        return feather.read_table(path, memory_map=False).to_pandas()
+    except pa.ArrowInvalid:
+        with path.open("rb") as file:
+            return ipc.open_stream(file).read_pandas()
 
 
 def checked_frame(frame: pd.DataFrame, path: Path) -> pd.DataFrame:

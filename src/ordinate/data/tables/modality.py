@@ -1,6 +1,7 @@
 """Tables (n, features): DataFrames, arrays and parquet files; csv, tsv, parquet and npz files."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from ordinate.data.csv_format import CSV
 from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.labels_file import split_name
 from ordinate.data.modality import Modality, Request
+from ordinate.data.object_store import named_as
 from ordinate.data.paths import is_url, require_unique
+from ordinate.data.table_formats import TABLES, ends_in
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import (
+    NPZ,
     TS,
     TS_TARGET,
     read_labelled,
@@ -83,14 +87,23 @@ class Tables(Modality):
         return f"{X.shape[1]} columns" if isinstance(X, pd.DataFrame | ParquetTable) else f"shape {X.shape[1:]}"
 
     def opens(self, path: str | Path) -> bool:
-        several = is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", ".tar")
-        return holds_parquet(path) or not several
+        if ends_in(path, (*TABLES, *NPZ, *TS)) or holds_parquet(path):
+            return True
+        return not (is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", ".tar"))
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file: a table, or the array of an npz, of whichever kind."""
+        with named_as(path) as local:
+
+            def say(note: str) -> None:
+                request.say(note.replace(str(local), str(path)))
+
+            return self._read_labelled(local, replace(request, say=say))
+
+    def _read_labelled(self, path: Path, request: Request) -> Labelled:
         is_parquet = holds_parquet(path)
         target = request.target
-        if target is None and not is_parquet and str(path).lower().endswith(TS):
+        if target is None and ends_in(path, TS):
             target = TS_TARGET
         if target is None:
             raise OrdinateError("target", "none", "the column of the label (only folders can do without)")
@@ -116,12 +129,13 @@ class Tables(Modality):
         self, path: str | Path, left_out: Callable[[str], None] | None = None
     ) -> ParquetTable | CsvTable | NDArray[Any]:
         """Return an array, or a table whose rows are read in batches."""
-        if holds_parquet(path):
-            return ParquetTable(path)
-        return CsvTable(path) if str(path).lower().endswith(CSV) else read_samples(path)
+        with named_as(path) as local:
+            if holds_parquet(local):
+                return ParquetTable(local)
+            return CsvTable(local) if ends_in(local, CSV) else read_samples(local)
 
 
-def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:
+def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:
     """Open parquet files: the label is read, the other columns when they are asked for."""
     require_codes(request.categorical, [target, *request.drop])
     y = ParquetTable(path)[target]
@@ -132,7 +146,7 @@ def _open_parquet(path: str | Path, target: str, request: Request) -> tuple[Parq
     return X.decided(), y
 
 
-def _read_file(path: str | Path, target: str, request: Request) -> tuple[Any, pd.Series]:
+def _read_file(path: Path, target: str, request: Request) -> tuple[Any, pd.Series]:
     X, y = read_labelled(
         path, target, request.drop, request.categorical, lambda note: request.say(f"note: {note}"),
         drop_unlabelled=request.drop_unlabelled,

@@ -14,7 +14,7 @@ from pandas.api.types import union_categoricals
 
 from ordinate.data.large_labels import are_large, empty_labels
 from ordinate.data.paths import require_names, require_path, require_unique
-from ordinate.data.tables.files import PARQUET
+from ordinate.data.table_formats import PARQUET, ends_in
 from ordinate.data.tables.row_groups import RowGroups, changed
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -353,7 +353,7 @@ def in_memory(X: Any) -> Any:
 
 def holds_parquet(path: str | Path) -> bool:
     """Return whether ``path`` is a parquet file, or a folder that holds some."""
-    path = Path(path)
-    if path.is_dir():
-        return any(path.glob("*.parquet")) or any(path.glob("*=*/**/*.parquet"))
-    return path.name.lower().endswith(PARQUET)
+    folder = Path(path)
+    if folder.is_dir():
+        return any(folder.glob("*.parquet")) or any(folder.glob("*=*/**/*.parquet"))
+    return ends_in(path, PARQUET)

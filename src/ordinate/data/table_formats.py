@@ -1,0 +1,40 @@
+"""The formats of files that hold a table, and the packages that read them. Imports nothing heavy."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from ordinate.data.csv_format import CSV
+from ordinate.data.paths import is_url
+from ordinate.errors import OrdinateError
+
+PARQUET, ARROW, JSON_LINES = (".parquet",), (".feather", ".arrow"), (".jsonl", ".ndjson")
+EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+TABLES = (*CSV, *PARQUET, *ARROW, *JSON_LINES, *EXCEL)
+PACKAGES = {PARQUET: ("pyarrow", "parquet"), ARROW: ("pyarrow", "parquet"), EXCEL: ("python_calamine", "excel")}
+
+
+def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
+    """Return whether a path or URL has one of these endings, in upper or lower case.
+
+    Example:
+        >>> ends_in("Knees.CSV", CSV), ends_in("https://host/knees.csv?version=2", CSV), ends_in("knees", CSV)
+        (True, True, False)
+    """
+    name = str(path).lower()
+    if is_url(path):
+        name = name.partition("?")[0].rstrip("/")
+    return name.endswith(endings)
+
+
+def require_packages(path: str) -> None:
+    """Raise an error if a package is not installed that reads files of this ending, or from a store of this URL."""
+    for endings, (package, extra) in PACKAGES.items():
+        if ends_in(path, endings) and find_spec(package) is None:
+            raise OrdinateError(path, problem=f'requires {package}: pip install "ordinate[{extra}]"')
+    if is_url(path):
+        from fsspec import get_filesystem_class
+
+        try:
+            get_filesystem_class(path.partition("://")[0].rpartition("::")[2])
+        except (ImportError, ValueError) as error:
+            raise OrdinateError(path, problem=f"cannot be opened: {error}") from error
