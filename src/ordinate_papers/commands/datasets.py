@@ -122,7 +122,7 @@ def _describe(chosen: DataSet, counted: str, fetched_by: str | None = None) -> N
 
 
 def _paragraph(head: str, text: str) -> str:
-    """Return text beside its head, addresses in one piece."""
+    """Return text next to its heading, without breaking addresses."""
     indent = " " * len(head)
     return textwrap.fill(
         text, WIDTH, initial_indent=head, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False

@@ -12,7 +12,7 @@ class TableOptions:
 
     name: str | None = option(None, "such as otd-2; none lists them all", nargs="?")
     dataset: list[str] = option([], "compare the table's models on other data sets", nargs="+", metavar="NAME")
-    seeds: int = option(3, "trainings of each cell, for mean and deviation (3)", least=1)
+    seeds: int = option(3, "runs per cell, for mean and deviation (3)", least=1)
     quick: bool = option(False, "small networks and few epochs, for a CPU")
     tune: int | None = option(
         None,

@@ -29,7 +29,7 @@ class DataSet:
         layout: which files to put where, one per line.
         samples: how many there are to read; None where the owner does not say.
         papers: the papers' tables that use it.
-        differs: from a paper to how the set here is not the paper's, and why.
+        differs: How the set here differs from the paper's and why, by paper.
         terms: under which it may be used.
         source: where to ask for it; empty for a set that is drawn.
         reading: how it is read and split, for the reader of its kind.

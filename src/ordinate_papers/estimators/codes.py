@@ -105,7 +105,7 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Keep the coded samples of a table or an array (n, features) and their classes (n,)."""
         check_choice(self.metric, METRICS, "metric")
         if self.metric in OF_LEVELS and self.code != "raw":
-            raise OrdinateError("code", f"{self.code!r} beside the metric {self.metric!r}", "'raw'")
+            raise OrdinateError("code", f"{self.code!r} with the metric {self.metric!r}", "'raw'")
         k = check_whole(self.n_neighbors, "n_neighbors")
         frame = _as_frame(self, X, reset=True)
         labels = check_labels(y)

@@ -14,7 +14,7 @@ a to a + w the latent value has the mean a + m w and the variance v w^2, for the
 - ``"beta_rectangular"`` (Hahn, 2008): those of Beta(p, q) with probability 1 - r, of the uniform one with r.
 
 Chosen here, as the text at hand does not settle it: p and q lie in [1, 20] and start at 2, r starts at 1/2, and all are
-learned with the widths and the map; all widths are free, from 0 up, and start alike; targets are the nearest of the
+learned with the widths and the map; all widths are free, from 0 up, and start equal; targets are the nearest of the
 raw code, and twice those by what was learned, without which the error on Balance stays where that of the raw code is.
 L-BFGS-B learns everything at once, where the paper alternates between the map and projected subgradient steps for the
 thresholds; alternating ended at the same loss on Balance.

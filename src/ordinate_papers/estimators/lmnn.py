@@ -112,8 +112,8 @@ def descend(
 
     Args:
         start: (p,), where to start.
-        loss: from a point (p,) and the impostors to look at, (n, n), to its value and its gradient (p,).
-        find: from a point to the impostors inside a margin there.
+        loss: Function of a point (p,) and of impostors (n, n) that returns a value and a gradient (p,).
+        find: Function of a point that returns the impostors inside a margin there.
         max_iter: L-BFGS iterations at most.
         bounds: Bounds of every coordinate; None for none.
     """

@@ -49,7 +49,7 @@ def logit_distributions(titles: Sequence[str], edges: ArrayLike, counts: Mapping
     Args:
         titles: Titles of the panels.
         edges: (b + 1,), of the bins of logits.
-        counts: by the name of a kind of pairs, the pairs (b,) in every bin, one per panel.
+        counts: Number of pairs per bin (b,) for each kind of pairs, one panel per kind.
 
     Example:
         >>> figure = logit_distributions(["first", "last"], [-1, 0, 1], {"positive": [[1, 1], [0, 2]]})

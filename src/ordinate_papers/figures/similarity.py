@@ -15,7 +15,7 @@ def cosine_matrices(matrices: Mapping[str, tuple[ArrayLike, ArrayLike]], title: 
     """Cosine distances between samples sorted by rank, one panel per embedding (OTD, Figs. 5 to 8).
 
     Args:
-        matrices: by the name of an embedding, the distances (n, n) in [0, 2] and the ranks (n,), ascending.
+        matrices: Distances (n, n) in [0, 2] and ascending ranks (n,) for each embedding, by its name.
         title: Title of the picture.
 
     Example:

@@ -16,7 +16,7 @@ from ordinate.training.stages import Stage, StagedMethod
 
 SCALE = 20.0  # of the cosines in the order loss, as in the published code
 COINCIDE = 1e-9  # distance between unit embeddings below which none has a direction to the other
-APART_TO_ALIKE = 2.0  # what pairs of different ranks weigh in the metric loss, beside those of the same rank
+DIFFERENT_TO_EQUAL = 2.0  # Weight of pairs of different ranks in the metric loss, relative to pairs of equal rank.
 
 
 class GOL(StagedMethod):
@@ -25,7 +25,7 @@ class GOL(StagedMethod):
     The loss is :func:`order_loss` + :func:`metric_loss` + :func:`center_loss`, with the paper's equal weights and
     margin. Chosen here: the points start evenly on a half circle of random direction, as in the published code for few
     ranks (from a random start they were still out of order after 20 epochs on RetinaMNIST); all pairs of a batch count,
-    of which the published code draws as many of each order; samples are alike where their ranks are equal, a threshold
+    of which the published code draws as many of each order; samples are similar if their ranks are equal, a threshold
     of 0. In several processes each uses the pairs of its own samples, which must be of two ranks. The paper trains 100
     epochs.
 
@@ -146,7 +146,7 @@ def metric_loss(
         difference = distances[low] - distances[high]
         below, above = ranks <= labels[low, None], ranks >= labels[high, None]
         cost = relu(margin + difference) * below + relu(margin - difference) * above
-        total, weight = total + APART_TO_ALIKE * cost.sum(1).mean(), weight + APART_TO_ALIKE
+        total, weight = total + DIFFERENT_TO_EQUAL * cost.sum(1).mean(), weight + DIFFERENT_TO_EQUAL
     one, other = (labels[:, None] == labels).triu(1).nonzero().unbind(1)
     if len(one):
         total, weight = total + (distances[one] - distances[other]).abs().sum(1).mean(), weight + 1

@@ -76,7 +76,7 @@ class SiameseLoss(nn.Module):
 
 
 class NPairLoss(nn.Module):
-    """N-pair loss (Sohn, 2016): one pair per rank, each anchor's positive told from those of the other ranks.
+    """N-pair loss (Sohn, 2016): one pair per rank, each anchor's positive contrasted with those of the other ranks.
 
     The similarity is the cosine (OTD, Table 4).
 

@@ -9,7 +9,7 @@ from ordinate.functional.similarity import unit
 
 
 class SentencePairLoss(nn.Module):
-    """The loss of single texts: the first of a positive pair is told from the second texts of all pairs of a batch.
+    """The loss of single texts: the first of a pair must be closest to its own second text among all of a batch.
 
     With u and v the vectors of the texts of a pair, and s their cosine, the mean over positive pairs i of
 

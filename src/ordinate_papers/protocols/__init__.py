@@ -2,7 +2,7 @@
 
 What their arguments have in common:
 
-- ``estimator``: not fitted; what is trained are clones of it.
+- ``estimator``: an unfitted estimator; clones of it are trained.
 - ``X``, ``y``: n training samples, as the estimator expects them, and their labels (n,).
 - ``X_test``, ``y_test``: the samples to measure on, and their labels.
 - ``seed``: of what is drawn, 0 or more; the estimator's training follows its ``random_state``.

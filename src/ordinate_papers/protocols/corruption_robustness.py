@@ -36,7 +36,7 @@ def corruption_robustness(
         images: (n, c, h, w) uint8, as an array or decoded.
         labels: (n,).
         names: Names of the corruptions.
-        severities: from 1 to 5.
+        severities: Strengths of the corruptions, 1 to 5.
 
     Returns:
         ``clean``, the error without corruption; ``severities``; ``errors``, from the name of a corruption to its error

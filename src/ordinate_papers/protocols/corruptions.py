@@ -6,9 +6,9 @@ are for 224 pixels, times the image's shorter side over 224: what one would see 
 and then made small. Where ImageNet-C needs what is not available, or does not grow worse with every severity, this does
 otherwise:
 
-- ``frost`` lies over the image as a generated texture of ice needles, in place of photographs of frost;
-- ``fog`` and ``frost`` take clouds of value noise, octave by octave, in place of the diamond-square algorithm;
-- ``glass_blur`` moves every pixel once, by up to (ImageNet-C's distance) x sqrt(its rounds), in place of rounds of
+- ``frost`` lies over the image as a generated texture of ice needles, instead of photographs of frost;
+- ``fog`` and ``frost`` take clouds of value noise, octave by octave, instead of the diamond-square algorithm;
+- ``glass_blur`` moves every pixel once, by up to (ImageNet-C's distance) x sqrt(its rounds), instead of rounds of
   swaps;
 - ``elastic_transform`` shears the frame and bends it smoothly, both more with every severity; ImageNet-C's first two
   severities mostly shift the frame, further than the other three;
@@ -47,7 +47,7 @@ def corrupt(images: NDArray[np.uint8], name: str, severity: int, seed: int = 0) 
     Args:
         images: (n, c, h, w) uint8, grey or RGB.
         name: Name of the corruption, one of :data:`CORRUPTIONS`.
-        severity: from 1 to 5.
+        severity: Strength of the corruption, 1 to 5.
         seed: Seed of what is drawn, at least 0.
 
     Example:

@@ -35,7 +35,7 @@ def label_permutation(
     ones different. A method that sees labels as classes (SupCon) embeds the test set as before; one that sees their
     order does not. The paper shows t-SNE pictures; here they come with the scores of the predictions and the rank
     correlation, over all pairs of up to 1000 test samples, of the Euclidean distance of embeddings with the distance of
-    labels. Training and test labels are permuted alike.
+    labels. Training and test labels are permuted in the same way.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
         estimator: not fitted, with ``transform`` once fitted.

@@ -66,7 +66,7 @@ def transfer(
         schemes: ``"linear_probe"``, ``"fine_tune"`` or both.
         epochs: Epochs of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
         learning_rate: None for 0.01 for the probe and 0.001 for fine-tuning.
-        optimization: in place of AdamW at the learning rate.
+        optimization: Optimizer and schedule; None for AdamW at the learning rate.
         seed: Seed of the layer's first weights and of the batches.
         checkpoint_dir: keeps the state of training, in one folder per scheme.
 

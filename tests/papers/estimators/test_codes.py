@@ -185,7 +185,7 @@ FRAME, LABELS = cars(6)
         (lambda: code_features(pd.DataFrame({"x": [1.0, np.inf]}), "raw"), "X: column 'x' contains infinity"),
         (lambda: code_features(pd.DataFrame({"x": [1, 1]}), "thermometer"), "X: got one value in every column"),
         (lambda: NeighbourClassifier(metric="cosine").fit(FRAME, LABELS), "metric: got 'cosine'"),
-        (lambda: NeighbourClassifier("one_hot", "gower").fit(FRAME, LABELS), "code: got 'one_hot' beside the metric"),
+        (lambda: NeighbourClassifier("one_hot", "gower").fit(FRAME, LABELS), "code: got 'one_hot' with the metric"),
         (lambda: NeighbourClassifier(n_neighbors=0).fit(FRAME, LABELS), "n_neighbors: got 0"),
         (lambda: NeighbourClassifier("one_hot").fit(FRAME.iloc[:0], LABELS[:0]), "X: got a DataFrame of shape"),
     ],

@@ -26,7 +26,7 @@ def read_adience(root: str | Path) -> Labelled:
     ages and intervals other than the eight are put into the group that holds them or lies nearest.
     """
     layout = Layout.of(root)
-    files = layout.match(r"fold_(?P<fold>[0-4])_data\.txt", "fold_0_data.txt to fold_4_data.txt beside aligned")
+    files = layout.match(r"fold_(?P<fold>[0-4])_data\.txt", "fold_0_data.txt to fold_4_data.txt next to aligned")
     if len(files) != 5:
         found = ", ".join(file["fold"] for file in files)
         raise OrdinateError(layout.path, f"the folds {found}", "fold_0_data.txt to fold_4_data.txt")

@@ -18,7 +18,7 @@ def read_idrid(root: str | Path) -> Labelled:
     for split, (folder, table) in PARTS.items():
         where = layout.match(
             rf"2\. Groundtruths/[ab]\. IDRiD_Disease Grading_{table}\.csv",
-            f"'2. Groundtruths' of 'B. Disease Grading' with its {table}, beside '1. Original Images'",
+            f"'2. Groundtruths' of 'B. Disease Grading' with its {table}, next to '1. Original Images'",
         )[0][0]
         frame = layout.table(where, ["Image name", "Retinopathy grade"])
         images = layout.match(

@@ -24,7 +24,7 @@ def read_imdb_wiki_dir(root: str | Path) -> Labelled:
 
 def _read(root: str | Path, table: str) -> Labelled:
     layout = Layout.of(root)
-    name = layout.match(re.escape(table), f"{table} (age, path, split) beside the folders of images")[0][0]
+    name = layout.match(re.escape(table), f"{table} (age, path, split) next to the folders of images")[0][0]
     frame = layout.table(name, ["age", "path", "split"])
     unknown = sorted(set(frame["split"]) - set(SPLITS))
     if unknown:

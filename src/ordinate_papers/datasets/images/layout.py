@@ -26,7 +26,7 @@ class Layout(ImageTree):
         """Return the matches of the files whose names end with the pattern, all below one and the same folder.
 
         Args:
-            pattern: of the end of a name, upper and lower case alike.
+            pattern: Regular expression for the end of a name; case is ignored.
             expected: what the pattern stands for, in words and with an example.
 
         Raises:

@@ -25,7 +25,7 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:
     own drawing is not published; a camera is in all of them. Rows of the table without an image are left out.
     """
     layout = Layout.of(root)
-    name = layout.match(re.escape(TABLE), f"{TABLE} beside a folder of images for every camera")[0][0]
+    name = layout.match(re.escape(TABLE), f"{TABLE} next to one folder of images per camera")[0][0]
     frame = layout.table(name, COLUMNS, usecols=lambda column: column.strip() in COLUMNS)
     files = {"/".join(image.split("/")[-2:]): image for image in layout.images}
     frame = frame.assign(file=(frame["CamId"] + "/" + frame["Filename"]).map(files))

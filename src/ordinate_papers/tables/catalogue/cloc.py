@@ -58,7 +58,7 @@ def _margins_over_epochs() -> tuple[Row, ...]:
 
 TABLES = (
     Table(
-        "cloc-1", "CLOC beside ordinal classifiers and contrastive methods", "CLOC, Table 1", ACCURACY_AND_MAE,
+        "cloc-1", "CLOC compared with ordinal classifiers and contrastive methods", "CLOC, Table 1", ACCURACY_AND_MAE,
         _models(
             ORCNN=(0.5670, 0.3870, 0.4597, 0.5833, 0.4677, 0.5400, 0.9500, 0.8335, 0.5972, 0.8732),
             POE=(0.6050, 0.5468, 0.6410, 0.5730, 0.5160, 0.4700, 0.7600, 0.4440, 0.6770, 0.8280),

@@ -141,7 +141,7 @@ TABLES = (
         training=RESNET_50,
     ),
     Table(
-        "supcr-10", "Beside the best that each data set had seen", "SupCR, Table 10",
+        "supcr-10", "Compared with the best published result of each data set", "SupCR, Table 10",
         (
             _best("AgeDB", "MAE"), _best("TUAB", "MAE"), _best("TUAB", "R2", "r2"), _best("MPIIFaceGaze", "Angular"),
             _best("SkyFinder", "MAE"), _best("SkyFinder", "RMSE", "rmse"),
@@ -152,7 +152,7 @@ TABLES = (
         ),
     ),
     Table(
-        "supcr-11", "Self-supervised learning, pre-trained elsewhere, here, or beside L1", "SupCR, Table 11",
+        "supcr-11", "Self-supervised learning, pre-trained elsewhere, here, or together with L1", "SupCR, Table 11",
         tuple(
             Column(f"{title} {head}", dataset=name, metric=metric, settings=settings,
                    training={} if name == "tuab" else RESNET_50)
@@ -187,7 +187,7 @@ TABLES = (
         dataset="agedb_dir", model="supcr_l1", note="511 are all positives of two views of 256 samples.",
     ),
     Table(
-        "supcr-14", "Seconds of a training epoch beside SupCon", "SupCR, Table 14",
+        "supcr-14", "Seconds of a training epoch compared with SupCon", "SupCR, Table 14",
         tuple(Column(title, dataset=name) for title, (name, _) in DATA.items()),
         (
             Row("SupCon", (23.1, 25.3, 69.1, 55.6), metric="seconds_supcon"),

@@ -11,7 +11,7 @@ NAMES = {"mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "P
 MAE_MSE_GM, PEARSON_MSE_MAE = ("mae", "mse", "geometric_mean_error"), ("pearson", "mse", "mae")
 PEARSON_MAE_MSE, MAE_GM = ("pearson", "mae", "mse"), ("mae", "geometric_mean_error")
 
-# the paper's hyper-parameters (Table 13) beside those of its recipes, which every model has
+# The paper's hyperparameters (Table 13), in addition to those of its recipes, which every model has.
 WINDOW = {"window": 5.0}
 AIRFOIL = {"temperature": 1.0, "window": 7.0}
 WHOLE_RANGE = 1_000.0  # a window that holds all labels: gamma without an end
@@ -246,7 +246,7 @@ TABLES = (
         missing="a fact; nothing to run",
     ),
     Table(
-        "supremix-13", "The hyper-parameters of the paper", "SupReMix, Table 13",
+        "supremix-13", "The hyperparameters of the paper", "SupReMix, Table 13",
         tuple(map(Column, ("IMDB-WIKI", "AgeDB-DIR", "STS-B-DIR", "UK Biobank", "HCP-Aging", "UCI-airfoil"))),
         (
             Row("temperature", (0.3, 0.5, 1.0, 0.5, 0.5, 1.0)),

@@ -59,7 +59,7 @@ def test_a_missing_fold_file_is_named(root):
 
 def test_the_folder_of_images_alone_is_refused(root):
     with pytest.raises(
-        OrdinateError, match=r"aligned: got 5@N0.*, expected fold_0_data.txt to fold_4_data.txt beside aligned"
+        OrdinateError, match=r"aligned: got 5@N0.*, expected fold_0_data.txt to fold_4_data.txt next to aligned"
     ):
         read_adience(root / "aligned")
 

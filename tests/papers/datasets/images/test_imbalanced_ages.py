@@ -43,7 +43,7 @@ def test_a_table_without_paths_is_refused(root):
 def test_a_missing_table_is_refused(root):
     (root / "agedb.csv").unlink()
     with pytest.raises(
-        OrdinateError, match=r"got AgeDB.*, expected agedb.csv \(age, path, split\) beside the folders of images"
+        OrdinateError, match=r"got AgeDB.*, expected agedb.csv \(age, path, split\) next to the folders of images"
     ):
         read_agedb_dir(root)
 
