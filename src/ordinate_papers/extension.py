@@ -22,6 +22,7 @@ def _neighbours(metric: str, **settings: str) -> Model:
     return Model({"ranks": estimator}, {"metric": metric, **settings}, embeds=False)
 
 
+LATER_LOSSES = ("sord", "squared_emd", "weighted_kappa", "binomial", "poisson")
 CODES = ("raw", "one_hot", "thermometer")
 DISTRIBUTIONS = ("uniform", "beta", "beta_rectangular")
 MODELS: Mapping[str, Model] = {
@@ -35,6 +36,9 @@ MODELS: Mapping[str, Model] = {
     "poe": of_ranks(f"{ESTIMATORS}.poe:POEClassifier"),
     "gol": of_ranks(f"{ESTIMATORS}.gol:GOLClassifier"),
     "mwr": of_ranks(f"{ESTIMATORS}.mwr:MWRClassifier"),
+    **{name: of_ranks(f"{ESTIMATORS}.rank_losses:RankLossClassifier", loss=name) for name in LATER_LOSSES},
+    "balanced_mse": of_targets(f"{ESTIMATORS}.rare_targets:BalancedMSERegressor"),
+    "conr": of_targets(f"{ESTIMATORS}.rare_targets:ConRRegressor"),
     **{f"knn_{code}": _neighbours("euclidean", code=code) for code in CODES},
     **{f"lmnn_{code}": _neighbours("lmnn", code=code) for code in CODES},
     "knn_gower": _neighbours("gower"),
@@ -53,9 +57,11 @@ EXTENSION = Extension(
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",
     predictors={
+        "BalancedMSEHead": "ordinate_papers.losses.balanced_mse:BalancedMSEHead",
         "MeanRankVote": f"{ESTIMATORS}.gol:MeanRankVote",
         "MovingWindow": "ordinate_papers.methods.mwr:MovingWindow",
         "RepresentationHead": f"{ESTIMATORS}.representation:RepresentationHead",
+        "UnimodalProbabilities": "ordinate_papers.losses.unimodal:UnimodalProbabilities",
     },
     commands="ordinate_papers.commands.catalogue:COMMANDS",
 )

@@ -12,6 +12,8 @@ from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR
 from ordinate_papers.methods.pairs import build_pair_loss
 from ordinate_papers.methods.poe import POE, GaussianEncoder
+from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal
+from ordinate_papers.methods.rare_targets import BalancedMSE, ConR
 from ordinate_papers.methods.representation import Representation, RepresentationRegression
 from ordinate_papers.methods.simclr import NTXentLoss
 from tests.methods.examples import DIM, encoder, ranks, targets
@@ -26,6 +28,11 @@ def ordinal(loss):
     return lambda: (Ordinal(encoder(), DIM, 4, loss=loss, **ONE), ranks())
 
 
+def later(loss):
+    return lambda: (LaterOrdinal(encoder(), DIM, 4, loss=loss, **ONE), ranks())
+
+
+CONR = {"weight": 1.0, "window": 0.5, "push": 0.2, "temperature": 0.2}
 METHODS = {
     "cloc": lambda: (CLOC(encoder(), DIM, 4, phase_epochs=(1, 1), optimization=WARM), ranks()),
     "otd": lambda: (OTD(encoder(), 4, **ONE), ranks()),
@@ -37,6 +44,9 @@ METHODS = {
     "or": ordinal("or"),
     "corn": ordinal("corn"),
     "coral": ordinal("coral"),
+    **{loss: later(loss) for loss in LOSSES},
+    "balanced mse": lambda: (BalancedMSE(encoder(), DIM, **ONE), targets()),
+    "conr": lambda: (ConR(encoder(), DIM, **CONR, **ONE), targets()),
     "poe": lambda: (POE(GaussianEncoder(nn.Linear(3, 2 * DIM), DIM), 4, **ONE), ranks()),
     "gol": lambda: (GOL(encoder(), DIM, 4, **ONE), ranks()),
     "mwr": lambda: (MWR(encoder(), DIM, **ONE), ranks()),

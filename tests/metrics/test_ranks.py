@@ -16,7 +16,9 @@ from ordinate.metrics import (
     accuracy,
     accuracy_within,
     adjacent_error_rates,
+    amae,
     mae,
+    mmae,
     quadratic_weighted_kappa,
     rank_report,
     ranked_probability_score,
@@ -42,6 +44,18 @@ def test_accuracy_within_k_is_the_band_of_the_confusion_matrix(pairs):
         assert accuracy_within(true, pred, k) == pytest.approx(band.sum() / confusion.sum(), abs=1e-15)
     assert accuracy_within(true, pred, 0) == accuracy(true, pred)
     assert accuracy_within(true, pred, C - 1) == 1.0
+
+
+@given(pairs_of_ranks)
+def test_amae_and_mmae_are_the_mean_and_the_largest_mae_of_the_classes(pairs):
+    true, pred = np.array(pairs).T
+    errors = [mean_absolute_error(true[true == rank], pred[true == rank]) for rank in set(true.tolist())]
+    assert amae(true, pred) == pytest.approx(np.mean(errors), abs=1e-12)
+    assert mmae(true, pred) == pytest.approx(max(errors), abs=1e-12)
+    weights = 1.0 + np.arange(len(true)) % 3
+    repeated = np.repeat(np.arange(len(true)), weights.astype(int))
+    for metric in (amae, mmae):
+        assert metric(true, pred, weights) == pytest.approx(metric(true[repeated], pred[repeated]), abs=1e-12)
 
 
 @pytest.mark.parametrize("k", [-1, 0.5, True, None])

@@ -71,6 +71,37 @@ def quadratic_weighted_kappa(
     return float(1 - np.mean(weights * error**2) / chance)
 
 
+def amae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Return the average MAE: the mean over classes of the mean absolute rank error of their samples.
+
+    Every rank that has a sample counts the same, however many it has (Baccianella et al., ISDA 2009).
+
+    Returns:
+        A value in ranks, >= 0.
+
+    Example:
+        >>> amae([0, 0, 0, 1], [0, 0, 0, 2])
+        0.5
+    """
+    return float(np.mean(_class_errors(y_true, y_pred, sample_weight)))
+
+
+def mmae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Return the maximum MAE: the mean absolute rank error of the class that is predicted worst.
+
+    The mean over the samples of a rank, largest over ranks that have a sample (Cruz-Ramírez et al., Neurocomputing
+    135, 2014).
+
+    Returns:
+        A value in ranks, >= 0.
+
+    Example:
+        >>> mmae([0, 0, 0, 1], [0, 0, 0, 2])
+        1.0
+    """
+    return float(np.max(_class_errors(y_true, y_pred, sample_weight)))
+
+
 def ranked_probability_score(
     y_true: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -146,6 +177,15 @@ def rank_report(
         "quadratic_weighted_kappa": quadratic_weighted_kappa(y_true, y_pred, sample_weight=sample_weight),
         "adjacent_error_rates": [None if np.isnan(rate) else rate for rate in rates],
     }
+
+
+def _class_errors(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the mean absolute error of every rank that has a sample of positive weight."""
+    true, pred = check_ranks(y_true, y_pred)
+    weights = check_weights(sample_weight, len(true))
+    sizes = np.bincount(true, weights)
+    errors = np.bincount(true, weights * np.abs(true - pred))
+    return np.asarray(errors[sizes > 0] / sizes[sizes > 0])
 
 
 def _variance(ranks: NDArray[np.int64], weights: NDArray[np.float64]) -> float:

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours
     from ordinate_papers.estimators.mwr import MWRClassifier
     from ordinate_papers.estimators.poe import POEClassifier
+    from ordinate_papers.estimators.rank_losses import RankLossClassifier
+    from ordinate_papers.estimators.rare_targets import BalancedMSERegressor, ConRRegressor
     from ordinate_papers.estimators.representation import RepresentationClassifier, RepresentationRegressor
 
 _HOMES = {
+    "BalancedMSERegressor": "ordinate_papers.estimators.rare_targets",
+    "ConRRegressor": "ordinate_papers.estimators.rare_targets",
     "EndToEndRegressor": "ordinate.estimators.plain",
     "GOLClassifier": "ordinate_papers.estimators.gol",
     "LargeMarginNearestNeighbours": "ordinate_papers.estimators.lmnn",
@@ -21,14 +25,16 @@ _HOMES = {
     "NeighbourClassifier": "ordinate_papers.estimators.codes",
     "OrdinalClassifier": "ordinate.estimators.plain",
     "POEClassifier": "ordinate_papers.estimators.poe",
+    "RankLossClassifier": "ordinate_papers.estimators.rank_losses",
     "RepresentationClassifier": "ordinate_papers.estimators.representation",
     "RepresentationRegressor": "ordinate_papers.estimators.representation",
     "code_features": "ordinate_papers.estimators.codes",
 }
 
 __all__ = [
-    "EndToEndRegressor", "GOLClassifier", "LargeMarginNearestNeighbours", "MWRClassifier", "NeighbourClassifier",
-    "OrdinalClassifier", "POEClassifier", "RepresentationClassifier", "RepresentationRegressor", "code_features",
+    "BalancedMSERegressor", "ConRRegressor", "EndToEndRegressor", "GOLClassifier", "LargeMarginNearestNeighbours",
+    "MWRClassifier", "NeighbourClassifier", "OrdinalClassifier", "POEClassifier", "RankLossClassifier",
+    "RepresentationClassifier", "RepresentationRegressor", "code_features",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate_papers.estimators", _HOMES)

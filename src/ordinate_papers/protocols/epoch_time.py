@@ -22,8 +22,8 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
 
     SupCR (Appendix E.6, Table 14): wall-clock seconds of an epoch of SupCR and of SupCon on four data sets, on 8 GPUs.
     Chosen here: the estimators are trained in turns, ``rounds`` times, so that other load on the machine slows
-    all of them equally; epochs of the first stage count, except the first of each run, which warms up; nothing is held out
-    for validation. What is the same for all (encoder, batch size, views) is the caller's to set.
+    all of them equally; epochs of the first stage count, except the first of each run, which warms up; nothing is held
+    out for validation. What is the same for all (encoder, batch size, views) is the caller's to set.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
         estimators: two or more by name, not fitted; each trains at least two epochs in its first stage.

@@ -1,0 +1,99 @@
+"""Balanced MSE and ConR with scikit-learn's interface."""
+
+from typing import Any, ClassVar
+
+from torch import nn
+
+from ordinate.checks import check_positive
+from ordinate.estimators.method import Facts
+from ordinate.estimators.parameters import estimator_dataclass
+from ordinate.estimators.plain import EndToEndMethod, EndToEndRegressor
+from ordinate_papers.methods.rare_targets import BalancedMSE, ConR
+
+
+@estimator_dataclass
+class BalancedMSERegressor(EndToEndRegressor):
+    """Predict continuous targets, rare ones as well as frequent ones, by Balanced MSE (BMC; Ren et al., CVPR 2022).
+
+    Args:
+        noise: Standard deviation of the noise at the start of training, in standard deviations of the targets, > 0. It
+            is learned.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> BalancedMSERegressor(epochs=20, random_state=0).fit(X, 10 * X[:, 0]).predict([[0.5]]).shape
+        (1,)
+    """
+
+    noise: float = 0.5
+
+    method: ClassVar[str] = "ordinate_papers.estimators.rare_targets:BalancedMSEMethod"
+
+
+@estimator_dataclass
+class ConRRegressor(EndToEndRegressor):
+    """Predict continuous targets, rare ones as well as frequent ones, with ConR (Keramati et al., ICLR 2024).
+
+    ConR adds a contrastive loss to that of the head. ``imbalance=Imbalance(lds=...)`` gives the weights of rare anchors
+    in it. The defaults are the published ones for AgeDB-DIR, converted from years to standard deviations of its ages.
+
+    Args:
+        weight: Weight of ConR relative to the head's loss, >= 0.
+        window: Largest distance of targets that count as near, in standard deviations of the targets, >= 0.
+        push: Growth of the weights of negatives per standard deviation, >= 0.
+        temperature: Temperature of the cosines, > 0.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> ConRRegressor(epochs=20, random_state=0).fit(X, 10 * X[:, 0]).predict([[0.5]]).shape
+        (1,)
+    """
+
+    weight: float = 0.25
+    window: float = 0.06
+    push: float = 0.16
+    temperature: float = 0.2
+
+    method: ClassVar[str] = "ordinate_papers.estimators.rare_targets:ConRMethod"
+
+
+class RareTargetMethod(EndToEndMethod):
+    """What the two have in common: a regression end to end with options of its own."""
+
+    of_module: ClassVar[type[BalancedMSE | ConR]]
+    own: ClassVar[tuple[str, ...]]
+
+    def check(self) -> None:
+        super().check()
+        for name in self.own:
+            check_positive(getattr(self.settings, name), name, or_zero=name in ("weight", "window", "push"))
+
+    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+        module = self.of_module(
+            encoder,
+            facts.embedding_dim,
+            facts.outputs,
+            head_loss=self.settings.loss,
+            epochs=self.settings.epochs,
+            balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
+            **{name: getattr(self.settings, name) for name in self.own},
+            **self.stage_options(facts),
+        )
+        module.head.standardise(facts.targets)
+        return module
+
+
+class BalancedMSEMethod(RareTargetMethod):
+    """How Balanced MSE trains."""
+
+    of_module = BalancedMSE
+    own = ("noise",)
+
+
+class ConRMethod(RareTargetMethod):
+    """How ConR trains."""
+
+    of_module = ConR
+    own = ("weight", "window", "push", "temperature")
