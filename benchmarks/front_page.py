@@ -23,7 +23,7 @@ from pays import EXPERIMENTS, read
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENT = "retrieval: airfoil"
-TITLES = {"l1": "Network trained with L1 loss", "supremix": "Same network trained with Ordinate (SupReMix)"}
+TITLES = {"l1": "Network with L1 loss", "supremix": "Same network with SupReMix"}
 TEXT_COLOURS = {"front-page.png": "#222832", "front-page-dark.png": "#ced6dd"}
 TRANSPARENT = {"front-page-dark.png"}
 
@@ -47,19 +47,17 @@ def points(model: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def draw(embedded: dict[str, tuple[NDArray[Any], NDArray[Any]]], name: str, text_colour: str) -> None:
     """Write the picture with all panels and a scale of colours."""
-    style = {"text.color": text_colour, "axes.labelcolor": text_colour, "ytick.color": text_colour, "font.size": 11}
+    style = {"text.color": text_colour, "axes.labelcolor": text_colour, "ytick.color": text_colour, "font.size": 10}
     with plt.rc_context(style):
-        figure, panels = plt.subplots(1, len(embedded), figsize=(9, 3), layout="constrained")
+        figure, panels = plt.subplots(1, len(embedded), figsize=(6.4, 2.3), layout="constrained")
         for panel, (model, (places, labels)) in zip(panels, embedded.items(), strict=True):
-            drawn = panel.scatter(*places.T, c=labels, cmap="viridis", s=26, linewidths=0)
-            panel.set_title(
-                f"{TITLES[model]}\naverage precision of neighbours {average_precision(model):.2f}", fontsize=12
-            )
+            drawn = panel.scatter(*places.T, c=labels, cmap="viridis", s=16, linewidths=0)
+            panel.set_title(f"{TITLES[model]}\naverage precision {average_precision(model):.2f}", fontsize=11)
             panel.set_aspect("equal", adjustable="box")
             panel.axis("off")
         scale = figure.colorbar(drawn, ax=panels, label="noise level, dB", shrink=0.9)
         scale.outline.set_visible(False)
-        figure.savefig(ROOT / "docs" / name, dpi=110, transparent=name in TRANSPARENT)
+        figure.savefig(ROOT / "docs" / name, dpi=160, transparent=name in TRANSPARENT)
         plt.close(figure)
 
 

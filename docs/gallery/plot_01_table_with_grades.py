@@ -36,8 +36,8 @@ model.predict_proba(X_test[:3]).round(2)
 # Compare
 # -------
 #
-# Grades are more than classes: a prediction that is off by two is worse than one that is off by one. So beside the
-# accuracy look at the mean distance of the predicted grade from the true one (MAE), and compare with simple models.
+# Grades are more than classes: a prediction that is off by two is worse than one that is off by one. So in
+# addition to the accuracy, look at the mean absolute error in grades (MAE), and compare with baselines.
 
 models = {
     "most frequent grade": DummyClassifier().fit(X_train, y_train),
@@ -49,8 +49,8 @@ for name, fitted in models.items():
     print(f"{name:20}  accuracy {report['accuracy']:.3f}  MAE {report['mae']:.3f}")
 
 # %%
-# These are noisy judgements: no model gets far beyond six in ten. What errors are left lie beside the diagonal, between
-# grades that are neighbours.
+# The labels are noisy: no model gets far beyond an accuracy of 0.6. Most errors lie next to the diagonal of the
+# confusion matrix, between adjacent grades.
 
 names = [str(grade) for grade in model.ordered_classes_]
 ranks = np.searchsorted(model.ordered_classes_, y_test)

@@ -60,8 +60,7 @@ grid[-1].set_xlabel("cosine")
 # -----------------------
 #
 # Margins start at values that are drawn between 0.5 and 1, and learning only shrinks them, as a smaller margin is a
-# smaller loss. They are learned in the first phase, beside the encoder, and held in the second, so that they end where
-# the encoder was able to fulfil them or where the phase ended.
+# smaller loss. They are learned together with the encoder in the first phase, and kept fixed in the second.
 
 curves.margins_over_training(model.history_, names, fixed=[False] * 3)
 

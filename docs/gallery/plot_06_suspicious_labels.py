@@ -25,8 +25,8 @@ given = ranks.copy()
 given[moved] = (ranks[moved] + rng.integers(1, 3, len(moved))) % 3
 
 # %%
-# Five models are trained, each without a fifth of the samples, and judge that fifth. The table has the most suspicious
-# first, and the rank that would fit.
+# Five models are trained by cross-validation, and each checks the fifth of the labels that it was not trained on. The
+# table lists the most suspicious labels first, with the rank that would fit.
 
 table = find_label_errors(OTDClassifier(epochs=40, random_state=0), X, given)
 table.assign(moved=table.row.isin(moved)).head(8)

@@ -2,8 +2,8 @@
 Neighbours as an explanation
 ============================
 
-Why does the model read 3 from this gauge? Because these are the training samples that it holds to be most alike. An
-index over the embeddings finds them.
+Why does the model read 3 from this gauge? The training samples with the most similar embeddings explain it. A
+nearest-neighbour index finds them.
 """
 
 import numpy as np

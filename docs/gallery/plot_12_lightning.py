@@ -77,4 +77,4 @@ with torch.no_grad():
 rank_cosine_matrix(embeddings, ranks, num_classes=5).round(2)
 
 # %%
-# The papers' own trainings are Lightning modules too: :class:`ordinate.methods.CLOC` and its siblings.
+# The training procedures of the papers are Lightning modules too: :class:`ordinate.methods.CLOC` and its siblings.

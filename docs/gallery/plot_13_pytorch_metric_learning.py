@@ -44,8 +44,8 @@ embeddings = {
 }
 
 # %%
-# Nothing in the shapes of digits puts 0 and 1 beside 2 and 3. A triplet loss separates the ranks, in no order. MMNP's
-# margins add up over the boundaries between two ranks, so that ranks farther apart are told to lie farther apart:
+# The shapes of digits have no order. A triplet loss separates the ranks without ordering them. MMNP's margins add up
+# over the boundaries between two ranks, so that ranks with a larger difference are pushed farther apart:
 
 figure, grid = plt.subplots(1, 2, figsize=(8.4, 3.9), layout="constrained")
 for axes, (name, embedded) in zip(grid, embeddings.items(), strict=True):

@@ -31,7 +31,7 @@ for output, difference in exported.differences.items():
     print(f"{output:12} differs from the model by at most {difference:.1e}")
 
 # %%
-# The JSON beside the graph says how a raw row becomes its input, so that any language can prepare it:
+# A JSON file next to the graph describes how a raw row becomes its input, so that any language can prepare it:
 
 description = json.loads(exported.description.read_text())
 list(description)

@@ -48,8 +48,8 @@ axes.spines[["top", "right"]].set_visible(False)
 # Compare
 # -------
 #
-# On samples that nobody has seen, beside the same simple models on their own. A quarter of a thousand noisy samples
-# tells models apart by a few hundredths at best: :doc:`/measured` has the means of thirty divisions.
+# Compare the blend with simple models on held-out samples. A test set of 250 noisy samples separates models by a few
+# hundredths at best; :doc:`/measured` has means over thirty splits.
 
 models = {
     "logistic regression": LogisticRegression(max_iter=1000).fit(X_train, y_train),
@@ -61,7 +61,7 @@ for name, fitted in models.items():
     print(f"{name:20}  accuracy {report['accuracy']:.3f}  MAE {report['mae']:.3f}")
 
 # %%
-# ``decision="median"`` predicts the grade with the least expected distance in place of the likeliest one; both were
-# measured on the unseen samples.
+# ``decision="median"`` predicts the grade with the least expected distance instead of the most probable one. Both
+# rules were compared on out-of-fold predictions.
 
 model.decision_scores_

@@ -4,10 +4,10 @@ Rank-N-Contrast: how it orders
 
 *Zha et al., Supervised Contrastive Regression* (SupCR, published as Rank-N-Contrast).
 
-Ordinary contrastive learning needs to know which samples are alike and which are not. Continuous labels have no
-classes: two ages that differ by three years are neither. The paper's answer is to only ever *compare*: for an anchor
-i, every other sample j is a positive once, and is contrasted with all samples k that are at least as far from the
-anchor in label:
+Ordinary contrastive learning needs to know which samples belong together and which do not. Continuous labels
+have no classes: two ages that differ by three years are neither equal nor unrelated. The paper's
+answer is to *compare*: for an anchor i, every other sample j is a positive once, and is contrasted with all samples k
+that are at least as far from the anchor in label:
 
 .. math::
     -\log \frac{\exp(s_{ij}/\tau)}{\sum_{k:\; d_{ik} \ge d_{ij}} \exp(s_{ik}/\tau)}
