@@ -1,9 +1,9 @@
 """
-Exporting to ONNX and running it
-================================
+Export to ONNX
+==============
 
-A fitted model becomes one graph that runs without PyTorch and without Ordinate, from prepared samples to embeddings,
-probabilities and the predicted rank. It is checked against the model before it is written.
+A fitted model becomes one graph that runs without PyTorch and without Ordinate. Its input are prepared samples, its
+outputs are embeddings, probabilities and the predicted rank. It is checked against the model before it is written.
 """
 
 import json
@@ -31,13 +31,14 @@ for output, difference in exported.differences.items():
     print(f"{output:12} differs from the model by at most {difference:.1e}")
 
 # %%
-# The JSON beside the graph says how a raw row becomes its input, so that any language can prepare it:
+# The JSON file next to the graph describes how a raw row becomes the graph's input, so that any programming language
+# can prepare it:
 
 description = json.loads(exported.description.read_text())
 list(description)
 
 # %%
-# In Python the model's reader prepares rows; what runs is ONNX Runtime.
+# In Python, the model's reader prepares the rows, and ONNX Runtime runs the graph.
 
 session = onnxruntime.InferenceSession(exported.path)
 samples = np.asarray(model.reader_.transform(X), dtype=np.float32)
@@ -46,7 +47,8 @@ outputs = dict(zip(names, session.run(None, {"samples": samples}), strict=True))
 assert (model.ordered_classes_[outputs["rank"]] == model.predict(X)).all()
 
 # %%
-# One candidate, the first of whose test results is varied: lines are the model's probabilities, circles the graph's.
+# The figure varies the first test result of one candidate. Lines are the model's probabilities, circles those of the
+# graph.
 
 varied = pd.DataFrame([X.median()] * 25).assign(test1=np.linspace(X.test1.min(), X.test1.max(), 25))
 ours = model.rank_probabilities(varied)
