@@ -24,7 +24,8 @@ probabilities = model.rank_probabilities(X_test)
 # By default each boundary between the true and the predicted rank costs 1, and the costs of several boundaries are
 # added. Rows are true ranks, columns are predicted ranks.
 
-costs = cost_matrix(4, critical={(1, 2): (5.0, 1.0)})  # 5 to predict too low across it, 1 to predict too high
+# Across the boundary 1 | 2, predicting too low costs 5 and predicting too high costs 1.
+costs = cost_matrix(4, critical={(1, 2): (5.0, 1.0)})
 costs
 
 # %%
@@ -50,11 +51,11 @@ for factor in factors:
     alarms.append((predicted[y_test < 2] >= 2).mean())
 
 figure, axes = plt.subplots()
-axes.plot(factors, missed, "o-", label="missed: true rank above 1 | 2, predicted below")
-axes.plot(factors, alarms, "s--", label="false alarm: true rank below, predicted above")
+axes.plot(factors, missed, "o-", label="missed: true rank above 1 | 2, predicted rank below")
+axes.plot(factors, alarms, "s--", label="false alarm: true rank below, predicted rank above")
 axes.set(
-    title="What a cost does to decisions",
-    xlabel="cost of a miss, in false alarms",
+    title="The cost of a miss changes the decisions",
+    xlabel="cost of a miss relative to a false alarm",
     ylabel="share of samples",
     xscale="log",
     ylim=(0, 1),

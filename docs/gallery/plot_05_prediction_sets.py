@@ -26,7 +26,7 @@ model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 held_out = HeldOut.measure(model, X_held_out, y_held_out)
 lowest, highest = predict_sets(model, held_out, X_test, coverage=0.9)
 for predicted, low, high in list(zip(model.predict(X_test), lowest, highest, strict=True))[:5]:
-    print(f"predicted {predicted}, with 90 % from {low} to {high}")
+    print(f"predicted {predicted}, 90% prediction set from {low} to {high}")
 
 # %%
 # Is the coverage correct? We calibrate on one half of the remaining 600 samples and measure on the other half, for
@@ -34,20 +34,20 @@ for predicted, low, high in list(zip(model.predict(X_test), lowest, highest, str
 
 true = np.searchsorted(model.ordered_classes_, y_rest)
 probabilities = model.rank_probabilities(X_rest)
-promised = np.linspace(0.5, 0.98, 13)
-reports = [rank_coverage_report(true, probabilities, coverage, repeats=40) for coverage in promised]
+nominal = np.linspace(0.5, 0.98, 13)
+reports = [rank_coverage_report(true, probabilities, coverage, repeats=40) for coverage in nominal]
 measured, deviation, size = (
     np.array([report[name] for report in reports]) for name in ("coverage", "deviation", "mean_size")
 )
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
-left.plot([0.5, 1], [0.5, 1], color="0.6", linestyle="--", label="promised")
-left.fill_between(promised, measured - deviation, measured + deviation, alpha=0.25)
-left.plot(promised, measured, "o-", label="measured, with its deviation")
-left.set(title="Is the true grade in the set?", xlabel="promised coverage", ylabel="share of samples")
+left.plot([0.5, 1], [0.5, 1], color="0.6", linestyle="--", label="nominal")
+left.fill_between(nominal, measured - deviation, measured + deviation, alpha=0.25)
+left.plot(nominal, measured, "o-", label="measured, with standard deviation")
+left.set(title="Is the true grade in the set?", xlabel="nominal coverage", ylabel="share of samples")
 left.legend(loc="lower right")
-right.plot(promised, size, "o-")
-right.set(title="What it costs", xlabel="promised coverage", ylabel="mean number of grades in a set", ylim=(1, 4))
+right.plot(nominal, size, "o-")
+right.set(title="Size of the sets", xlabel="nominal coverage", ylabel="mean number of grades in a set", ylim=(1, 4))
 
 # %%
 # A set is never empty, so for coverages below the model's accuracy the curve stays above the line. The band shows the
@@ -55,4 +55,4 @@ right.set(title="What it costs", xlabel="promised coverage", ylabel="mean number
 # but not necessarily for each grade:
 
 by_grade = rank_coverage_report(true, probabilities, 0.9)["coverage_by_rank"]
-print("promised 0.9, covered by grade:", [round(share, 2) for share in by_grade])
+print("nominal coverage 0.9, measured for each grade:", [round(share, 2) for share in by_grade])

@@ -22,7 +22,7 @@ folder = Path(tempfile.mkdtemp())
 
 
 def draw(grade):
-    """A disc of 32 x 32 pixels with 2, 6, 10 or 14 spots or so."""
+    """Draw a disc of 32 x 32 pixels with about 2, 6, 10 or 14 spots."""
     image = Image.new("RGB", (32, 32), (30, 30, 40))
     pen = ImageDraw.Draw(image)
     pen.ellipse((2, 2, 29, 29), fill=tuple(int(channel) for channel in rng.integers(120, 200, 3)))

@@ -65,7 +65,7 @@ left.set(title="Loss", xlabel="step", ylim=(0, None))
 for boundary, values in enumerate(curve[:, 1:].T):
     fixed = boundary == 2
     right.plot(values, "--" if fixed else "-", label=f"{boundary} | {boundary + 1}" + (", fixed" if fixed else ""))
-right.set(title="Margins", xlabel="step", ylabel="margin, in cosine", ylim=(0, 1.1))
+right.set(title="Margins", xlabel="step", ylabel="margin (difference of cosines)", ylim=(0, 1.1))
 right.legend(ncols=2)
 
 # %%

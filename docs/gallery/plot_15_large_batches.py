@@ -22,7 +22,7 @@ def as_written(embeddings, labels, temperature=2.0):
     similarity = -torch.cdist(embeddings, embeddings) / temperature
     distance = (labels[:, None] - labels).abs()
     n, total = len(labels), 0.0
-    for j in range(n):  # the positive; all anchors at once
+    for j in range(n):  # The positive, for all anchors at once.
         farther = distance >= distance[:, j : j + 1]
         farther.fill_diagonal_(False)
         rest = torch.logsumexp(similarity.masked_fill(~farther, -torch.inf), dim=1)

@@ -19,7 +19,8 @@ from skordinal.datasets import load_esl
 from ordinate import CLOCClassifier
 from ordinate.estimators.export import export_model
 
-data = load_esl()  # suitability of candidates for a job, from four test results
+# ESL: the suitability of candidates for a job, from four test results.
+data = load_esl()
 X, y = pd.DataFrame(data.data, columns=["test1", "test2", "test3", "test4"]), data.target
 frequent = pd.Series(y).map(pd.Series(y).value_counts()).ge(10).to_numpy()
 X, y = X[frequent], y[frequent]

@@ -40,7 +40,7 @@ model = BlendClassifier(epochs=60, random_state=0).fit(X_train, y_train)
 figure, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
 axes.barh(list(model.unseen_losses_), list(model.unseen_losses_.values()), color="#2a788e")
 axes.invert_yaxis()
-axes.set(xlabel="logarithmic loss on samples unseen", xlim=(0.6, None))
+axes.set(xlabel="out-of-fold log loss", xlim=(0.6, None))
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
