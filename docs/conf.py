@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples run side by side, one 
 
 HERE = Path(__file__).parent
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXAMPLES = ("tutorials", "gallery", "papers")  # folders of scripts that run while the site is built
 sys.path.insert(0, str(HERE / "_extensions"))
 
 import accessible_markup
@@ -39,7 +40,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery", "papers"]  # scripts, whose pages are generated
+exclude_patterns = ["_build", *EXAMPLES]  # scripts, whose pages are generated
 nitpicky = True
 
 # Markdown
@@ -70,8 +71,8 @@ templates_path = ["_templates"]
 # Gallery
 warnings.filterwarnings("ignore", message=".*does not have many workers.*")
 sphinx_gallery_conf = {
-    "examples_dirs": [str(HERE / name) for name in ("gallery", "papers")],
-    "gallery_dirs": [f"generated/{name}" for name in ("gallery", "papers")],
+    "examples_dirs": [str(HERE / name) for name in EXAMPLES],
+    "gallery_dirs": [f"generated/{name}" for name in EXAMPLES],
     "filename_pattern": r"plot_",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,

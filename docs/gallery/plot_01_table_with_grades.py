@@ -2,9 +2,9 @@
 A table with grades
 ===================
 
-A thousand children, ten answers of a social worker about each, and the decision that was taken, in four grades of
-urgency (SWD, which comes with skordinal). We train CLOC on it, look at its errors, and at the embedding that it
-predicts from.
+SWD (included in skordinal) contains ten answers of a social worker about each of 1,000 children, and the decision that
+was taken, in four grades of urgency. This example trains CLOC on the table, compares it with simple models, and looks
+at the confusion matrix and the embedding.
 """
 
 import numpy as np
@@ -26,18 +26,18 @@ X_train, X_test, y_train, y_test = train_test_split(
 # Train
 # -----
 #
-# Estimators follow scikit-learn. ``epochs`` shortens CLOC's two phases of training for this page; without it, each
-# is as long as suits the number of samples.
+# The estimators follow scikit-learn. ``epochs`` shortens CLOC's two training phases for this page. By default the
+# number of epochs depends on the number of samples.
 
 model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 model.predict_proba(X_test[:3]).round(2)
 
 # %%
-# Compare
-# -------
+# Compare with baselines
+# ----------------------
 #
-# Grades are more than classes: a prediction that is off by two is worse than one that is off by one. So in
-# addition to the accuracy, look at the mean absolute error in grades (MAE), and compare with baselines.
+# Grades are ordered: a prediction that is off by two grades is worse than one that is off by one. Accuracy ignores
+# this, so the table also shows the mean absolute error (MAE) in grades.
 
 models = {
     "most frequent grade": DummyClassifier().fit(X_train, y_train),
@@ -49,23 +49,24 @@ for name, fitted in models.items():
     print(f"{name:20}  accuracy {report['accuracy']:.3f}  MAE {report['mae']:.3f}")
 
 # %%
-# The labels are noisy: no model gets far beyond an accuracy of 0.6. Most errors lie next to the diagonal of the
-# confusion matrix, between adjacent grades.
+# The labels are noisy judgements, and no model gets far beyond 60% accuracy. The confusion matrix shows that most
+# mistakes are between neighbouring grades.
 
 names = [str(grade) for grade in model.ordered_classes_]
 ranks = np.searchsorted(model.ordered_classes_, y_test)
 figures.predicted_ranks(ranks, np.searchsorted(model.ordered_classes_, model.predict(X_test)), names)
 
 # %%
-# Look at the embedding
-# ---------------------
+# The embedding
+# -------------
 #
-# ``transform`` gives the embedding. Its order is that of the grades, and a test sample that lies between two colours is
-# one that the model is unsure of.
+# ``transform`` returns the embedding. The samples lie in the order of the grades. A test sample between two colours is
+# one for which the model is uncertain.
 
 figures.embedding(model.transform(X_test), ranks, names)
 
 # %%
-# The same as numbers: the mean cosine between the samples of every two grades falls with their distance.
+# The next figure shows the same in numbers. The mean cosine similarity between the samples of two grades decreases with
+# the distance between the grades.
 
 figures.cosine_matrix(model.transform(X_test), ranks, names)

@@ -1,9 +1,10 @@
 """
-Margins and what they mean
-==========================
+What CLOC's margins mean
+========================
 
-CLOC has one number for every boundary between two adjacent ranks: its *margin*, by how much a sample should be more
-similar to samples of its own rank than to those beyond the boundary. Here is what that looks like in an embedding.
+CLOC has one *margin* for every boundary between two adjacent ranks. A sample should be more similar to samples of its
+own rank than to samples beyond the boundary, by at least this margin. This example shows margins in a trained
+embedding.
 """
 
 import matplotlib.pyplot as plt
@@ -19,17 +20,17 @@ model = CLOCClassifier(epochs=(40, 30), random_state=0).fit(X, ranks)
 names = ["0", "1", "2", "3"]
 
 # %%
-# One margin per boundary, in units of the cosine:
+# One margin per boundary, as a difference of cosine similarities:
 
 figures.margins(model.margins_, names, fixed=[False] * 3)
 
 # %%
-# What a margin asks for
+# What a margin requires
 # ----------------------
 #
-# Take samples of rank 1 as anchors. The cosine to another sample of rank 1 (a positive) should exceed the cosine to a
-# sample of rank 2 (a negative) by the margin of the boundary ``1 | 2``, and that to a sample of rank 3 by the *sum* of
-# the margins of ``1 | 2`` and ``2 | 3``: margins add up, which is what puts the ranks in order.
+# Take samples of rank 1 as anchors. Their cosine similarity to other samples of rank 1 (positives) should exceed that
+# to samples of rank 2 (negatives) by the margin of the boundary ``1 | 2``. It should exceed the similarity to samples
+# of rank 3 by the *sum* of the margins of ``1 | 2`` and ``2 | 3``. Because margins add up, the ranks get an order.
 
 embeddings = model.transform(X)
 embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
@@ -52,22 +53,21 @@ grid[0].set_title("Cosines from samples of rank 1; dotted: their median within t
 grid[-1].set_xlabel("cosine")
 
 # %%
-# Samples of other ranks should lie to the left of the dashed line, which is the margin below the dotted one. A margin
-# is what is asked for, not what is reached: ten answers do not tell grades 1 and 2 apart in every case, so many
-# samples stay where the loss would not have them.
+# Samples of other ranks should lie to the left of the dashed line, which is one margin below the dotted line. Many do
+# not. The margin is what the loss asks for, and ten answers do not separate ranks 1 and 2 in every case.
 #
 # How a margin is learned
 # -----------------------
 #
-# Margins start at values that are drawn between 0.5 and 1, and learning only shrinks them, as a smaller margin is a
-# smaller loss. They are learned together with the encoder in the first phase, and kept fixed in the second.
+# Margins start at random values between 0.5 and 1. Learning only shrinks them, because a smaller margin gives a smaller
+# loss. They are learned together with the encoder in the first phase and fixed in the second.
 
 curves.margins_over_training(model.history_, names, fixed=[False] * 3)
 
 # %%
-# Adam shrinks all at nearly the same rate, whatever the size of their gradients, so that a learned margin says more
-# about where it started than about the data: it does not tell a boundary that is hard (:doc:`measured </measured>`).
-# Errors and cosines of its two ranks do. Another seed, other margins:
+# Adam shrinks all margins at nearly the same rate, whatever the size of their gradients. A learned margin therefore
+# depends more on its initial value than on the data. It does not show which boundary is difficult (:doc:`measured
+# </measured>`); the errors and cosines of the two ranks do. Another seed gives other margins:
 
 other = CLOCClassifier(epochs=(40, 1), random_state=1).fit(X, ranks)
 print("seed 0:", model.margins_.round(2), " seed 1:", other.margins_.round(2))

@@ -1,10 +1,10 @@
 """
-A critical boundary and its price
-=================================
+Fix the margin of a critical boundary
+=====================================
 
-Some mistakes matter more than others: say, to take rank 2 (treat) for rank 1 (wait). CLOC lets you fix the margin at
-that boundary by hand. A wider margin may lower the error there, and may cost accuracy overall; a sweep measures both,
-so that you need not believe either.
+Some mistakes matter more than others, for example predicting rank 1 (wait) instead of rank 2 (treat). CLOC lets you fix
+the margin of that boundary. A wider margin can lower the error there and can cost accuracy elsewhere. A sweep measures
+both.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from ordinate.report.curves import margin_trade
 from ordinate.report.margin_sweep import mean_trade, sweep_margin
 
 # %%
-# Four ranks that overlap: a hidden severity, seen through eight noisy measurements.
+# The data have four ranks that overlap: a hidden severity, observed through eight noisy measurements.
 
 rng = np.random.default_rng(0)
 
@@ -30,8 +30,8 @@ X, y = draw(250)
 X_validation, y_validation = draw(2000)
 
 # %%
-# Train with a margin that is learned (``None``), and with margins that are fixed, three seeds each. They are compared
-# on validation samples; measure the error of the chosen model on other samples.
+# The sweep trains with a learned margin (``None``) and with fixed margins, with three seeds each. Validation samples
+# are used for the comparison. To report the error of the chosen model, use other samples.
 
 
 def build(margins, seed):
@@ -46,18 +46,18 @@ for margin, error, accuracy in zip(trade["margins"], trade["critical_error"], tr
     print(f"margin {margin or 'learned':7}  error between 1 and 2: {error:.3f}  accuracy: {accuracy:.3f}")
 
 # %%
-# Each point is a margin, its bars the deviation over the seeds. Down is a lower critical error, right a higher
-# accuracy.
+# Each point is a margin, and its bars show the standard deviation over the seeds. Lower points have a lower error at
+# the critical boundary, points further right have a higher accuracy.
 
 margin_trade(**trade, boundary_name="ranks 1 and 2")
 
 # %%
-# A margin of 2, the widest that there can be between two cosines, makes a mistake between ranks 1 and 2 rare, and one
-# prediction in six wrong that was right before: the embedding has no room left for the other boundaries. Whether that
-# is a good trade is for you to say. Nor is there always one: on KOA's X-rays a fixed margin changed little
-# (:doc:`/measured`).
+# A margin of 2 is the largest possible difference of two cosines. It makes mistakes between ranks 1 and 2 rare, but one
+# prediction in six that was correct becomes wrong, because the embedding has no room left for the other boundaries.
+# Whether this trade is worthwhile depends on your application. It does not always exist: on KOA's X-rays a fixed margin
+# changed little (:doc:`/measured`).
 #
-# Where the two directions of a mistake differ in price, costs (:ref:`sphx_glr_generated_gallery_plot_04_costs.py`) move
-# the decision, and leave the training as it is.
+# If the two directions of a mistake have different costs, use costs
+# (:ref:`sphx_glr_generated_gallery_plot_04_costs.py`). They change the decision and leave the training as it is.
 #
 # On the command line: ``ordinate fit knees.csv --target grade --method cloc --margin 1,2=1.2``.

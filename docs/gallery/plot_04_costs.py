@@ -1,9 +1,9 @@
 """
-Costs to decisions
-==================
+Decide by the costs of mistakes
+===============================
 
-A model's probabilities do not say what to do; together with what mistakes cost, they do. Here missing a disease
-(predicting below the boundary ``1 | 2`` what lies above it) costs more than a false alarm.
+Probabilities alone do not determine the best decision; the costs of mistakes do. In this example, missing a disease
+(predicting a rank below the boundary ``1 | 2`` for a sample above it) costs more than a false alarm.
 """
 
 import matplotlib.pyplot as plt
@@ -21,16 +21,17 @@ model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 probabilities = model.rank_probabilities(X_test)
 
 # %%
-# A boundary costs 1 unless you say otherwise, and mistakes add up over the boundaries that lie between the true and the
-# predicted rank. Rows are true ranks, columns predicted ones.
+# By default each boundary between the true and the predicted rank costs 1, and the costs of several boundaries are
+# added. Rows are true ranks, columns are predicted ranks.
 
-costs = cost_matrix(4, critical={(1, 2): (5.0, 1.0)})  # 5 to predict too low across it, 1 to predict too high
+# Across the boundary 1 | 2, predicting too low costs 5 and predicting too high costs 1.
+costs = cost_matrix(4, critical={(1, 2): (5.0, 1.0)})
 costs
 
 # %%
-# ``decide`` takes the rank of least expected cost. ``compare_decisions`` measures what that saves over the most
-# probable rank, on samples that the model has not seen, with the standard error of the saving: less than two of them
-# may be chance.
+# ``decide`` returns the rank with the lowest expected cost. ``compare_decisions`` measures on test samples how much
+# this saves compared with the most probable rank, with a standard error. A saving of less than two standard errors may
+# be chance.
 
 comparison = compare_decisions(y_test, probabilities, costs)
 print(f"saved per sample: {comparison['saving']:.3f} ± {comparison['saving_standard_error']:.3f}")
@@ -40,7 +41,7 @@ for rule in ("most_probable", "least_cost"):
           f"missed above 1 | 2: {measured['too_low'][1]:.2f}, false alarms: {measured['too_high'][1]:.2f}")  # fmt: skip
 
 # %%
-# The more a miss costs, the more false alarms are worth it:
+# The more a miss costs, the more false alarms are acceptable:
 
 factors = np.array([1, 1.5, 2, 3, 5, 8, 12, 20])
 missed, alarms = [], []
@@ -50,11 +51,11 @@ for factor in factors:
     alarms.append((predicted[y_test < 2] >= 2).mean())
 
 figure, axes = plt.subplots()
-axes.plot(factors, missed, "o-", label="missed: true rank above 1 | 2, predicted below")
-axes.plot(factors, alarms, "s--", label="false alarm: true rank below, predicted above")
+axes.plot(factors, missed, "o-", label="missed: true rank above 1 | 2, predicted rank below")
+axes.plot(factors, alarms, "s--", label="false alarm: true rank below, predicted rank above")
 axes.set(
-    title="What a cost does to decisions",
-    xlabel="cost of a miss, in false alarms",
+    title="The cost of a miss changes the decisions",
+    xlabel="cost of a miss relative to a false alarm",
     ylabel="share of samples",
     xscale="log",
     ylim=(0, 1),
@@ -64,5 +65,5 @@ axes.minorticks_off()
 axes.legend(loc="center right")
 
 # %%
-# With ``CLOCClassifier(decision=costs)`` the costs become part of the model: ``predict``, the report and a saved
-# model all decide by them. On the command line: ``ordinate fit knees.csv --target grade --costs costs.csv``.
+# With ``CLOCClassifier(decision=costs)`` the costs are part of the model: ``predict``, the report and a saved model use
+# them. On the command line: ``ordinate fit knees.csv --target grade --costs costs.csv``.

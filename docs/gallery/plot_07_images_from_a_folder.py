@@ -2,8 +2,8 @@
 Images from a folder
 ====================
 
-Photographs in a folder, and a file with the grade of each. Here we draw them: discs with more and more spots. X is a
-list of paths; the images are decoded once, by worker processes.
+This example trains on images in a folder with a csv file of their grades. The images are drawn here: discs with more
+and more spots. X is a list of paths.
 """
 
 import tempfile
@@ -22,7 +22,7 @@ folder = Path(tempfile.mkdtemp())
 
 
 def draw(grade):
-    """A disc of 32 x 32 pixels with 2, 6, 10 or 14 spots or so."""
+    """Draw a disc of 32 x 32 pixels with about 2, 6, 10 or 14 spots."""
     image = Image.new("RGB", (32, 32), (30, 30, 40))
     pen = ImageDraw.Draw(image)
     pen.ellipse((2, 2, 29, 29), fill=tuple(int(channel) for channel in rng.integers(120, 200, 3)))
@@ -45,7 +45,7 @@ for axes, row in zip(grid.T.flat, labels.sort_values("grade").iloc[::20].itertup
     axes.axis("off")
 
 # %%
-# On the command line that folder is all there is to it: ``ordinate fit folder --target grade``. In Python:
+# On the command line, ``ordinate fit folder --target grade`` trains on this folder. In Python:
 
 paths = [folder / path for path in labels.path]
 train, test = slice(0, 240), slice(240, None)
@@ -55,9 +55,8 @@ model = OTDClassifier(
 print(f"accuracy on {len(paths[test])} test images: {model.score(paths[test], labels.grade[test]):.2f}")
 
 # %%
-# ``test_resnet`` is the smallest network that timm has, chosen so that this page is built in seconds; for real images
-# take ``resnet18``, or leave ``encoder`` out. OTD spreads the ranks over a half circle, and the test images lie along
-# it:
+# ``test_resnet`` is the smallest network of timm, so that this page builds in seconds. For real images use
+# ``resnet18``, or leave ``encoder`` out. OTD arranges the ranks on a half circle, and the test images lie along it:
 
 figures.embedding(model.transform(paths[test]), labels.grade[test].to_numpy(), ["0", "1", "2", "3"])
 

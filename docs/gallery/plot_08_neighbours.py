@@ -1,9 +1,9 @@
 """
-Neighbours as an explanation
-============================
+Explain predictions by nearest neighbours
+=========================================
 
-Why does the model read 3 from this gauge? The training samples with the most similar embeddings explain it. A
-nearest-neighbour index finds them.
+Why does the model predict rank 3 for this gauge? A good explanation is the list of training samples that the model
+considers most similar. An index over the embeddings finds them.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from ordinate.report.curves import knn_curve
 from ordinate.report.image_figures import image_search
 
 # %%
-# Gauges of 16 x 16 pixels: the needle's angle is the rank, from 0 to 5. Its length, its brightness, the place of the
-# gauge and a spot on the glass tell nothing.
+# The images show gauges of 16 x 16 pixels. The angle of the needle is the rank, from 0 to 5. Length and brightness of
+# the needle, position of the gauge and a spot on the glass are irrelevant.
 
 rng = np.random.default_rng(0)
 down, across = np.mgrid[:16, :16]
@@ -40,7 +40,7 @@ X = (255 * np.stack([draw(rank) for rank in y])).astype(np.uint8)[:, None]
 X_train, y_train, X_test, y_test = X[:600], y[:600], X[600:], y[600:]
 
 # %%
-# A small convolutional network of our own is enough for such pictures.
+# A small convolutional network is enough for such images.
 
 torch.manual_seed(0)
 network = nn.Sequential(
@@ -52,7 +52,7 @@ model = OTDClassifier(encoder=network, data=images, epochs=25, random_state=0).f
 index = NeighbourIndex.build(model, X_train, y_train)
 
 # %%
-# Queries are framed green, neighbours of another label red. The last two are queries that the model gets wrong.
+# Queries have a green frame, neighbours with another label a red one. The model predicts the last two queries wrongly.
 
 predicted = model.predict(X_test)
 queries = np.concatenate([np.flatnonzero(predicted == y_test)[:2], np.flatnonzero(predicted != y_test)[:2]])
@@ -67,8 +67,9 @@ image_search(
 )
 
 # %%
-# A neighbour explains something only if neighbours tend to be right. That can be measured: the share of test samples
-# whose label most of their K nearest training samples have, in the embedding and in the raw pixels.
+# A neighbour is a useful explanation only if neighbours usually have the correct label. The K-NN accuracy measures
+# this: the share of test samples for which the majority of the K nearest training samples has the correct label, in the
+# embedding and in the raw pixels.
 
 ks = [1, 3, 5, 9, 15, 25]
 knn_curve(

@@ -1,9 +1,9 @@
 """
-A series
-========
+Time series
+===========
 
-How fast does it oscillate? Series of two channels, in noise, with phases and amplitudes that tell nothing; the target
-is the frequency. SupCR orders the embedding by it, and a head reads it off.
+The data are noisy series with two channels, and the target is their frequency. Phase and amplitude are irrelevant.
+SupCR (Rank-N-Contrast) orders the embedding by frequency, and a head predicts it.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ for axes, i in zip(grid, np.argsort(frequency)[[10, 120, 230]], strict=True):
     axes.set(title=f"frequency {frequency[i]:.1f}", xlabel="time")
 
 # %%
-# X has the shape (n, channels, length); series that differ in length come as a list of arrays. The default encoder is a
-# one-dimensional residual network.
+# X has the shape (n, channels, length). Series of different lengths are passed as a list of arrays. The default encoder
+# is a one-dimensional residual network.
 
 train, test = slice(0, 180), slice(180, None)
 model = SupCRRegressor(epochs=(15, 20), random_state=0).fit(X[train], frequency[train])
@@ -36,8 +36,8 @@ print({name: round(value, 3) for name, value in continuous_report(frequency[test
 figures.predicted_targets(frequency[test], predicted)
 
 # %%
-# The embedding of the test series, coloured by frequency. The number is the rank correlation between distances in the
-# embedding and differences of the targets, over all pairs.
+# The embedding of the test series, coloured by frequency. The printed number is the rank correlation between distances
+# in the embedding and differences of the targets, over all pairs.
 
 embeddings = model.transform(X[test])
 print(f"correlation of distances: {distance_rank_correlation(embeddings, frequency[test]):.2f}")

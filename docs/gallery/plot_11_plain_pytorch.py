@@ -2,8 +2,8 @@
 The losses in a plain PyTorch loop
 ==================================
 
-Every loss is called as ``loss(embeddings, labels)`` and returns a scalar with a gradient. That is all a training loop
-needs.
+Every loss is called as ``loss(embeddings, labels)`` and returns a scalar with a gradient. A training loop needs nothing
+else.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +15,8 @@ from ordinate.losses import SupCRLoss
 from ordinate.metrics import distance_rank_correlation
 
 # %%
-# A rolled-up sheet in three dimensions, whose target is the place along the roll: neighbours in space may be far apart
-# in the target.
+# The data are a rolled-up sheet in three dimensions. The target is the position along the roll, so samples that are
+# close in space can have very different targets.
 
 X, target = make_swiss_roll(600, noise=0.4, random_state=0)
 X, y = torch.tensor(X / 10, dtype=torch.float32), torch.tensor(target, dtype=torch.float32)
@@ -37,8 +37,8 @@ for step in range(601):
     optimizer.step()
 
 # %%
-# The embedding has two dimensions here, so that it can be drawn as it is. The roll is unrolled: distances in the
-# embedding follow differences of the target.
+# The embedding has two dimensions, so it can be drawn directly. Training unrolls the sheet: distances in the embedding
+# follow differences of the target.
 
 figure, grid = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
 grid[0].scatter(X[:, 0], X[:, 2], c=y, s=6)
@@ -53,8 +53,8 @@ for axes in grid:
 figure.colorbar(marks, ax=grid, label="target", shrink=0.8)
 
 # %%
-# ``weights`` has one value per sample, ``reduction="none"`` gives one loss per anchor, and ``ref_emb`` with
-# ``ref_labels`` contrasts the anchors with another set than the batch itself:
+# ``weights`` has one value per sample. ``reduction="none"`` returns one loss per anchor. ``ref_emb`` and ``ref_labels``
+# contrast the anchors with another set instead of the batch:
 
 values = SupCRLoss(reduction="none")(encoder(X[:4]), y[:4], ref_emb=encoder(X[4:]), ref_labels=y[4:])
 values.shape

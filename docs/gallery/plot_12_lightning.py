@@ -1,9 +1,9 @@
 """
-In Lightning
-============
+Losses in a LightningModule
+===========================
 
-A loss is a module: put it into a ``LightningModule`` of your own, and Lightning moves, saves and joins it over
-processes. MMNP has something to learn itself, its margins, which are parameters of the module.
+A loss is a module. Put it into your ``LightningModule``; Lightning moves it to the device, saves it, and synchronises
+it across processes. MMNP has parameters of its own, the margins.
 """
 
 import logging
@@ -55,8 +55,8 @@ trainer = lightning.Trainer(
 trainer.fit(model, DataLoader(data, batch_size=128, shuffle=True, drop_last=True))
 
 # %%
-# A margin is a hinge's: learning can only shrink it, so it is left to learn while the encoder does, and then frozen
-# with ``loss.freeze()``, as CLOC's second phase does.
+# A margin is the margin of a hinge loss, so learning can only shrink it. CLOC therefore learns the margins together
+# with the encoder in a first phase, and fixes them in a second one with ``loss.freeze()``.
 
 curve = np.array(model.curve)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
@@ -65,16 +65,17 @@ left.set(title="Loss", xlabel="step", ylim=(0, None))
 for boundary, values in enumerate(curve[:, 1:].T):
     fixed = boundary == 2
     right.plot(values, "--" if fixed else "-", label=f"{boundary} | {boundary + 1}" + (", fixed" if fixed else ""))
-right.set(title="Margins", xlabel="step", ylabel="margin, in cosine", ylim=(0, 1.1))
+right.set(title="Margins", xlabel="step", ylabel="margin (difference of cosines)", ylim=(0, 1.1))
 right.legend(ncols=2)
 
 # %%
-# With weight decay margins would shrink whatever the data say, so they are in the group without. The mean cosines
-# between the ranks, afterwards:
+# With weight decay the margins would shrink regardless of the data, so they are in a parameter group without it. After
+# training, these are the mean cosine similarities between the ranks:
 
 with torch.no_grad():
     embeddings = model.encoder(data.tensors[0]).numpy()
 rank_cosine_matrix(embeddings, ranks, num_classes=5).round(2)
 
 # %%
-# The training procedures of the papers are Lightning modules too: :class:`ordinate.methods.CLOC` and its siblings.
+# The papers' training procedures are Lightning modules, too: see :class:`ordinate.methods.CLOC` and the other classes
+# of that module.

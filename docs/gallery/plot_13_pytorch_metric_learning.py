@@ -1,9 +1,10 @@
 """
-In pytorch-metric-learning
-==========================
+Losses in pytorch-metric-learning
+=================================
 
-``MetricLearningLoss`` makes a loss of Ordinate one of pytorch-metric-learning's, so that its miners, reducers, memory
-and trainers take it. Here a miner chooses the triplets, for its own margin loss and for MMNP.
+``MetricLearningLoss`` turns a loss of Ordinate into a loss of pytorch-metric-learning, for use with its miners,
+reducers, memory and trainers. In this example a miner selects the triplets, once for the library's triplet margin loss
+and once for MMNP.
 """
 
 import matplotlib.pyplot as plt
@@ -44,8 +45,9 @@ embeddings = {
 }
 
 # %%
-# The shapes of digits have no order. A triplet loss separates the ranks without ordering them. MMNP's margins add up
-# over the boundaries between two ranks, so that ranks with a larger difference are pushed farther apart:
+# Nothing in the shapes of the digits places the digits 0 and 1 close to 2 and 3. The triplet loss separates the ranks
+# without an order. In MMNP the margins of all boundaries between two ranks are added, so the similarity decreases with
+# the distance of the ranks:
 
 figure, grid = plt.subplots(1, 2, figsize=(8.4, 3.9), layout="constrained")
 for axes, (name, embedded) in zip(grid, embeddings.items(), strict=True):
@@ -57,5 +59,6 @@ for axes, (name, embedded) in zip(grid, embeddings.items(), strict=True):
 figure.colorbar(image, ax=grid, label="mean cosine between test samples of two ranks", shrink=0.85)
 
 # %%
-# What becomes of a miner's choice depends on the loss: MMNP and OTD are computed over the chosen triplets, SupCR and
-# SupReMix, whose terms are no triplets, weigh their anchors by it. See :class:`ordinate.adapters.MetricLearningLoss`.
+# The effect of the miner depends on the loss. MMNP and OTD are computed on the selected triplets. SupCR and SupReMix
+# have no triplets and weight their anchors by how often the miner selected them. See
+# :class:`ordinate.adapters.MetricLearningLoss`.

@@ -1,9 +1,10 @@
 """
-In sentence-transformers
-========================
+Losses in sentence-transformers
+===============================
 
-``SentenceLoss`` trains a ``SentenceTransformer`` with ``SentenceTransformerTrainer``, on pairs with scores or, as here,
-on sentences with labels. The model is a tiny random one, made on the spot, so that nothing is downloaded.
+``SentenceLoss`` trains a ``SentenceTransformer`` with ``SentenceTransformerTrainer``, on pairs with scores or, in this
+example, on sentences with labels. The model is a tiny random transformer that the script creates, so nothing is
+downloaded.
 """
 
 import tempfile
@@ -23,7 +24,7 @@ from ordinate.metrics import distance_rank_correlation
 disable_progress_bars()
 
 # %%
-# Reviews whose stars follow from their words:
+# The data are reviews whose stars follow from their words:
 
 STARS = {"awful": 1, "poor": 2, "fair": 3, "good": 4, "splendid": 5}
 FILLERS = ["the", "food", "staff", "room", "view", "was", "and", "rather", "really"]
@@ -41,7 +42,7 @@ texts, stars = zip(*[write_review() for _ in range(480)], strict=True)
 print(texts[0], "→", stars[0])
 
 # %%
-# A transformer of a few thousand weights, and its tokenizer:
+# The script creates a transformer with a few thousand weights and its tokenizer:
 
 folder = tempfile.mkdtemp()
 vocabulary = ["[PAD]", "[UNK]", *STARS, *FILLERS]
@@ -65,7 +66,7 @@ def embed():
 
 
 # %%
-# Train it by SupCR on 400 reviews; the trainer is sentence-transformers' own.
+# SupCR trains the model on 400 reviews with the trainer of sentence-transformers.
 
 before = embed()
 arguments = SentenceTransformerTrainingArguments(
@@ -77,7 +78,7 @@ SentenceTransformerTrainer(model, arguments, train_dataset=data, loss=SentenceLo
 after = embed()
 
 # %%
-# Eighty reviews that it was not trained on:
+# The embeddings of 80 test reviews before and after training:
 
 figure, grid = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 for axes, (name, embedded) in zip(grid, {"before": before, "after": after}.items(), strict=True):

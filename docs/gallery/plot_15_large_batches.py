@@ -2,8 +2,8 @@
 Large batches and memory
 ========================
 
-The losses are sums over pairs of pairs: written down as they stand they take time in n³ and memory to match. Here they
-are exact in n² log n or less, and hold a block of anchors at a time.
+The losses are sums over pairs of pairs. A direct implementation takes time proportional to n³, and as much memory.
+Ordinate computes the exact value in n² log n time or less, and keeps only a block of anchors in memory.
 """
 
 import time
@@ -15,14 +15,14 @@ from ordinate.losses import EmbeddingMemory, SupCRLoss
 from ordinate.report.figures import growth
 
 # %%
-# SupCR as its formula says it, for comparison:
+# For comparison, this is SupCR implemented directly from its formula:
 
 
 def as_written(embeddings, labels, temperature=2.0):
     similarity = -torch.cdist(embeddings, embeddings) / temperature
     distance = (labels[:, None] - labels).abs()
     n, total = len(labels), 0.0
-    for j in range(n):  # the positive; all anchors at once
+    for j in range(n):  # The positive, for all anchors at once.
         farther = distance >= distance[:, j : j + 1]
         farther.fill_diagonal_(False)
         rest = torch.logsumexp(similarity.masked_fill(~farther, -torch.inf), dim=1)
@@ -49,26 +49,26 @@ times = {
 growth({"seconds, forward and backward, one thread": times}, losses=["supcr"])
 
 # %%
-# These are a few runs on the machine that built this page; :doc:`/measured` has medians and memory. Both give the same
-# number:
+# These are single runs on the machine that built this page; :doc:`/measured` has medians and memory. Both
+# implementations give the same value:
 
 embeddings, labels = torch.randn(100, 64, dtype=torch.float64), torch.randn(100, dtype=torch.float64)
 print(supcr(embeddings, labels).item(), as_written(embeddings, labels).item())
 
 # %%
-# Three ways to more contrast than fits
-# -------------------------------------
+# Batches that do not fit
+# -----------------------
 #
-# ``block_size`` bounds the memory of the loss itself. It changes nothing else:
+# ``block_size`` limits the memory of the loss. It does not change the value:
 
 print([round(supcr(embeddings, labels, block_size=size).item(), 12) for size in (1, 10, 100)])
 
 # %%
-# Every estimator and method has ``chunk_size``: the samples that pass through the encoder at a time. The gradient stays
-# that of the whole batch.
+# All estimators and methods have ``chunk_size``: the number of samples that pass through the encoder at a time. The
+# gradient is that of the whole batch.
 #
-# ``EmbeddingMemory`` contrasts each batch with the last embeddings before it, too, without passing them through the
-# encoder again:
+# ``EmbeddingMemory`` contrasts each batch with earlier embeddings as well, without passing them through the encoder
+# again:
 
 memory = EmbeddingMemory(SupCRLoss(), size=256)
 for batch in torch.arange(1024).split(128):

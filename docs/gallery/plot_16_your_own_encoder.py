@@ -1,9 +1,9 @@
 """
-Your own encoder
-================
+Use your own encoder
+====================
 
-``encoder`` of an estimator is a name, or any ``torch.nn.Module``. It is copied, trained whole or in its last blocks,
-searched over by ``GridSearchCV``, and saved without its code.
+``encoder`` accepts a name or any ``torch.nn.Module``. The module is copied, so ``GridSearchCV`` can search over
+several. It can be fine-tuned completely or in its last blocks, and is saved without its code.
 """
 
 import tempfile
@@ -19,8 +19,8 @@ from ordinate import SupCRRegressor
 from ordinate.metrics import mae
 
 # %%
-# The target is the phase of a wave, which is the same after a whole turn, and so an angle. A network that knows about
-# cycles: it wraps around at both ends.
+# The target is the phase of a wave, an angle that repeats after a full turn. A circular convolution is a natural choice
+# of encoder.
 
 
 class Circular(nn.Module):
@@ -46,7 +46,7 @@ y = np.column_stack([np.cos(phase), np.sin(phase)])  # a target of two dimension
 train, test = slice(0, 240), slice(240, None)
 
 # %%
-# ``embedding_dim=None`` takes what the network gives as the embedding, without a further layer.
+# ``embedding_dim=None`` uses the output of the network as the embedding, without another layer.
 
 torch.manual_seed(0)
 model = SupCRRegressor(encoder=Circular(), embedding_dim=None, epochs=(30, 30), random_state=0).fit(X[train], y[train])
@@ -55,7 +55,7 @@ for name, fitted in {"your own": model, "built-in ResNet, fewer epochs": built_i
     print(f"{name}: MAE {mae(y[test], fitted.predict(X[test])):.3f}")
 
 # %%
-# The embedding of the test waves closes into a ring, as phases do:
+# The embedding of the test waves is a closed ring, like the phases:
 
 embeddings = model.transform(X[test])
 centred = embeddings - embeddings.mean(0)
@@ -67,7 +67,7 @@ axes.set_aspect("equal", adjustable="datalim")
 figure.colorbar(marks, label="phase")
 
 # %%
-# A saved model holds weights and no code, so the network is given again when it is loaded:
+# A saved model contains weights and no code. Pass the network again when you load it:
 
 folder = Path(tempfile.mkdtemp()) / "model"
 model.save(folder)

@@ -1,9 +1,9 @@
 """
-Two processes
-=============
+Train with two processes
+========================
 
-Under ``torch.distributed`` a loss contrasts the samples of all processes, not only those of its own: each process holds
-its own anchors against the embeddings gathered from all. The gradient is that of one process with the joined batch.
+Under ``torch.distributed`` a loss contrasts the samples of all processes. Each process compares its own anchors with
+the embeddings gathered from all processes. The gradient equals that of one process with the joined batch.
 """
 
 import subprocess
@@ -18,7 +18,8 @@ import torch
 from ordinate.losses import SupCRLoss
 
 # %%
-# What each process does. Nothing in it is about Ordinate but the loss; the batches need not be of one size.
+# Each process runs this script. Only the loss comes from Ordinate. The batches of the processes may have different
+# sizes.
 
 worker = Path(tempfile.mkdtemp()) / "worker.py"
 worker.write_text("""
@@ -41,7 +42,7 @@ distributed.destroy_process_group()
 """)
 
 # %%
-# The same batch of 64 samples, in one process and in two:
+# The gradient of the same batch of 64 samples, in one process and in two:
 
 torch.manual_seed(1)
 x, y = torch.randn(64, 8), torch.randn(64)
@@ -56,7 +57,7 @@ subprocess.run([*launch, worker, batch, gradient], check=True, capture_output=Tr
 together = torch.load(gradient)
 
 # %%
-# And what each of two processes would get by itself, if their losses were simply averaged:
+# For comparison, this is the gradient if each process used only its own samples and the losses were averaged:
 
 apart = torch.zeros_like(together)
 for part in (slice(0, 40), slice(40, None)):
@@ -74,6 +75,6 @@ axes.legend()
 print(f"largest difference: joined {(together - one).abs().max():.1e}, averaged {(apart - one).abs().max():.1e}")
 
 # %%
-# Estimators do the same with ``Training(devices=2)``, ``ordinate fit`` with ``--set training.devices=2`` or under
+# Estimators do the same with ``Training(devices=2)``, and ``ordinate fit`` with ``--set training.devices=2`` or under
 # ``torchrun``.
 assert np.allclose(together, one, atol=1e-6)

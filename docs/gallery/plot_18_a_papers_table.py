@@ -1,10 +1,10 @@
 """
-A paper's table
-===============
+Reproduce a paper's table
+=========================
 
-``ordinate table`` knows the numbered tables of the four papers: what each cell needs, which can be computed here, the
-paper's figure, ours and the difference. Here is a column of OTD's Table 2, the error of the three nearest neighbours on
-Balance Scale.
+``ordinate table`` reproduces the numbered tables of the four papers. It knows what each cell needs and which cells can
+be computed here, and prints the paper's number, ours and the difference. This example computes one column of OTD's
+Table 2: the error of the three nearest neighbours on Balance Scale.
 """
 
 import os
@@ -19,8 +19,9 @@ import pandas as pd
 from skordinal.datasets import load_balance_scale
 
 # %%
-# The sets are looked for below the folder that the environment variable ``ORDINATE_DATA`` names; ``ordinate datasets
-# balance_scale`` says what goes where. This one comes with skordinal, so it is quickly put there.
+# Ordinate looks for data sets in the folder that the environment variable ``ORDINATE_DATA`` names. ``ordinate datasets
+# balance_scale`` explains which files to put where. This data set is included in skordinal, so the script writes it
+# there.
 
 data = load_balance_scale()
 folder = Path(tempfile.mkdtemp())
@@ -30,8 +31,8 @@ table.insert(0, "class", np.array(["L", "B", "R"])[np.searchsorted(np.unique(dat
 table.to_csv(folder / "uci_ordinal" / "balance_scale.csv.gz", index=False)
 
 # %%
-# ``--quick`` trains for fewer epochs than the paper, ``--seeds 1`` on one split. The results of runs are kept in a
-# file, so the command continues where it was stopped, and no run is made twice. Without a name it lists all tables.
+# ``--quick`` trains for fewer epochs than the paper, and ``--seeds 1`` uses one split. Results are stored in a file, so
+# an interrupted command resumes and no run is repeated. Without a name, ``ordinate table`` lists all tables.
 
 subprocess.run(
     [sys.executable, "-P", "-m", "ordinate", "table", "otd-2", "--quick", "--seeds", "1", "--jobs", "1"],
@@ -42,8 +43,9 @@ cells = cells[(cells["column"] == "Balance") & cells["ours"].notna()]
 cells[["row", "paper", "ours"]]
 
 # %%
-# One split is no measurement: five seeds of the whole table are among :doc:`the measurements </measured>`. The same
-# order shows: encodings of the ranks differ, metric learning helps some of them, and OTD's network is ahead.
+# One split is not enough for a conclusion; :doc:`the measurements </measured>` contain five seeds of the whole table.
+# They show the same order: the encodings of the ranks differ, metric learning helps some of them, and OTD's network has
+# the lowest error.
 
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 place = np.arange(len(cells))

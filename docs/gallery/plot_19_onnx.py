@@ -1,9 +1,9 @@
 """
-Exporting to ONNX and running it
-================================
+Export to ONNX
+==============
 
-A fitted model becomes one graph that runs without PyTorch and without Ordinate, from prepared samples to embeddings,
-probabilities and the predicted rank. It is checked against the model before it is written.
+A fitted model becomes one graph that runs without PyTorch and without Ordinate. Its input are prepared samples, its
+outputs are embeddings, probabilities and the predicted rank. It is checked against the model before it is written.
 """
 
 import json
@@ -19,7 +19,8 @@ from skordinal.datasets import load_esl
 from ordinate import CLOCClassifier
 from ordinate.estimators.export import export_model
 
-data = load_esl()  # suitability of candidates for a job, from four test results
+# ESL: the suitability of candidates for a job, from four test results.
+data = load_esl()
 X, y = pd.DataFrame(data.data, columns=["test1", "test2", "test3", "test4"]), data.target
 frequent = pd.Series(y).map(pd.Series(y).value_counts()).ge(10).to_numpy()
 X, y = X[frequent], y[frequent]
@@ -31,13 +32,14 @@ for output, difference in exported.differences.items():
     print(f"{output:12} differs from the model by at most {difference:.1e}")
 
 # %%
-# A JSON file next to the graph describes how a raw row becomes its input, so that any language can prepare it:
+# The JSON file next to the graph describes how a raw row becomes the graph's input, so that any programming language
+# can prepare it:
 
 description = json.loads(exported.description.read_text())
 list(description)
 
 # %%
-# In Python the model's reader prepares rows; what runs is ONNX Runtime.
+# In Python, the model's reader prepares the rows, and ONNX Runtime runs the graph.
 
 session = onnxruntime.InferenceSession(exported.path)
 samples = np.asarray(model.reader_.transform(X), dtype=np.float32)
@@ -46,7 +48,8 @@ outputs = dict(zip(names, session.run(None, {"samples": samples}), strict=True))
 assert (model.ordered_classes_[outputs["rank"]] == model.predict(X)).all()
 
 # %%
-# One candidate, the first of whose test results is varied: lines are the model's probabilities, circles the graph's.
+# The figure varies the first test result of one candidate. Lines are the model's probabilities, circles those of the
+# graph.
 
 varied = pd.DataFrame([X.median()] * 25).assign(test1=np.linspace(X.test1.min(), X.test1.max(), 25))
 ours = model.rank_probabilities(varied)

@@ -2,9 +2,9 @@
 The best prediction from a table
 ================================
 
-Small networks, a linear model or trees: which predicts a noisy grade best depends on the table. A blend finds out. It
-trains sixteen networks as one, each without an eighth of the samples, and averages them with a linear model and a
-random forest by what each predicts of samples that it has not seen.
+Small networks, a linear model or trees: the best model for a noisy grade depends on the table. The blend averages them.
+It trains sixteen networks together, each without an eighth of the samples, and chooses the weights of networks, linear
+model and trees by out-of-fold predictions.
 """
 
 import matplotlib.pyplot as plt
@@ -25,31 +25,30 @@ X_train, X_test, y_train, y_test = train_test_split(
 # Train
 # -----
 #
-# No sample is lost to validation: ``epochs`` is the most that training lasts, and it ends where what the networks
-# predict of their own unseen samples gets no better.
+# Every sample is used for training and for validation. ``epochs`` is the largest number of epochs. Early stopping ends
+# the training when the out-of-fold predictions of the networks no longer improve.
 
 model = BlendClassifier(epochs=60, random_state=0).fit(X_train, y_train)
 {name: round(share, 2) for name, share in model.shares_.items()}
 
 # %%
-# How well each part predicts
-# ---------------------------
+# Compare the parts
+# -----------------
 #
-# ``unseen_losses_`` is minus the mean logarithm of the true grade's probability, on training samples that a part has
-# not seen: so it also has the loss of each simple model alone.
+# ``unseen_losses_`` contains the out-of-fold log loss of each part alone and of the blend, on the training samples.
 
 figure, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
 axes.barh(list(model.unseen_losses_), list(model.unseen_losses_.values()), color="#2a788e")
 axes.invert_yaxis()
-axes.set(xlabel="logarithmic loss on samples unseen", xlim=(0.6, None))
+axes.set(xlabel="out-of-fold log loss", xlim=(0.6, None))
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Compare
-# -------
+# Compare with baselines
+# ----------------------
 #
-# Compare the blend with simple models on held-out samples. A test set of 250 noisy samples separates models by a few
-# hundredths at best; :doc:`/measured` has means over thirty splits.
+# The models are evaluated on test samples. With 250 noisy test samples, differences of a few hundredths may be chance;
+# :doc:`/measured` has means over thirty splits.
 
 models = {
     "logistic regression": LogisticRegression(max_iter=1000).fit(X_train, y_train),
@@ -61,7 +60,7 @@ for name, fitted in models.items():
     print(f"{name:20}  accuracy {report['accuracy']:.3f}  MAE {report['mae']:.3f}")
 
 # %%
-# ``decision="median"`` predicts the grade with the least expected distance instead of the most probable one. Both
-# rules were compared on out-of-fold predictions.
+# ``decision="median"`` predicts the median of the probabilities instead of the most probable grade, for a smaller mean
+# absolute error. Both rules were evaluated on the out-of-fold predictions:
 
 model.decision_scores_

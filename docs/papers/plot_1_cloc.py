@@ -4,15 +4,15 @@ CLOC: what a margin is
 
 *Pitawela et al., CLOC: Contrastive Learning for Ordinal Classification with Multi-Margin N-pair Loss.*
 
-Ranks have an order, but mistakes between some neighbours are worse than between others, and some neighbours are harder
-to tell apart. CLOC gives every *boundary* between two adjacent ranks a margin of its own, and asks for each anchor that
-its similarity (cosine) to a sample of its own rank exceeds that to a sample of another rank by the margins of *all*
-boundaries between the two:
+Ranks are ordered, but mistakes between some neighbouring ranks are worse than between others, and some neighbouring
+ranks are harder to distinguish. CLOC gives every *boundary* between two adjacent ranks its own margin. For each anchor,
+the similarity (cosine) to a sample of its own rank should exceed the similarity to a sample of another rank by the sum
+of the margins of *all* boundaries between the two ranks:
 
 .. math::
     \max(0,\; m_{y_i y_k} + \psi_{ik} - \psi_{ij}), \qquad m_{13} = m_{1|2} + m_{2|3}
 
-That sum is the whole idea: who is farther in rank has to be farther in angle.
+Because the margins are added, samples that are farther apart in rank must be farther apart in angle.
 """
 
 import math
@@ -25,8 +25,9 @@ from ordinate.functional import mmnp
 from ordinate.report.figures import rank_colours
 
 # %%
-# One anchor and one positive of rank 0 lie at angle 0, one negative is moved around the circle. Its hinge is zero as
-# soon as it has moved far enough, and how far that is depends on its rank. The margins here are 0.4, 0.6 and 0.4.
+# The figure shows one anchor and one positive of rank 0 at angle 0, and one negative that moves around the circle. The
+# hinge loss is zero as soon as the negative is far enough away, and the required distance depends on its rank. The
+# margins are 0.4, 0.6 and 0.4.
 
 margins = torch.tensor([0.4, 0.6, 0.4])
 angles = np.linspace(0, np.pi, 181)
@@ -34,7 +35,7 @@ colours = rank_colours(4)
 
 
 def loss_of(rank, angle):
-    """The sum over the anchor's pairs, eq. 2, of anchor, positive and one negative."""
+    """Return eq. 2 for one anchor, one positive and one negative at an angle."""
     embeddings = torch.tensor([[1.0, 0.0], [1.0, 0.0], [math.cos(angle), math.sin(angle)]])
     return mmnp(embeddings, torch.tensor([0, 0, rank]), margins, reduction="none")[0].item()
 
@@ -45,7 +46,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.9), layout="constrain
 for rank, values in curves.items():
     left.plot(np.rad2deg(angles), values, color=colours[rank], label=f"negative of rank {rank}")
 left.set(
-    title="Loss of one negative", xlabel="its angle from the anchor, degrees", ylabel="hinge", xticks=range(0, 181, 45)
+    title="Loss of one negative", xlabel="angle from the anchor, degrees", ylabel="hinge loss", xticks=range(0, 181, 45)
 )
 left.legend()
 right.add_patch(plt.Circle((0, 0), 1, fill=False, color="0.8"))
@@ -58,16 +59,21 @@ for rank, values in curves.items():
     right.annotate(f"rank {rank}", (radius * np.cos(allowed[0]), radius * np.sin(allowed[0])), xytext=(4, 4),
                    textcoords="offset points")  # fmt: skip
 right.set(
-    title="Where a negative costs nothing", aspect="equal", xlim=(-1.6, 1.6), ylim=(-0.25, 1.65), xticks=[], yticks=[]
+    title="Angles at which a negative has no loss",
+    aspect="equal",
+    xlim=(-1.6, 1.6),
+    ylim=(-0.25, 1.65),
+    xticks=[],
+    yticks=[],
 )
 for spine in right.spines.values():
     spine.set_visible(False)
 
 # %%
-# Margins are learned together with the encoder in a first phase. As a smaller margin is always a smaller loss, the
-# paper takes precautions against their collapse and stops the phase early; in a second phase margins are fixed and a
-# classifier is trained. A margin that you fix yourself (``critical_margins``) is not learned at all: it says that
-# this boundary matters.
+# In the first training phase the margins are learned together with the encoder. Smaller margins always give a smaller
+# loss, so the paper prevents their collapse with several precautions and an early end of the phase. In the second phase
+# the margins are fixed and a classifier is trained. A margin that you set yourself (``critical_margins``) is not
+# learned. Set it for a boundary that matters to you.
 #
-# In the library: :func:`ordinate.functional.mmnp`, :class:`ordinate.losses.MMNPLoss`,
-# :class:`ordinate.methods.CLOC`, :class:`ordinate.CLOCClassifier`.
+# In the library: :func:`ordinate.functional.mmnp`, :class:`ordinate.losses.MMNPLoss`, :class:`ordinate.methods.CLOC`,
+# :class:`ordinate.CLOCClassifier`.

@@ -1,18 +1,19 @@
 r"""
-Rank-N-Contrast: how it orders
-==============================
+Rank-N-Contrast (RnC, SupCR): how it orders
+===========================================
 
 *Zha et al., Supervised Contrastive Regression* (SupCR, published as Rank-N-Contrast).
 
-Ordinary contrastive learning needs to know which samples belong together and which do not. Continuous labels
-have no classes: two ages that differ by three years are neither equal nor unrelated. The paper's
-answer is to *compare*: for an anchor i, every other sample j is a positive once, and is contrasted with all samples k
-that are at least as far from the anchor in label:
+Contrastive learning with classes needs to know which samples are similar and which are not. Continuous labels do not
+define this: two people whose ages differ by three years are neither. The paper therefore only *compares* distances. For
+an anchor i, every other sample j is the positive once. It is contrasted with all samples k whose labels are at least as
+far from the anchor's label:
 
 .. math::
     -\log \frac{\exp(s_{ij}/\tau)}{\sum_{k:\; d_{ik} \ge d_{ij}} \exp(s_{ik}/\tau)}
 
-j should be more similar to the anchor than whatever is farther. Over all j this is a ranking of the whole batch.
+Sample j should be more similar to the anchor than all samples that are farther away. Over all j, this ranks the whole
+batch.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +24,9 @@ from ordinate.functional import supcr
 from ordinate.metrics import ordered_triples
 
 # %%
-# Seven people, and the anchor is the one of age 30. Each row is one term of the loss: its positive (P), and what that
-# is contrasted with (dark). The farther the positive, the fewer are farther still.
+# The example has seven people, and the anchor is the one aged 30. Each row is one term of the loss with its positive
+# (P) and the samples it is contrasted with (dark). The farther away the positive, the fewer samples are even farther
+# away.
 
 ages = np.array([18, 25, 30, 33, 41, 52, 60])
 anchor = 2
@@ -40,8 +42,8 @@ axes.set_yticks(range(len(others)), [f"{ages[j]}, {distance[j]} years" for j in 
 axes.set(title="Terms of one anchor", xlabel="sample, by age", ylabel="positive and its distance")
 
 # %%
-# What that does can be seen without any network: here the embeddings themselves, points in the plane, follow the
-# gradient of the loss. They start anywhere.
+# The effect is visible without a network. In the next figure, the embeddings are points in the plane that follow the
+# gradient of the loss from random positions.
 
 torch.manual_seed(0)
 labels = torch.linspace(0, 1, 60)
@@ -63,11 +65,11 @@ for step in range(401):
 figure.colorbar(marks, ax=grid, label="label", shrink=0.8)
 
 # %%
-# A triple is in order when of two samples the one that is nearer to the anchor in label is nearer in the embedding,
-# too. The paper shows that a loss close enough to its lower bound means that all are.
+# A triple (anchor and two samples) is in order if the sample with the closer label is also closer in the embedding. The
+# paper proves that all triples are in order if the loss is close enough to its lower bound.
 #
-# Written down as it stands the loss costs n³. Sorting each row by label distance and taking one running sum from the
-# far end gives the same number in n² log n, and in n² for labels of one dimension; see
+# A direct implementation of the loss takes n³ time. Sorting each row by label distance and accumulating a running sum
+# from the far end gives the same value in n² log n time, or n² for one-dimensional labels; see
 # :ref:`sphx_glr_generated_gallery_plot_15_large_batches.py`.
 #
 # In the library: :func:`ordinate.functional.supcr`, :class:`ordinate.losses.SupCRLoss`,

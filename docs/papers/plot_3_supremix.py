@@ -4,14 +4,13 @@ SupReMix: what a mixture is
 
 *Wu, Dong et al., Mixup Your Own Pairs.*
 
-Contrastive learning lives on hard cases: negatives that are almost like the anchor, positives that are quite unlike it.
-Real batches have few of either. SupReMix makes them, by mixing embeddings of the batch:
+Contrastive learning benefits from hard cases: negatives that are similar to the anchor, and positives that are not.
+Real batches contain few of either. SupReMix creates them by mixing embeddings of the batch:
 
-- **Mix-neg**: the anchor mixed with a sample of another label. It lies near the anchor and is a negative, so a hard
-  one.
-- **Mix-pos**: a sample of a lower label mixed with one of a higher label, in the proportion that gives the mixture the
-  *anchor's* label. It is a positive that stems from no sample of that label, so a hard one too. Only samples within a
-  *window* around the anchor's label are mixed, as embeddings are about linear in the label only locally.
+- **Mix-neg**: the anchor mixed with a sample of another label. It is close to the anchor, so it is a hard negative.
+- **Mix-pos**: a sample with a lower label mixed with one with a higher label, in the proportion that gives the mixture
+  the *anchor's* label. No sample of that label is part of it, so it is a hard positive. Only samples within a *window*
+  around the anchor's label are mixed, because embeddings are linear in the label only locally.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +20,7 @@ import torch
 from ordinate.functional import supremix
 
 # %%
-# Samples with labels from 0 to 8 along an arc; the anchor has the label 4, the window is 2.
+# The figure shows samples with labels from 0 to 8 along an arc. The anchor has the label 4, and the window is 2.
 
 labels = np.arange(9.0)
 angles = np.deg2rad(180 - 20 * labels)
@@ -42,7 +41,7 @@ for label, (x, y) in zip(labels, samples, strict=True):
 within = [i for i in range(9) if i != anchor and abs(labels[i] - labels[anchor]) <= window]
 for below in (i for i in within if i < anchor):
     for above in (i for i in within if i > anchor):
-        share = (labels[above] - labels[anchor]) / (labels[above] - labels[below])  # of the lower sample
+        share = (labels[above] - labels[anchor]) / (labels[above] - labels[below])  # Share of the lower sample.
         mixture = share * samples[below] + (1 - share) * samples[above]
         axes.plot(*samples[[below, above]].T, color="tab:green", linewidth=0.8)
         axes.plot(*mixture, "P", color="tab:green", markersize=9)
@@ -57,10 +56,11 @@ axes.legend(loc="lower center")
 figure.colorbar(marks, label="label", shrink=0.7)
 
 # %%
-# Mixtures are then brought to unit length, so they return to the arc. A third part weighs every contrast by its label
-# distance (*distance magnifying*), so that far samples are pushed farther.
+# The loss normalises mixtures to unit length, so they return to the arc. A third component, *distance magnifying*,
+# weights every contrast by its label distance, so that distant samples are pushed farther away.
 #
-# The window decides how many mixtures are positives of an anchor: one for every sample below and every sample above it.
+# The window determines how many mixtures are positives of an anchor: one for each pair of a sample below and a sample
+# above it.
 
 torch.manual_seed(0)
 embeddings = torch.tensor(samples + 0.05 * np.random.default_rng(0).normal(size=samples.shape), dtype=torch.float64)
@@ -79,8 +79,8 @@ for w, count in zip(windows, counts, strict=True):
     print(f"window {w}: {count:2} Mix-pos of the anchor, mean loss {value.item():.3f}")
 
 # %%
-# No mixture is ever built: its similarity to the anchor and its length are linear in the Gram matrix of the batch, so
-# the loss reads both off.
+# The implementation never builds a mixture. Its similarity to the anchor and its length are linear in the Gram matrix
+# of the batch, so the loss computes both from that matrix.
 #
 # In the library: :func:`ordinate.functional.supremix`, :class:`ordinate.losses.SupReMixLoss`,
 # :class:`ordinate.methods.SupReMix`, :class:`ordinate.SupReMixRegressor`.
