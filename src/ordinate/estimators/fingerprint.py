@@ -75,6 +75,6 @@ def _parts(value: Any) -> Any:
     elif is_dataclass(value):
         compared = {field.name: getattr(value, field.name) for field in fields(value) if field.compare}
         parts = type(value).__qualname__, compared
-    elif hasattr(value, "__dict__") and type(value).__reduce_ex__ is object.__reduce_ex__:
+    elif hasattr(value, "__dict__") and not hasattr(value, "to_numpy"):  # pandas pickles its own.
         parts = type(value).__qualname__, vars(value)
     return parts

@@ -17,9 +17,9 @@ from ordinate.checks import check_positive
 from ordinate.data.large_labels import without
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import column_of, random_part, take
 from ordinate.data.splits import split_groups, split_rows
-from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import ParquetTable, streams
 from ordinate.errors import OrdinateError
 
 

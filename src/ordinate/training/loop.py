@@ -1,6 +1,5 @@
 """Running a method: batches, progress, history, checkpoints and resuming, around Lightning's Trainer."""
 
-import json
 import logging
 import pickle
 import signal
@@ -8,12 +7,12 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import lightning.pytorch as lightning
 import torch
@@ -31,10 +30,8 @@ from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import training_end
 
 CHECKPOINT = "last.ckpt"
-PROGRESS = "progress.json"  # beside it, while a cluster trains
-CHECKPOINT_SECONDS = 600.0  # between two checkpoints in the middle of an epoch
+CHECKPOINT_SECONDS = 600.0  # Time between two checkpoints in the middle of an epoch.
 LOGGERS = ("lightning.pytorch", "lightning.fabric")
-ROWS_AT_ONCE, IMAGES_AT_ONCE, VOLUMES_AT_ONCE = 4096, 64, 4  # in validation
 
 
 def train(
@@ -64,7 +61,7 @@ def train(
         validation_data: Samples to measure on after every epoch.
         folder: for the checkpoint; None keeps none.
         seed: Seed of everything random in training.
-        progress: show a progress bar with the expected end.
+        progress: Whether to show a progress bar with the expected end; a cluster shows none.
         run: Description of everything that determines the run, in any form; a checkpoint that was written under another
             is refused.
         trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
@@ -108,11 +105,7 @@ def train(
         shared = folder.resolve()  # other machines have another current folder
         data = (training_data, batches, validation_data)
         work = partial(train, method, *data, folder=shared, seed=seed, progress=False, run=run)
-        record = shared / PROGRESS
-        with followed_progress(record, method.epochs) if progress else nullcontext():
-            if progress:
-                options["callbacks"] = [*options.get("callbacks", ()), ProgressRecord(record)]
-            cluster.run(work, shared, options)
+        cluster.run(work, shared, options)
         _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
         return method.history
     method.end = training_end()
@@ -158,9 +151,9 @@ def training_loader(training_data: ArrayBatches | ViewBatches, batches: Shuffled
 
 def validation_loader(data: ArrayBatches) -> Loader:
     """Return what reads validation data in order, so many samples at a time as pass an encoder without a gradient."""
-    at_once = {4: IMAGES_AT_ONCE, 5: VOLUMES_AT_ONCE}.get(data.x.dim(), ROWS_AT_ONCE)
-    if data.x.dtype == torch.int32:  # tokens, of which a sample may have many
-        at_once = IMAGES_AT_ONCE
+    at_once = {4: 64, 5: 4}.get(data.x.dim(), 4096)  # Images and volumes; rows and series.
+    if data.x.dtype == torch.int32:  # A sample may have many tokens.
+        at_once = 64
     order = InOrder(len(data), at_once)
     return Loader(data, sampler=order, batch_size=None, num_workers=data.workers, generator=LoaderSeeds())
 
@@ -270,18 +263,19 @@ def _quiet() -> Iterator[None]:
                 logger.setLevel(level)
 
 
-SHOWN = ("train_loss", "val_loss", "val_accuracy", "val_mae")
-LOOKED_EVERY = 1.0  # seconds between two looks at the progress of other processes
-
-
 class ProgressBar(Callback):
-    """Show the epochs that this process trains."""
+    """Show a bar over all epochs, with the stage, the losses and the expected end."""
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.bar = _bar(trainer.max_epochs, trainer.current_epoch, disable=not trainer.is_global_zero)
+        epochs, done, hidden = trainer.max_epochs, trainer.current_epoch, not trainer.is_global_zero
+        self.bar = tqdm(total=epochs, initial=done, unit="epoch", dynamic_ncols=True, disable=hidden)
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        _show(self.bar, _progress(trainer, pl_module))
+        metrics = trainer.callback_metrics
+        shown = [name for name in ("train_loss", "val_loss", "val_accuracy", "val_mae") if name in metrics]
+        self.bar.set_description(cast(StagedMethod, pl_module).stage.name, refresh=False)
+        self.bar.set_postfix({name: f"{float(metrics[name]):.3g}" for name in shown}, refresh=False)
+        self.bar.update(trainer.current_epoch + 1 - self.bar.n)
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.bar.close()
@@ -291,57 +285,3 @@ class ProgressBar(Callback):
     ) -> None:
         if hasattr(self, "bar"):
             self.bar.close()
-
-
-class ProgressRecord(Callback):
-    """Write the progress to a file that another process follows, see :func:`followed_progress`."""
-
-    def __init__(self, record: Path) -> None:
-        self.record = record
-
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        if trainer.is_global_zero:
-            pending = self.record.with_suffix(".partial")
-            pending.write_text(json.dumps(_progress(trainer, pl_module)))
-            pending.replace(self.record)
-
-
-@contextmanager
-def followed_progress(record: Path, epochs: int) -> Iterator[None]:
-    """Show the progress that other processes write to a file, which is removed in the end."""
-    ended = threading.Event()
-
-    def follow() -> None:
-        with _bar(epochs) as bar:
-            last = False
-            while not last:
-                last = ended.wait(LOOKED_EVERY)
-                if record.exists():
-                    _show(bar, json.loads(record.read_text()))
-
-    record.unlink(missing_ok=True)  # of a run that was killed
-    thread = threading.Thread(target=follow, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        record.unlink(missing_ok=True)
-
-
-def _bar(epochs: int | None, done: int = 0, *, disable: bool = False) -> Any:
-    return tqdm(total=epochs, initial=done, unit="epoch", dynamic_ncols=True, disable=disable)
-
-
-def _progress(trainer: lightning.Trainer, method: Any) -> dict[str, Any]:
-    """Return the stage, the epochs trained and the values that are shown."""
-    metrics = trainer.callback_metrics
-    values = {name: f"{float(metrics[name]):.3g}" for name in SHOWN if name in metrics}
-    return {"stage": method.stage.name, "epochs": trainer.current_epoch + 1, "values": values}
-
-
-def _show(bar: Any, progress: dict[str, Any]) -> None:
-    bar.set_description(progress["stage"], refresh=False)
-    bar.set_postfix(progress["values"], refresh=False)
-    bar.update(progress["epochs"] - bar.n)
