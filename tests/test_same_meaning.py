@@ -136,12 +136,15 @@ def test_two_categories_that_are_the_same_number_stay_apart(tmp_path):
     ],
     ids=["timedelta", "datetime", "period", "date"],
 )
-def test_times_are_no_numbers_and_no_categories(form, got):
+def test_times_are_no_numbers(form, got):
     for make, y in ((otd, RANKS), (supcr, TARGET)):
         with pytest.raises(OrdinateError, match=f"column 'a': got {got}.*, expected numbers, as in training"):
             make().fit(TABLE, y).predict(TABLE.assign(a=form))
-        with pytest.raises(OrdinateError, match="column 'a': got dates or times, expected numbers or categories"):
-            make().fit(TABLE.assign(a=form), y)
+
+
+def test_spans_of_time_are_no_dates():
+    with pytest.raises(OrdinateError, match="column 'a': got times of day or spans of time, expected dates, numbers"):
+        otd().fit(TABLE.assign(a=pd.to_timedelta(TABLE["a"], unit="s")), RANKS)
 
 
 def test_other_columns_are_one_clear_error():

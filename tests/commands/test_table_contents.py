@@ -198,3 +198,24 @@ def test_so_they_are_in_a_labels_file(file, column, folder, capsys):
 def test_groups_may_be_of_several_kinds(estimator):
     groups = np.array([*range(15), *"abcdefghijklmno"], dtype=object).repeat(2)
     assert len(estimator.fit(NUMBERS, RANKS % 2, groups=groups).predict(NUMBERS)) == 60
+
+
+def test_dates_and_comments_join_the_other_columns_of_a_table(capsys):
+    dates = pd.Series(pd.date_range("2020-01-01", periods=60))
+    comments = [
+        f"the knee of visit {row} feels {'stiff' if grade else 'fine'}" for row, grade in enumerate(TABLE["grade"])
+    ]
+    table = TABLE.assign(seen=dates.dt.strftime("%d.%m.%Y"), comment=comments)
+    table.to_csv("table.csv", index=False)
+    assert fit("table.csv") == 0
+    out = capsys.readouterr().out
+    assert "left out" not in out
+    assert "seen: dates from 2020-01-01 on, taken as days" in out
+    assert "comment: is free text, and is taken as 32 components of its words" in out
+    assert main(["predict", "model", "table.csv"]) == 0
+    printed = capsys.readouterr().out
+    table.assign(seen=dates).to_parquet("table.parquet")
+    assert main(["predict", "model", "table.parquet"]) == 0
+    assert capsys.readouterr().out == printed
+    assert main(["explain", "model", "table.csv"]) == 0
+    assert "comment" in capsys.readouterr().out

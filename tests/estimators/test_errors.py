@@ -191,9 +191,9 @@ DATA = [
     ("no columns", FRAME[[]], "X: got a DataFrame of shape (48, 0)"),
     ("series without points", np.zeros((48, 2, 0)), "X: got series of shape (2, 0)"),
     (
-        "dates",
-        FRAME.assign(day=pd.date_range("2020", periods=48)),
-        "column 'day': got dates or times, expected numbers",
+        "spans of time",
+        FRAME.assign(day=pd.to_timedelta(np.arange(48), unit="h")),
+        "column 'day': got times of day or spans of time, expected dates, numbers or categories",
     ),
     ("a column twice", FRAME[["a", "b", "b"]], "X: |Expected unique column names"),
     ("identifiers", pd.concat([FRAME] * 2).assign(name=[f"n{i}" for i in range(96)]), "column 'name': got text"),

@@ -138,13 +138,10 @@ class CategoricalColumn:
         return written
 
 
-Column = NumericColumn | CategoricalColumn
-
-
-def difference(column: Column, values: pd.Series) -> str | None:
+def difference(name: str, column: object, values: pd.Series) -> str | None:
     """Return how a column as a whole differs from that of training; None if it does not, or had a single value."""
-    missing = f"column {column.name!r}: all values are missing, though training had values"
-    if isinstance(column, CategoricalColumn):
+    missing = f"column {name!r}: all values are missing, though training had values"
+    if not isinstance(column, NumericColumn):
         return missing if values.isna().all() else None
     if column.scale == 0:
         return None
@@ -155,7 +152,7 @@ def difference(column: Column, values: pd.Series) -> str | None:
     if outside <= 0.5:
         return None
     return (
-        f"column {column.name!r}: {outside:.0%} of the values lie outside the range of training, "
+        f"column {name!r}: {outside:.0%} of the values lie outside the range of training, "
         f"{column.low:g} to {column.high:g}; check the unit"
     )
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +19,6 @@ from ordinate.data.saved_fields import checked_fields
 from ordinate.data.tables.columns import (
     ROWS_AT_ONCE,
     CategoricalColumn,
-    Column,
     NumericColumn,
     almost_numbers,
     difference,
@@ -27,6 +26,8 @@ from ordinate.data.tables.columns import (
     is_number,
     texts_of,
 )
+from ordinate.data.tables.dates import AMBIGUOUS, DateColumn, date_form, fit_date
+from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.streamed_rows import StreamedRows, unseen_warning
 from ordinate.data.tables.views import TableViews
@@ -34,6 +35,7 @@ from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError
 
+Column = NumericColumn | CategoricalColumn | DateColumn | TextColumn
 MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
 LEAST_TO_COMPARE = 10  # Fewer rows are not compared with the range of the training values.
@@ -63,8 +65,11 @@ class TableFeatures(Reader):
         "a number x, its median where missing: first (x - mean) / scale, 0 with a scale of 0; with quantiles, then "
         "its normal score, the standard normal quantile, within -3 and 3, of its place among them: the mean of the "
         "place interpolated from the left and from the right, 0 at the first quantile and 1 at the last; with "
-        "indicator, then 1 where it was missing and 0 elsewhere. A column with categories is text (whole numbers "
-        "without .0): 1 at its category and 0 at the others, all 0 where missing or none of them."
+        "indicator, then 1 where it was missing and 0 elsewhere. A column with parts is a date, and its parts are such "
+        "numbers of it: days since origin, year, month, day, weekday from Monday, 0, and hour with its minutes as a "
+        "fraction. A column with means is text: components of its words, whose weights are in the saved model. A "
+        "column with categories is text (whole numbers without .0): 1 at its category and 0 at the others, all 0 where "
+        "missing or none of them."
     )
 
     def __init__(self, columns: Sequence[Column], notes: Sequence[str] = (), most_periodic: int | None = None) -> None:
@@ -88,31 +93,9 @@ class TableFeatures(Reader):
                 f"those of {len(frame):,} of them"
             )
         for name in frame.columns:
-            given = frame[name]
-            values = as_numbers(given)
-            missing = int(values.isna().sum())
-            if is_number(values):
-                if pd.api.types.infer_dtype(given, skipna=True) == "string":
-                    notes.append(f"{name}: is text of numbers alone, and is taken as numbers")
-                column, note = fit_numeric(str(name), values)
-                columns.append(column)
-                if note:
-                    notes.append(note)
-            else:
-                categories = tuple(sorted(set(texts_of(values)[1])))
-                almost = None if isinstance(values.dtype, pd.CategoricalDtype) else almost_numbers(categories)
-                if len(categories) > min(max(50, len(frame) // 10), MOST_CATEGORIES):
-                    raise OrdinateError(
-                        f"column {name!r}",
-                        f"text with {len(categories)} different values in {len(frame)} rows",
-                        "numbers or categories",
-                        f"it has {almost}" if almost else "drop identifiers; text=TextOptions() reads free text",
-                    )
-                if almost:
-                    notes.append(f"{name}: has {almost}, and is taken as {len(categories)} categories")
-                columns.append(CategoricalColumn(str(name), categories))
-                if missing:
-                    notes.append(f"{name}: {missing} of {len(frame)} values missing, no category set")
+            column, said = _fit_column(str(name), frame[name])
+            columns.append(column)
+            notes += said
         return cls(columns, notes, MOST_PERIODIC)
 
     def transform(
@@ -145,7 +128,7 @@ class TableFeatures(Reader):
         for name in filter(unseen.__getitem__, unseen):
             warnings.warn(unseen_warning(name, unseen[name]), UserWarning, 2)
         if isinstance(frame, pd.DataFrame) and len(frame) >= LEAST_TO_COMPARE:
-            for note in filter(None, (difference(column, frame[column.name]) for column in self.columns)):
+            for note in filter(None, (difference(column.name, column, frame[column.name]) for column in self.columns)):
                 warnings.warn(note, UserWarning, 2)
         return out
 
@@ -158,11 +141,11 @@ class TableFeatures(Reader):
         return unseen
 
     def check(self, frame: pd.DataFrame | ParquetTable) -> None:
-        """Raise an error if the numbers of a table, or of a part of one that streams, cannot be read."""
+        """Raise an error if the numbers or dates of a table, or of a part of one that streams, cannot be read."""
         if isinstance(frame, ParquetTable) and frame.streams:
             frame = frame.spread(LEARNED_FROM)
         for column in self.columns:
-            if isinstance(column, NumericColumn):
+            if isinstance(column, NumericColumn | DateColumn):
                 column.fill(frame[column.name], np.empty((len(frame), column.width), dtype=np.float32))
 
     def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Any:
@@ -243,23 +226,91 @@ class TableFeatures(Reader):
         """Yield the columns that are numbers, and where they start in the matrix."""
         start = 0
         for column in self.columns:
-            if isinstance(column, NumericColumn):
-                yield start, column
+            place = start
+            for part in column.parts if isinstance(column, DateColumn) else [column]:
+                if isinstance(part, NumericColumn):
+                    yield place, part
+                place += part.width
             start += column.width
 
     def to_dict(self) -> dict[str, Any]:
         columns = [asdict(column) for column in self.columns]
+        for column in columns:
+            column.pop("weights", None)
         return {"columns": columns, "notes": self.notes, "most_periodic": self.most_periodic}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "TableFeatures":
-        columns: list[Column] = []
-        for column in state["columns"]:
-            if "categories" in column:
-                columns.append(checked_fields(CategoricalColumn(column["name"], tuple(column["categories"]))))
-            else:
-                columns.append(checked_fields(NumericColumn(**{**column, "quantiles": tuple(column["quantiles"])})))
+        columns = [_restored(column) for column in state["columns"]]
         return cls(columns, state["notes"], state["most_periodic"])
+
+    def tensors(self) -> dict[str, Tensor]:
+        texts = {str(place): column for place, column in enumerate(self.columns) if isinstance(column, TextColumn)}
+        return {place: torch.from_numpy(column.weights) for place, column in texts.items()}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        expected = {str(place): column for place, column in enumerate(self.columns) if isinstance(column, TextColumn)}
+        shapes = {place: tuple(tensor.shape) for place, tensor in tensors.items()}
+        if shapes != {place: (1 + column.width, HASHES) for place, column in expected.items()}:
+            raise OrdinateError("model", f"weights of text of the shapes {shapes}", f"those of {len(expected)} columns")
+        columns = list(self.columns)
+        for place, column in expected.items():
+            columns[int(place)] = replace(column, weights=tensors[place].numpy())
+        self.columns = tuple(columns)
+
+
+def _restored(state: dict[str, Any]) -> Column:
+    """Return a column of a saved model; the weights of text come later."""
+    if "categories" in state:
+        return checked_fields(CategoricalColumn(state["name"], tuple(state["categories"])))
+    if "parts" in state:
+        parts = tuple(_number(part) for part in state["parts"])
+        return checked_fields(DateColumn(state["name"], state["form"], state["origin"], parts))
+    if "means" in state:
+        empty = np.empty((0, 0), dtype=np.float32)
+        return TextColumn(str(state["name"]), tuple(map(float, state["means"])), empty)
+    return _number(state)
+
+
+def _number(state: dict[str, Any]) -> NumericColumn:
+    return checked_fields(NumericColumn(**{**state, "quantiles": tuple(state["quantiles"])}))
+
+
+def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
+    """Learn a column (n,), and return it with notes on what it became."""
+    values = as_numbers(given)
+    form = date_form(values)
+    if form not in (None, AMBIGUOUS):
+        date, note = fit_date(name, values, form)
+        return date, [note]
+    notes = []
+    if is_number(values):
+        if pd.api.types.infer_dtype(given, skipna=True) == "string":
+            notes.append(f"{name}: is text of numbers alone, and is taken as numbers")
+        number, note = fit_numeric(name, values)
+        return number, [*notes, *filter(None, [note])]
+    if form == AMBIGUOUS:
+        notes.append(f"{name}: day and month of its dates cannot be told apart; write them as 2020-01-31")
+    categories = tuple(sorted(set(texts_of(values)[1])))
+    is_declared = isinstance(values.dtype, pd.CategoricalDtype)
+    almost = None if is_declared else almost_numbers(categories)
+    too_many = len(categories) > min(max(50, len(values) // 10), MOST_CATEGORIES)
+    if not is_declared and (too_many or 2 * len(categories) > len(values)) and is_free_text(categories):
+        text = fit_text(name, values)
+        return text, [f"{name}: is free text, and is taken as {text.width} components of its words"]
+    if too_many:
+        raise OrdinateError(
+            f"column {name!r}",
+            f"text with {len(categories)} different values in {len(values)} rows",
+            "numbers, dates, categories or sentences",
+            f"it has {almost}" if almost else "drop identifiers; text=TextOptions() reads free text",
+        )
+    if almost:
+        notes.append(f"{name}: has {almost}, and is taken as {len(categories)} categories")
+    missing = int(values.isna().sum())
+    if missing:
+        notes.append(f"{name}: {missing} of {len(values)} values missing, no category set")
+    return CategoricalColumn(name, categories), notes
 
 
 def _are_numbered(names: Sequence[str] | pd.Index) -> bool:

@@ -8,7 +8,9 @@ import pandas as pd
 
 from ordinate.data.numbers import as_numbers
 from ordinate.data.sentinels import sentinel_problem
+from ordinate.data.tables.dates import AMBIGUOUS, date_form
 from ordinate.data.tables.features import LEARNED_FROM
+from ordinate.data.tables.free_text import is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable
 
 LOOKED_AT = 1000  # rows in which a column shows that it need not be read to its end
@@ -51,15 +53,25 @@ def _reason(name: str, values: "pd.Series[Any]", X: pd.DataFrame | ParquetTable 
         return "is an index that was saved without a name"
     if not values.is_unique:
         return None
-    # no two rows share a text, so nothing that is learned of one says anything of another
     if not counts:
-        return "has a text of its own in every row"
+        return _reason_of_text(values)
     # one number per row may be measured; called an identifier, it is none
     if _is_identifier(name):
         return "is named as an identifier, and no two rows share a value"
     # measured whole numbers leave gaps or meet: all of 0 to n-1 or 1 to n is a count, in whatever order the rows are
     # (one that starts elsewhere may be measured: a year per row)
     return "numbers the rows" if X is None or _is_count(X, name, values) else None
+
+
+def _reason_of_text(values: "pd.Series[Any]") -> str | None:
+    """Return why text that is another one in every row identifies rows; dates and sentences do not."""
+    form = date_form(values)
+    if form == AMBIGUOUS:
+        return "has dates whose day and month cannot be told apart (2020-01-31 is clear)"
+    if form is not None or is_free_text([str(value) for value in values]):
+        return None
+    # No two rows share a text, so nothing that is learned of one says anything of another.
+    return "has a text of its own in every row"
 
 
 def _is_count(X: pd.DataFrame | ParquetTable, name: str, values: "pd.Series[Any]") -> bool:

@@ -1,0 +1,89 @@
+"""Columns of free text beside other columns, as a few numbers."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, diags_array
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.preprocessing import normalize
+
+from ordinate.data.rows import random_part
+
+HASHES = 2**13
+MAX_COMPONENTS = 32
+MAX_LEARNED_FROM = 2**16  # So many texts decide the components.
+ROWS_AT_ONCE = 2**14
+LEAST_WORDS = 3  # Text of fewer words on average is taken for names or categories.
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """Free text as a few numbers: its words and pairs of words, weighted by their rarity, in a truncated SVD.
+
+    This is latent semantic analysis on hashed words. A missing text becomes zeros, the mean of the training texts.
+
+    Args:
+        name: Name of the column.
+        means: Means (k,) of the components over the training texts.
+        weights: Inverse document frequencies of the hashed words, and the components (1 + k, hashes).
+    """
+
+    name: str
+    means: tuple[float, ...]
+    weights: NDArray[np.float32] = field(repr=False)
+
+    @property
+    def width(self) -> int:
+        return len(self.means)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns that it becomes."""
+        return [f"{self.name}, component {number}" for number in range(self.width)]
+
+    def fill(self, values: "pd.Series[Any]", out: NDArray[np.float32]) -> set[str]:
+        """Write the columns (n, width) of texts."""
+        missing = values.isna().to_numpy()
+        texts = values.astype(object).where(~missing, "").astype(str).tolist()
+        for start in range(0, len(texts), ROWS_AT_ONCE):
+            part = texts[start : start + ROWS_AT_ONCE]
+            weighted = normalize(_counts(part) @ diags_array(self.weights[0]))
+            out[start : start + len(part)] = weighted @ self.weights[1:].T - np.array(self.means)
+        out[missing] = 0
+        return set()
+
+
+def is_free_text(texts: list[str]) -> bool:
+    """Return whether different values of a column are sentences rather than names.
+
+    Example:
+        >>> is_free_text(["no pain at all", "some pain when walking"]), is_free_text(["mild", "very severe"])
+        (True, False)
+    """
+    return len(texts) > 0 and sum(len(text.split()) for text in texts) >= LEAST_WORDS * len(texts)
+
+
+def fit_text(name: str, values: "pd.Series[Any]") -> TextColumn:
+    """Learn the components of a column of texts (n,)."""
+    texts = values.dropna().astype(str).iloc[random_part(int(values.notna().sum()), MAX_LEARNED_FROM)]
+    counts = _counts(texts.tolist())
+    frequency = np.log((1 + counts.shape[0]) / (1 + counts.getnnz(axis=0))) + 1
+    weighted = normalize(counts @ diags_array(frequency))
+    decomposition = TruncatedSVD(min(MAX_COMPONENTS, len(texts)), random_state=0)
+    found = decomposition.fit_transform(weighted)
+    spread = found.std(axis=0)
+    scale = np.where(spread > 0, spread, 1)
+    weights = np.vstack([frequency, decomposition.components_ / scale[:, None]])
+    return TextColumn(name, tuple((found.mean(axis=0) / scale).tolist()), weights.astype(np.float32))
+
+
+def _counts(texts: list[str]) -> csr_matrix:
+    """Return how often words and pairs of words occur (n, hashes), as 1 plus the logarithm."""
+    hashing = HashingVectorizer(n_features=HASHES, ngram_range=(1, 2), alternate_sign=False, norm=None)
+    counts = hashing.transform(texts)
+    counts.data = 1 + np.log(counts.data)
+    return counts
