@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 from torch import nn
 
 from ordinate.checks import check_choice, check_whole
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
-from ordinate.heads.rank_logits import RankLogits
+from ordinate.heads.ranks import RankLogits
 from ordinate_papers.losses.unimodal import UnimodalHead, UnimodalProbabilities
 from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal, RankLossName
 

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 from torch import nn
 
 from ordinate.checks import check_positive
+from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts
-from ordinate.estimators.parameters import estimator_dataclass
 from ordinate.estimators.plain import EndToEndMethod, EndToEndRegressor
 from ordinate_papers.methods.rare_targets import BalancedMSE, ConR
 

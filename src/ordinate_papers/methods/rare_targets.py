@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ordinate.checks import check_positive
 from ordinate.functional.global_batch import all_processes, mean_over_all
-from ordinate.methods.end_to_end import EndToEnd
+from ordinate.methods.regression import EndToEnd
 from ordinate_papers.losses.balanced_mse import BalancedMSEHead
 from ordinate_papers.losses.conr import conr_losses
 
@@ -16,7 +16,7 @@ class BalancedMSE(EndToEnd):
     """Encoder and linear head trained together by Balanced MSE.
 
     Args:
-        encoder, embedding_dim, target_dim, options: Arguments of :class:`~ordinate.methods.end_to_end.EndToEnd`.
+        encoder, embedding_dim, target_dim, options: Arguments of :class:`~ordinate.methods.regression.EndToEnd`.
         noise: Standard deviation of the noise at the start, in standard deviations of the targets.
     """
 
@@ -33,7 +33,7 @@ class ConR(EndToEnd):
     In several processes each contrasts its own samples.
 
     Args:
-        encoder, embedding_dim, target_dim, options: Arguments of :class:`~ordinate.methods.end_to_end.EndToEnd`.
+        encoder, embedding_dim, target_dim, options: Arguments of :class:`~ordinate.methods.regression.EndToEnd`.
         weight: Weight of ConR relative to the head's loss.
         window, push: Options of :func:`~ordinate_papers.losses.conr.conr_losses`, for targets in standard deviations.
         temperature: Temperature of the cosines.
