@@ -330,6 +330,6 @@ def test_what_a_network_does_not_take_is_an_error(name, sample_shape, options, m
 
 def test_timm_missing_is_an_error_that_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "timm", None)
-    with pytest.raises(OrdinateError, match=r'timm and torchvision .* pip install "ordinate\[images\]"'):
+    with pytest.raises(OrdinateError, match=r'requires timm .* pip install "ordinate\[images\]"'):
         build_image_encoder("auto", (1, 48, 48), embedding_dim=5)
     build_image_encoder("otd_convnet", (1, 48, 48), embedding_dim=5, width=2, hidden=4)

@@ -251,9 +251,7 @@ def test_a_path_that_cannot_be_is_named(name, message, fitted, tmp_path):
 
 def test_a_package_that_is_missing_is_named(fitted, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(
-        OrdinateError, match=r'takes onnx, onnxscript and onnxruntime .* pip install "ordinate\[export\]"'
-    ):
+    with pytest.raises(OrdinateError, match=r'path: requires onnxruntime .* pip install "ordinate\[export\]"'):
         export_model(fitted, tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
 
