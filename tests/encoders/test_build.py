@@ -3,7 +3,7 @@ import re
 import pytest
 import torch
 
-from ordinate.encoders import MLP, ImageEncoder, OTDConvNet, PeriodicEmbedding, ResNet1d, build_encoder
+from ordinate.encoders import MLP, ImageEncoder, PeriodicEmbedding, ResNet1d, build_encoder
 from ordinate.errors import OrdinateError
 
 
@@ -23,10 +23,6 @@ def test_series_are_for_the_resnet(name):
     assert encoder(torch.zeros(2, 3, 20)).shape == (2, 8)
 
 
-def test_resnet1d24_is_the_deeper_one():
-    assert len(build_encoder("resnet1d24", (3, 20), embedding_dim=8, width=6).stages) == 11
-
-
 @pytest.mark.parametrize("name", ["auto", "resnet18"])
 def test_images_are_for_the_networks_of_timm(name):
     options = {"layers": (1, 1, 1, 1), "channels": (4, 4, 4, 8)}
@@ -35,11 +31,6 @@ def test_images_are_for_the_networks_of_timm(name):
     assert encoder.mean.tolist() == [0.25]
     assert encoder.embedding.weight.shape == (8, 8)
     assert encoder(torch.zeros(2, 1, 32, 32)).shape == (2, 8)
-
-
-def test_otd_convnet_is_for_images():
-    encoder = build_encoder("otd_convnet", (1, 48, 48), embedding_dim=8, width=2, hidden=4)
-    assert isinstance(encoder.backbone, OTDConvNet)
 
 
 def test_the_numbers_of_a_table_get_a_periodic_embedding():
@@ -94,12 +85,6 @@ def test_an_unknown_name_is_an_error_with_the_near_one(name, sample_shape, near)
 def test_without_a_dimension_there_is_no_linear_layer(name, sample_shape, width, options):
     encoder = build_encoder(name, sample_shape, None, **options).eval()
     assert encoder(torch.zeros(2, *sample_shape)).shape == (2, width)
-
-
-@pytest.mark.parametrize("name", ["mpl", "", "MLP", None])
-def test_an_unknown_name_is_an_error_that_lists_the_others(name):
-    with pytest.raises(OrdinateError, match=f"encoder: got {name!r}, expected 'auto', 'mlp', 'resnet1d', 'resnet1d24'"):
-        build_encoder(name, (4,), embedding_dim=8)
 
 
 @pytest.mark.parametrize(

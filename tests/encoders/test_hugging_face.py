@@ -30,12 +30,6 @@ def test_a_folder_gives_the_network_of_its_authors(folder):
     torch.testing.assert_close(found(IMAGES).pooler_output, expected(IMAGES).pooler_output)
 
 
-def test_reading_draws_no_random_numbers(folder):
-    state = torch.get_rng_state()
-    load_vision_network(f"hf:{folder}")
-    assert torch.equal(torch.get_rng_state(), state)
-
-
 def test_the_configuration_makes_it_again(folder):
     found = load_vision_network(f"hf:{folder}").eval()
     again = VisionNetwork(json.loads(json.dumps(found.config))).eval()

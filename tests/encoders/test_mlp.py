@@ -27,23 +27,12 @@ def test_hidden_layers_have_an_activation_each_and_the_end_is_linear(widths, act
     assert [layer.out_features for layer in hidden] == list(widths)
 
 
-def test_embeddings_reach_below_0():
-    embeddings = MLP(5, embedding_dim=16)(X.float())
-    assert 0.2 < (embeddings < 0).float().mean() < 0.8
-
-
 def test_dropout_acts_in_training_alone():
     encoder = MLP(5, embedding_dim=3, widths=(64, 64), dropout=0.5).double()
     assert not torch.equal(encoder(X), encoder(X))
     encoder.eval()
     assert torch.equal(encoder(X), encoder(X))
     assert not any(isinstance(layer, nn.Dropout) for layer in MLP(5, embedding_dim=3))
-
-
-def test_the_gradient_reaches_every_parameter():
-    encoder = MLP(5, embedding_dim=3, widths=(8, 8)).double()
-    encoder(X).square().sum().backward()
-    assert all(parameter.grad.any() for parameter in encoder.parameters())
 
 
 def test_an_unknown_activation_is_an_error_that_names_those_it_takes():

@@ -36,23 +36,3 @@ def test_whole_frequencies_repeat_with_period_1(period):
     with torch.no_grad():
         embedding.frequencies.copy_(torch.arange(32).reshape(2, 16))
     torch.testing.assert_close(embedding(X + period)[:, 4:], embedding(X)[:, 4:], rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("scale", [0.1, 2.0])
-def test_frequencies_start_normal_with_the_deviation_asked_for(scale):
-    torch.manual_seed(0)
-    frequencies = PeriodicEmbedding(100, range(100), frequencies=100, scale=scale).frequencies
-    assert frequencies.std().item() == pytest.approx(scale, rel=0.03)
-    assert frequencies.mean().item() == pytest.approx(0, abs=0.05 * scale)
-
-
-def test_frequencies_are_learned():
-    embedding = PeriodicEmbedding(4, [0, 2]).double()
-    embedding(X).square().sum().backward()
-    assert all(parameter.grad.any() for parameter in embedding.parameters())
-
-
-def test_the_positions_of_the_numbers_are_part_of_the_state():
-    embedding, restored = PeriodicEmbedding(4, [1, 3]).double(), PeriodicEmbedding(4, [0, 2]).double()
-    restored.load_state_dict(embedding.state_dict())
-    assert torch.equal(restored(X), embedding(X))

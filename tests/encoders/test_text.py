@@ -50,11 +50,6 @@ def test_word_vectors_learn_unless_frozen_and_padding_never(frozen):
         assert gradient[[1, 2, 3]].abs().sum(dim=1).min() > 0
 
 
-def test_a_pair_is_u_v_their_difference_and_product():
-    u, v = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 4.0]])
-    assert pair_features(u, v).tolist() == [[1, -2, 3, 4, 2, 6, 3, -8]]
-
-
 def test_the_embedding_of_a_sample_does_not_depend_on_its_batch():
     encoder = TextEncoder(of_texts(), width=8, per_sample=2, embedding_dim=3).eval().double()
     pairs = padded([TEXTS[0], TEXTS[1], TEXTS[1], TEXTS[2]], 12).reshape(2, 2, 12)

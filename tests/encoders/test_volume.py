@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from ordinate.encoders.build import build_encoder
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 
@@ -44,11 +43,6 @@ def test_voxels_are_normalised_by_channel():
     torch.testing.assert_close(seen[0].double(), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["auto", "resnet3d18"])
-def test_volumes_are_given_this_network(name):
-    assert isinstance(build_encoder(name, (1, 8, 8, 8), 4, widths=NARROW), ResNet3d18)
-
-
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
@@ -60,8 +54,3 @@ def test_volumes_are_given_this_network(name):
 def test_what_it_does_not_take_is_said(shape, options, message):
     with pytest.raises(OrdinateError, match=message):
         ResNet3d18(shape, 4, widths=NARROW, **options)
-
-
-def test_other_samples_do_not_take_it():
-    with pytest.raises(OrdinateError, match="'resnet3d18' does not take samples of shape"):
-        build_encoder("resnet3d18", (3, 50), 4)

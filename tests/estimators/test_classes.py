@@ -10,7 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.model_selection import cross_val_predict
 
 from ordinate.errors import OrdinateError
 from ordinate_papers.estimators import OrdinalClassifier
@@ -123,12 +123,6 @@ def test_cross_validation_gives_probabilities_in_the_order_of_sorted_labels():
     expected = cross_val_predict(cloc(), X, RANKS, cv=3, method="predict_proba")
     found = cross_val_predict(cloc(class_order=NAMES), X, TEXT, cv=3, method="predict_proba")
     np.testing.assert_array_equal(found[:, np.argsort(np.argsort(NAMES))], expected)
-
-
-def test_cross_validation_by_probability_scores_the_same():
-    expected = cross_val_score(cloc(), X, RANKS, cv=3, scoring="neg_log_loss")
-    found = cross_val_score(cloc(class_order=NAMES), X, TEXT, cv=3, scoring="neg_log_loss")
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_codes_in_the_place_of_text_are_said():

@@ -15,7 +15,6 @@ from torch import nn
 import ordinate
 from ordinate import ImageOptions, OrdinateError, TextOptions
 from ordinate.estimators.export import export_model
-from ordinate_papers.estimators import GOLClassifier, POEClassifier
 from tests.data import pictures
 from tests.data.small_transformer import write_transformer
 from tests.data.small_vision import write_vision_network
@@ -98,14 +97,6 @@ def test_clones_searches_pickles_and_saved_models_predict_the_same(case, tmp_pat
         np.testing.assert_array_equal(other.predict_proba(X), expected)
 
 
-def test_a_search_compares_encoders():
-    X, target = draw_table(24)
-    encoders = [seeded(two_layers, 6), "mlp", two_layers]
-    search = GridSearchCV(supcr(), {"encoder": encoders}, cv=2).fit(X, target)
-    assert [type(found) for found in search.cv_results_["param_encoder"]] == [type(given) for given in encoders]
-    assert len(set(search.cv_results_["mean_test_score"])) == 3
-
-
 class Tokens(nn.Module):
     """Gives tokens (n, t, 5) of whatever it gets."""
 
@@ -160,13 +151,6 @@ def test_without_a_dimension_the_embedding_is_what_the_network_gives(make, encod
     model.save(tmp_path / "model")
     given = {} if encoder == "auto" else {"encoder": encoder}
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model", **given).predict(X), model.predict(X))
-
-
-@pytest.mark.parametrize("make", [POEClassifier, GOLClassifier])
-def test_baselines_of_the_papers_train_a_module(make):
-    X, target = draw_table(24)
-    model = make(seeded(two_layers, 6), embedding_dim=4, epochs=2, random_state=0).fit(X, ranks_of(target))
-    assert model.transform(X).shape == (24, 4)
 
 
 def trained_tensors(model, before):

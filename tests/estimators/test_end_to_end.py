@@ -1,25 +1,16 @@
 """Regressors trained end to end are scikit-learn's, save, load and resume, and read all kinds of data."""
 
-import signal
-
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-import ordinate
-from ordinate import ImageOptions, SupCRRegressor
 from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.heads.build import BINNED, HEAD_LOSSES
-from tests import processes
-from tests.data import pictures
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, in_groups, supcr, supremix
-from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
-TARGETS = np.stack([TARGET, 20 * TARGET**2, X[:, 1]], axis=1)
 for_every_loss = pytest.mark.parametrize("loss", HEAD_LOSSES)
 for_every_binned_loss = pytest.mark.parametrize("loss", BINNED)
 
@@ -51,15 +42,6 @@ def test_a_loaded_model_is_the_saved_one(loss, tmp_path):
     assert loaded.get_params() == model.get_params()
 
 
-def test_a_loaded_model_of_several_targets_is_the_saved_one(tmp_path):
-    model = end_to_end(loss="corn", bin_size=(0.5, 10.0, 0.1)).fit(X, TARGETS)
-    assert len({linear.out_features for linear in model.method_.head.linears}) == 3
-    loaded = save_and_load(model, tmp_path / "model")
-    assert_same_model(loaded, model, X)
-    assert loaded.get_params() == model.get_params()
-    assert clone(loaded).fit(X, TARGETS).predict(X).tolist() == model.predict(X).tolist()
-
-
 @pytest.mark.parametrize("draw", [draw_frame, draw_series], ids=["frame", "series"])
 @pytest.mark.parametrize("loss", ["huber", "dldl_v2"])
 def test_tables_and_series_are_read(draw, loss, tmp_path):
@@ -68,33 +50,8 @@ def test_tables_and_series_are_read(draw, loss, tmp_path):
     assert_same_model(save_and_load(model, tmp_path / "model"), model, draw(seed=1)[0])
 
 
-def test_images_are_read(tmp_path):
-    grades = np.arange(24) % 3
-    drawn = pictures.draw(grades)
-    options = {"encoder": "test_resnet", "data": ImageOptions(workers=0), "epochs": 2}
-    model = end_to_end(loss="or", **options).fit(drawn, grades.astype(float))
-    loaded = save_and_load(model, tmp_path / "model")
-    assert loaded.get_params() == model.get_params()
-    assert set(model.predict(drawn)) <= {0, 1, 2}  # a bin a grade
-    np.testing.assert_array_equal(loaded.predict(drawn), model.predict(drawn))
-
-
 def fit(**options):
     return end_to_end(epochs=9, validation_fraction=0.3, **options).fit(X, TARGET)
-
-
-@pytest.mark.typical("dex")
-@pytest.mark.parametrize("options", [{"loss": "corn"}, {"loss": "dex", "patience": 6}], ids=["corn", "dex"])
-def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(options, tmp_path):
-    uninterrupted = fit(**options)
-    total = sum(epoch["stage"] == 0 for epoch in uninterrupted.history_)  # without those on all samples
-    assert total >= 7
-    options = {**options, "checkpoint_dir": tmp_path}
-    for epoch, batch in [(0, 1), (total - 1, 1)]:
-        assert processes.run(fit_and_die_in_batch, fit, options, epoch, batch) == -signal.SIGKILL
-    resumed = fit(**options)
-    assert_same_fit(resumed, uninterrupted)
-    assert resumed.history_ == uninterrupted.history_
 
 
 def test_bins_follow_from_the_training_samples_and_targets_outside_them_do_no_harm():
@@ -104,10 +61,6 @@ def test_bins_follow_from_the_training_samples_and_targets_outside_them_do_no_ha
     assert model.predictor_.linears[0].out_features == ages.max() - ages.min() + 1
     assert all(np.isfinite(entry["val_loss"]) for entry in model.history_)
     assert ages.min() <= model.predict(X).min() <= model.predict(X).max() <= ages.max()
-
-
-def test_it_has_as_many_epochs_as_supcr():
-    assert EndToEndRegressor().epochs == sum(SupCRRegressor().epochs)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +108,3 @@ def test_a_head_on_bins_of_a_frozen_encoder_learns(loss):
     X, target = draw_table(96)
     model = supcr(head="linear", head_loss=loss, epochs=(20, 60), batch_size=96, learning_rate=0.01).fit(X, target)
     assert model.score(X, target) > 0.7
-
-
-def test_the_model_is_found_by_its_name(tmp_path):
-    end_to_end().fit(X, TARGET).save(tmp_path / "model")
-    assert type(ordinate.load(tmp_path / "model")) is EndToEndRegressor

@@ -20,7 +20,6 @@ from tests.estimators.examples import (
     otd,
     ranks_of,
     supcr,
-    supremix,
 )
 
 X, TARGET = draw_table()
@@ -90,27 +89,11 @@ def test_a_fit_leaves_its_arguments_as_they_were(make):
 
 
 @for_every_estimator
-def test_nothing_is_written_unless_asked(make, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    make().fit(X, labels_for(make, TARGET))
-    assert list(tmp_path.iterdir()) == []
-    assert capfd.readouterr() == ("", "")
-
-
-@for_every_estimator
 def test_progress_is_shown_on_stderr_when_asked_for(make, capfd):
     make(verbose=1).fit(X, labels_for(make, TARGET))
     out, err = capfd.readouterr()
     assert out == ""
     assert "2/2" in err
-
-
-@for_every_estimator
-def test_the_history_has_an_entry_an_epoch(make):
-    model = make(validation_fraction=0.3).fit(X, labels_for(make, TARGET))
-    assert [entry["epoch"] for entry in model.history_] == list(range(2))
-    assert all(np.isfinite(list(entry.values())).all() for entry in model.history_)
-    assert model.n_iter_ == 2
 
 
 @for_every_estimator
@@ -139,32 +122,11 @@ def test_targets_that_are_easy_are_learned(make, head):
     assert model.score(held_out, target) > 0.6
 
 
-@for_every_classifier
-def test_probabilities_are_those_of_the_predicted_classes(make):
-    labels = np.array([10, 20, 30])[ranks_of(TARGET)]
-    model = make().fit(X, labels)
-    probability = model.predict_proba(X)
-    assert probability.shape == (48, 3)
-    assert probability.min() >= 0
-    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert (model.set_params(decision="mode").predict(X) == model.classes_[probability.argmax(axis=1)]).all()
-
-
-def test_otd_votes_with_as_many_neighbours_as_asked_for():
-    model = otd(n_neighbors=1, calibration=False, decision="mode").fit(X, ranks_of(TARGET))
-    assert model.predict_proba(X).max(axis=1).min() > 0.75  # One vote, and a part of the one that all ranks share.
-    assert model.score(X, ranks_of(TARGET)) == 1.0  # each sample's nearest is itself
-
-
 def test_margins_are_as_many_as_boundaries_and_fixed_ones_stay():
     model = cloc(critical_margins={(1, 2): 1.25}, margin_floor=1.0).fit(X, ranks_of(TARGET, 5))
     assert model.margins_.shape == (4,)
     assert model.margins_[1] == 1.25
     assert (model.margins_ > 1.0).all()
-
-
-def test_shared_margins_are_one_value():
-    assert len(set(cloc(shared_margins=True).fit(X, ranks_of(TARGET, 4)).margins_.tolist())) == 1
 
 
 def test_the_head_is_the_one_that_predicts_the_validation_samples_best():
@@ -200,11 +162,6 @@ def test_validation_data_passes_the_same_checks_as_training_data(make):
         make().fit(X, labels_for(make, TARGET), validation=(held_out, labels[:7]))
     with pytest.raises(ValueError, match="2 features"):
         make().fit(X, labels_for(make, TARGET), validation=(held_out[:, :2], labels))
-
-
-def test_validation_targets_have_as_many_dimensions_as_those_of_training():
-    with pytest.raises(ValueError, match="y: "):
-        supcr().fit(X, TARGET, validation=(X[:9], np.stack([TARGET, TARGET], axis=1)[:9]))
 
 
 def test_patience_ends_a_fit_early_and_keeps_the_best_weights():
@@ -244,12 +201,6 @@ def test_targets_of_any_scale_are_predicted_in_that_scale(make, scale):
     assert model.score(X, TARGET * scale) > 0.9
 
 
-def test_supremix_chooses_a_window_within_the_targets():
-    model = supremix().fit(X, TARGET)
-    assert 0 < model.window_ < np.ptp(TARGET)
-    assert supremix(window=0.7).fit(X, TARGET).window_ == 0.7
-
-
 @for_every_estimator
 def test_series_with_missing_points_are_learned(make):
     series, target = draw_series()
@@ -259,14 +210,6 @@ def test_series_with_missing_points_are_learned(make):
     assert model.predict(series).shape == (32,)
     assert np.isfinite(model.transform(np.full((1, 2, 20), np.nan))).all()
     assert model.n_features_in_ == 2
-
-
-@pytest.mark.typical("cloc", "supcr")
-@for_every_estimator
-def test_series_are_learned_chunk_by_chunk(make):
-    series, target = draw_series()
-    model = make(chunk_size=5).fit(series, labels_for(make, target))
-    assert np.isfinite(model.transform(series)).all()
 
 
 def test_neighbours_and_ridge_keep_a_part_of_many_samples(monkeypatch):

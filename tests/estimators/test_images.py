@@ -1,7 +1,6 @@
 """The estimators on pictures: arrays, files, data sets; read, trained, saved, resumed."""
 
 import copy
-import json
 import signal
 import zipfile
 
@@ -24,7 +23,7 @@ from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.data import pictures
-from tests.estimators.examples import CLASSIFIERS, cloc, for_every_estimator, otd, supcr
+from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supcr
 
 RANKS = np.arange(60) % 3
 DRAWN = pictures.draw(RANKS)
@@ -97,12 +96,6 @@ def test_training_sees_each_view_alone():
         assert torch.equal(values, weights[1][name]), name
 
 
-def test_a_network_of_ones_own_is_mirrored_too():
-    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 4))
-    model = fit(otd, encoder=network, data=ImageOptions(workers=0, mirror=True))
-    np.testing.assert_allclose(model.transform(MIRRORED), model.transform(NEW), atol=1e-6)
-
-
 class Pictures(Dataset):
     def __init__(self, form, labelled=True):
         self.form = form
@@ -149,11 +142,6 @@ def test_files_are_read_from_paths_of_any_kind(paths, tmp_path):
         np.testing.assert_array_equal(fit(otd, X, epochs=1).transform(NEW), expected)
 
 
-def test_a_data_set_brings_its_labels_along():
-    model = otd(**TINY, epochs=1).fit(Pictures(torch.from_numpy), None)
-    np.testing.assert_array_equal(model.transform(NEW), fit(otd, epochs=1).transform(NEW))
-
-
 def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
     images = ImageOptions(size=(12, 10), crop=(14, 14), equalize=True, channels=1, augmentation="none", workers=0)
     model = fit(otd, np.repeat(DRAWN, 3, axis=1), epochs=1, data=images)
@@ -196,11 +184,6 @@ def test_supcr_contrasts_two_views_and_the_others_one(monkeypatch):
     assert len(labels) in (30, 32)
     assert torch.equal(labels[::2], labels[1::2])
     assert not torch.equal(embeddings[::2], embeddings[1::2])
-
-
-def test_workers_change_nothing():
-    few, more = (fit(cloc, data=ImageOptions(augmentation="supcr", workers=workers)) for workers in (0, 2))
-    np.testing.assert_array_equal(few.transform(NEW), more.transform(NEW))
 
 
 def test_pretrained_weights_are_started_from_and_saved(tmp_path):
@@ -311,11 +294,3 @@ def test_a_killed_fit_on_views_ends_with_the_weights_of_one_that_was_not(tmp_pat
     resumed, whole = (torch.load(tmp_path / name) for name in ("resumed", "whole"))
     for name, value in whole.items():
         assert torch.equal(resumed[name], value), name
-
-
-def test_the_saved_settings_are_readable(trained, tmp_path):
-    trained.save(tmp_path / "model")
-    config = json.loads((tmp_path / "model" / "config.json").read_text())
-    assert config["reader"]["kind"] == "images"
-    assert config["reader"]["size"] == [16, 16]
-    assert config["params"]["data"]["images"]["augmentation"] == "none"

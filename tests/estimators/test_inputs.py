@@ -108,11 +108,6 @@ def test_codes_given_as_numbers_are_those_declared_categories_in_training(codes)
     assert (model.predict(plain.assign(code=drawn.astype(float))) == model.predict(frame)).all()
 
 
-def test_columns_of_one_value_are_harmless():
-    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(constant=7.0, kind="only", empty=np.nan)
-    assert np.isfinite(supcr().fit(frame, TARGET).predict(frame)).all()
-
-
 @for_every_estimator
 def test_an_array_and_a_frame_of_the_same_numbers_have_the_same_embedding(make):
     labels = labels_for(make, TARGET)
@@ -166,11 +161,6 @@ def test_an_ordered_categorical_brings_its_order(make, form):
     model = make().fit(X, form(grades))
     assert model.ordered_classes_.tolist() == ["small", "mid", "big"]
     assert (model.transform(X) == make().fit(X, ranks_of(TARGET)).transform(X)).all()
-
-
-def test_categories_without_samples_are_no_ranks():
-    grades = pd.Categorical.from_codes(ranks_of(TARGET) + 1, ["none", "small", "mid", "big", "huge"], ordered=True)
-    assert cloc().fit(X, pd.Series(grades)).ordered_classes_.tolist() == ["small", "mid", "big"]
 
 
 @pytest.mark.parametrize(

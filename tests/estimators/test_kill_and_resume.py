@@ -241,17 +241,6 @@ def test_another_generator_is_another_setting(tmp_path):
         fit_in_turn(otd, random_state=2, checkpoint_dir=tmp_path)
 
 
-def test_the_drawn_seed_of_other_settings_does_not_make_their_checkpoint_fit(tmp_path):
-    fit(otd, epochs=2, random_state=None, checkpoint_dir=tmp_path)
-    with pytest.raises(OrdinateError, match="of a fit with other data or settings"):
-        fit(otd, epochs=2, random_state=None, learning_rate=0.02, checkpoint_dir=tmp_path)
-
-
-def test_two_fits_without_a_seed_differ(tmp_path):
-    first, second = (fit(otd, random_state=None, checkpoint_dir=tmp_path / name) for name in "ab")
-    assert (first.transform(X) != second.transform(X)).any()
-
-
 def test_a_damaged_seed_is_refused(tmp_path):
     (tmp_path / "seed.json").write_text("{")
     with pytest.raises(OrdinateError, match=r"checkpoint_dir: .*seed\.json is damaged"):

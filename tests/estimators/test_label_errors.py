@@ -40,15 +40,6 @@ def test_moved_labels_come_first_with_the_rank_that_they_had(make):
     assert found["suggested"][:2].tolist() == [0, 0]
 
 
-def test_a_table_has_every_sample_once_and_falls_in_suspicion():
-    X, target = draw_table()
-    found = find_label_errors(cloc(), X, ranks_of(target), folds=3)
-    assert sorted(found["row"]) == list(range(len(X)))
-    assert found["suspicion"].is_monotonic_decreasing
-    assert found["label"].tolist() == ranks_of(target)[found["row"]].tolist()
-    assert ((found["suspicion"] > 0) == (found["label"] != found["suggested"])).all()
-
-
 def test_ranks_are_judged_by_their_probabilities_out_of_fold():
     X, target = draw_table()
     y = ranks_of(target)
@@ -117,13 +108,6 @@ def test_text_in_an_order_of_its_own_is_found_and_suggested_as_text():
 def test_every_kind_of_samples_is_taken(draw):
     X, target = draw()
     assert len(find_label_errors(otd(), X, ranks_of(target), folds=2)) == len(target)
-
-
-def test_images_are_taken():
-    random = np.random.default_rng(0)
-    y = np.repeat([0, 1], 8)
-    X = (random.integers(0, 100, (16, 1, 16, 16)) + 100 * y[:, None, None, None]).astype(np.uint8)
-    assert len(find_label_errors(otd(epochs=1), X, y, folds=2)) == 16
 
 
 def test_the_estimator_is_left_as_it_was():

@@ -1,20 +1,13 @@
 """Classifiers of ranks trained end to end are scikit-learn's, save, load and resume, and read all kinds of data."""
 
-import signal
-
 import numpy as np
 import pytest
 
-from ordinate import CLOCClassifier, ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.data_module import DataModule
 from ordinate.estimators.plain import OrdinalClassifier
 from ordinate.methods.ordinal import LOSSES
-from tests import processes
-from tests.data import pictures
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import Make, draw_frame, draw_series, draw_table, ranks_of
-from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
@@ -78,40 +71,8 @@ def test_tables_and_series_are_read(draw, loss, tmp_path):
     assert_same_model(save_and_load(model, tmp_path / "model"), model, draw(seed=1)[0])
 
 
-def test_images_are_read(tmp_path):
-    grades = np.arange(24) % 3
-    drawn = pictures.draw(grades)
-    options = {"encoder": "test_resnet", "data": ImageOptions(workers=0), "epochs": 2}
-    model = ordinal(loss="coral", **options).fit(drawn, grades)
-    loaded = save_and_load(model, tmp_path / "model")
-    assert loaded.get_params() == model.get_params()
-    np.testing.assert_array_equal(loaded.predict_proba(drawn), model.predict_proba(drawn))
-
-
 def fit(**options):
     return ordinal(epochs=9, validation_fraction=0.3, **options).fit(X, RANKS)
-
-
-@pytest.mark.typical("corn")
-@pytest.mark.parametrize("options", [{"loss": "or"}, {"loss": "corn", "patience": 6}], ids=["or", "corn"])
-def test_a_fit_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(options, tmp_path):
-    uninterrupted = fit(**options)
-    total = uninterrupted.n_iter_
-    assert total >= 7
-    options = {**options, "checkpoint_dir": tmp_path}
-    for epoch, batch in [(0, 1), (total - 1, 1)]:
-        assert processes.run(fit_and_die_in_batch, fit, options, epoch, batch) == -signal.SIGKILL
-    resumed = fit(**options)
-    assert_same_fit(resumed, uninterrupted)
-    assert resumed.history_ == uninterrupted.history_
-
-
-def test_it_has_as_many_epochs_as_the_phases_of_cloc():
-    samples = np.arange(1000)[:, None]  # A batch holds 256 of them: the limit on batches does not bind.
-    ranks = np.arange(1000) % 2
-    data = [DataModule(model, samples, ranks) for model in (OrdinalClassifier(), CLOCClassifier())]
-    assert [len(each.batches) for each in data] == [4, 4]
-    assert [each.new_method().epochs for each in data] == [300, 300]
 
 
 @pytest.mark.parametrize(

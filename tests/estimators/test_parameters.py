@@ -6,7 +6,6 @@ import re
 from dataclasses import field
 
 import pytest
-from sklearn.base import clone
 
 from ordinate import CLOCClassifier
 from ordinate.errors import OrdinateError
@@ -51,26 +50,11 @@ def test_the_encoder_alone_may_be_given_by_position_and_only_blends_have_none(ki
 
 
 @every_estimator
-def test_parameters_are_stored_untouched(kind):
-    given = {name: object() for name in inspect.signature(kind).parameters}
-    estimator = kind(**given)
-    assert all(getattr(estimator, name) is value for name, value in given.items())
-    assert vars(estimator).keys() == given.keys()
-
-
-@every_estimator
 def test_defaults_are_stored_untouched_and_cannot_be_changed_in_place(kind):
     estimator = kind()
     for name, parameter in inspect.signature(kind).parameters.items():
         assert getattr(estimator, name) is parameter.default
         hash(parameter.default)  # A list, a dict or a group that is not frozen has none.
-
-
-@every_estimator
-def test_a_clone_has_the_same_parameters_and_is_not_equal(kind):
-    estimator = kind(embedding_dim=7)
-    assert clone(estimator).get_params() == estimator.get_params()
-    assert clone(estimator) != estimator
 
 
 @estimator_dataclass
@@ -104,18 +88,6 @@ class Special(Shared):
     size: int = 2
     colour: str = field(default="blue", init=False)
     fitted_: int = field(init=False)
-
-
-def test_a_class_says_its_own_over_what_its_bases_say():
-    assert inspect.getdoc(Special) == (
-        "Do more.\n\nArgs:\n    weight: of it.\n    size: of this one.\n\nExample:\n    >>> Special().size\n    2"
-    )
-
-
-def test_what_a_class_lacks_is_no_parameter_but_has_its_value():
-    assert list(inspect.signature(Special).parameters) == ["size", "weight"]
-    assert Special().colour == "blue"
-    assert not hasattr(Special(), "fitted_")
 
 
 def test_a_misspelt_option_of_a_group_is_an_error_that_names_the_nearest():

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from ordinate import BlendRegressor, Training
-from ordinate.estimators import EndToEndRegressor
 from ordinate.methods.regression import Regression
 from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
-from tests.estimators.examples import Make, draw_table, for_every_regressor, supcr
+from tests.estimators.examples import draw_table, for_every_regressor, supcr
 from tests.estimators.test_kill_and_resume import assert_same_fit
 
 X, TARGET = draw_table(60)
@@ -84,11 +82,6 @@ def test_weights_keep_their_ratios_over_both_parts(weights, trained):
         assert torch.sort(found)[0].numpy() == pytest.approx(weights / weights.mean(), rel=1e-6)
 
 
-def test_an_encoder_with_its_head_is_trained_on_all_samples_too(trained):
-    Make(EndToEndRegressor)(**OPTIONS | {"epochs": 6}).fit(X, TARGET)
-    assert [samples for samples, *_ in trained] == [48, 60]
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -103,12 +96,6 @@ def test_an_encoder_with_its_head_is_trained_on_all_samples_too(trained):
 def test_there_is_one_training_where_nothing_else_was_asked_for(options, trained):
     paper = {"schedule": "cosine"} if "optimization" in options else {}
     supcr(**{**OPTIONS, **paper, **options}).fit(X, TARGET)
-    assert len(trained) == 1
-
-
-def test_a_blend_has_its_own_stage_for_that(trained):
-    training = Training(validation_fraction=0.2, schedule="constant")
-    BlendRegressor(members=2, folds=2, epochs=20, trees=False, random_state=0, training=training).fit(X, TARGET)
     assert len(trained) == 1
 
 

@@ -6,9 +6,8 @@ import pytest
 import torch
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, VotingClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, VotingClassifier
 from sklearn.linear_model import Ridge
-from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +16,7 @@ from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.data_module import DataModule
 from ordinate.estimators.export import export_model
-from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
+from ordinate.estimators.plain import OrdinalClassifier
 from ordinate.estimators.samples import relative_weights
 from ordinate.heads.linear import fit_ridge
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
@@ -87,14 +86,6 @@ def test_class_weights_are_sample_weights(make):
     np.testing.assert_allclose(balanced.transform(X), weighted.transform(X), rtol=0, atol=1e-3)
 
 
-def test_class_weights_follow_labels_that_are_text():
-    names = np.array(["none", "mild", "severe"])
-    options = {"class_order": names.tolist()}
-    by_name = cloc(class_weight={"severe": 3.0}, **options).fit(X, names[RANKS])
-    by_sample = cloc(**options).fit(X, names[RANKS], np.where(RANKS == 2, 3.0, 1.0))
-    assert (by_name.predict_proba(X) == by_sample.predict_proba(X)).all()
-
-
 @for_every_estimator
 def test_score_is_weighted(make):
     labels = labels_for(make, TARGET)
@@ -110,13 +101,6 @@ def test_validation_samples_and_heads_are_weighted(make):
     heavy = make().fit(X, TARGET, validation=(X[24:], TARGET[24:]))
     assert model.head_scores_ == pytest.approx(heavy.head_scores_, rel=1e-5)
     assert model.history_[-1]["val_mae"] == pytest.approx(heavy.history_[-1]["val_mae"], rel=1e-5)
-
-
-def test_the_decision_is_compared_by_weight():
-    light = np.where(np.arange(48) < 24, 1e-9, 1.0)
-    model = cloc(decision="mode").fit(X, RANKS, validation=(X, RANKS, light))
-    expected = accuracy_score(RANKS, model.predict(X), sample_weight=light)
-    assert model.decision_scores_["mode"]["accuracy"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_ridge_is_that_of_scikit_learn_on_repeated_samples():
@@ -257,9 +241,3 @@ def test_an_ensemble_weighs_the_samples_of_its_members(ensemble):
     model = ensemble().fit(X, RANKS, sample_weight=1 + WEIGHTS)
     assert model.predict_proba(X).shape == (48, 3)
     assert (model.predict_proba(X) != ensemble().fit(X, RANKS).predict_proba(X)).any()
-
-
-def test_a_boosted_regressor_is_fitted():
-    model = Make(EndToEndRegressor, epochs=4)(validation_fraction=0.0)
-    boosted = AdaBoostRegressor(model, n_estimators=2, random_state=0).fit(X, TARGET, sample_weight=1 + WEIGHTS)
-    assert np.isfinite(boosted.predict(X)).all()

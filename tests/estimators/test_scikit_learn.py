@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -16,14 +16,10 @@ from tests.estimators.conformity import (
     run_check,
 )
 from tests.estimators.examples import (
-    cloc,
     draw_frame,
     draw_table,
     for_every_estimator,
     labels_for,
-    otd,
-    ranks_of,
-    supcr,
 )
 
 X, TARGET = draw_table()
@@ -83,26 +79,9 @@ def test_a_grid_of_settings_is_searched(make):
     assert search.best_estimator_.predict(X).shape == (48,)
 
 
-def test_whole_numbers_that_scikit_learn_draws_are_settings():
-    space = {"epochs": np.arange(2, 4), "embedding_dim": np.arange(4, 6), "n_neighbors": np.arange(1, 3)}
-    search = RandomizedSearchCV(otd(), space, n_iter=2, cv=2, random_state=0, error_score="raise")
-    search.fit(X, ranks_of(TARGET))
-    assert search.best_estimator_.n_iter_ == search.best_params_["epochs"]
-
-
-def test_pairs_of_whole_numbers_of_numpy_are_epochs():
-    assert cloc(epochs=np.array([1, 2])).fit(X, ranks_of(TARGET)).n_iter_ == 3
-    assert supcr(epochs=np.array([1, 2])).fit(X, TARGET).n_iter_ == 3
-
-
 @for_every_estimator
 def test_cross_validation_predicts_every_sample(make):
     labels = labels_for(make, TARGET)
     predicted = cross_val_predict(make(), X, labels, cv=3)
     assert predicted.shape == labels.shape
     assert np.isfinite(predicted).all()
-
-
-def test_cross_validation_gives_probabilities():
-    probability = cross_val_predict(cloc(), X, ranks_of(TARGET), cv=3, method="predict_proba")
-    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)

@@ -72,14 +72,6 @@ def test_crops_train_a_model_that_predicts_whole_series_and_is_saved_with_its_op
     np.testing.assert_array_equal(restored.predict(SERIES), model.predict(SERIES))
 
 
-def test_the_seed_and_the_crop_decide_the_weights():
-    embeddings = [
-        supcr(data=SeriesOptions(crop=crop), epochs=(1, 1)).fit(SERIES, TARGET).transform(SERIES) for crop in (8, 8, 7)
-    ]
-    np.testing.assert_array_equal(embeddings[0], embeddings[1])
-    assert (embeddings[0] != embeddings[2]).any()
-
-
 @pytest.mark.parametrize(
     ("make", "options", "views"),
     [(supcr, {}, 2), (supremix, {}, 1), (supcr, {"views": 3}, 3)],
@@ -112,11 +104,6 @@ def test_losses_of_views_take_crops_or_draw_their_own():
     assert np.isfinite(crops).all()
     with pytest.raises(OrdinateError, match="data: got 1 views of augmentation 'crop', expected two"):
         RepresentationRegressor(data=SeriesOptions(crop=8, views=1), **options).fit(SERIES, TARGET)
-
-
-def test_the_24_layer_network_is_an_encoder():
-    model = supcr(encoder="resnet1d24", epochs=(1, 1), validation_fraction=0.0).fit(SERIES[:8], TARGET[:8])
-    assert len(model.encoder_.stages) == 11
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,3 @@ def test_the_digest_follows_names_sizes_and_times_and_reads_no_pixel(paths, tmp_
     paths[3].touch()
     with pytest.raises(OrdinateError, match="of a fit with other data or settings"):
         fit(otd, paths, replace(VIEWS, stream=True), **options)
-
-
-@pytest.mark.parametrize("option", ["stream", "skip_unreadable"])
-def test_an_option_of_another_kind_is_refused(option):
-    with pytest.raises(OrdinateError, match=f"{option}: got 'no', expected True or False"):
-        ImageOptions(**{option: "no"})

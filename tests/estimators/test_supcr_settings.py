@@ -5,9 +5,7 @@ import pytest
 import torch
 
 import ordinate
-from ordinate import SupCRRegressor
 from ordinate.errors import OrdinateError
-from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.supcr import SupCRMethod
 from ordinate.functional import supcr as supcr_loss
 from tests.estimators.examples import draw_table, supcr
@@ -19,26 +17,11 @@ GIVEN = {
 }  # fmt: skip
 
 
-def test_the_settings_reach_the_loss(tmp_path):
-    model = supcr(**GIVEN).fit(X, TARGET)
-    assert {name: getattr(model.method_.supcr.options, name) for name in GIVEN} == GIVEN
-    model.save(tmp_path / "model")
-    loaded = ordinate.load(tmp_path / "model")
-    assert {name: value for name, value in loaded.get_params().items() if name in GIVEN} == GIVEN
-    assert (loaded.predict(X) == model.predict(X)).all()
-
-
 @pytest.mark.parametrize("name", GIVEN)
 def test_every_setting_changes_the_training(name):
     y = GAZE if name == "label_distance" else TARGET  # of one dimension, L1 and L2 are the same
     given, default = supcr(**{name: GIVEN[name]}).fit(X, y), supcr().fit(X, y)
     assert (given.transform(X) != default.transform(X)).any()
-
-
-def test_a_recipe_sets_them():
-    built = Recipe("gaze", "SupCR on gaze", "mpiifacegaze", "supcr", GIVEN).build()
-    assert isinstance(built, SupCRRegressor)
-    assert {name: getattr(built, name) for name in GIVEN} == GIVEN
 
 
 @pytest.mark.parametrize(

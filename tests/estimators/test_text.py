@@ -11,7 +11,6 @@ import ordinate
 from ordinate import OrdinateError
 from ordinate.data.text.options import TextOptions
 from ordinate.estimators.plain import EndToEndRegressor
-from ordinate.methods.imbalance import Imbalance
 from ordinate_papers.estimators.representation import RepresentationRegressor
 from tests.data.small_transformer import write_transformer
 from tests.estimators.examples import CLASSIFIERS, Make, cloc, for_every_estimator, ranks_of, supcr, supremix
@@ -65,11 +64,6 @@ def test_a_prediction_does_not_depend_on_the_batch_and_survives_saving(make, opt
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
 
 
-def test_the_same_seed_gives_the_same_weights(options):
-    one, two = (supremix(**options).fit(X, Y) for _ in range(2))
-    np.testing.assert_array_equal(one.transform(X), two.transform(X))
-
-
 @pytest.mark.parametrize("frozen", [True, False])
 def test_a_transformer_learns_unless_frozen(folder, frozen):
     from transformers import AutoModel
@@ -107,11 +101,6 @@ def test_single_texts_are_taken(form):
     assert model.predict(form(texts)).shape == (40,)
 
 
-def test_rare_targets_are_weighted_and_smoothed():
-    model = supremix(**BILSTM, imbalance=Imbalance(lds="sqrt_inverse", fds=True)).fit(X, Y)
-    assert np.isfinite(model.predict(X)).all()
-
-
 def test_validation_may_have_longer_texts():
     longer = X + " and so on and so on"
     assert "val_mae" in supremix(**BILSTM).fit(X, Y, validation=(longer, Y)).history_[-1]
@@ -124,11 +113,6 @@ def test_a_fit_that_keeps_its_state_ends_with_the_same_weights(options, tmp_path
     again = supremix(**options, checkpoint_dir=tmp_path / "state").fit(X, Y)  # finds the run finished
     np.testing.assert_array_equal(kept.transform(X), expected)
     np.testing.assert_array_equal(again.transform(X), expected)
-
-
-def test_columns_of_a_table_stay_categories_without_the_option():
-    model = supcr().fit(X.apply(lambda column: column.str[:1]), Y)
-    assert type(model.reader_).__name__ == "TableFeatures"
 
 
 @pytest.mark.parametrize(

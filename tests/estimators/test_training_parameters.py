@@ -8,13 +8,10 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from ordinate import load
 from ordinate.errors import OrdinateError
-from ordinate.training.optimization import Optimization
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, otd, ranks_of, supcr
 
@@ -45,26 +42,6 @@ def steps_of(model, labels):
     steps = Steps()
     model.set_params(training__callbacks=[steps]).fit(X, labels)
     return steps.seen
-
-
-PAPERS = {
-    "cloc": (torch.optim.Adam, 1e-3, 0.0, None, "constant"),
-    "otd": (torch.optim.Adam, 1e-3, 0.0, None, "constant"),
-    "supcr": (torch.optim.SGD, 0.5, 1e-4, 0.9, "cosine"),
-    "supremix": (torch.optim.Adam, 1e-3, 0.0, None, "constant"),
-}
-
-
-@for_every_estimator
-def test_the_papers_optimization_is_one_value(make):
-    kind, rate, decay, momentum, schedule = PAPERS[make.__name__]
-    seen = steps_of(make(optimization="paper"), labels_for(make))
-    assert {step[0] for step in seen} == {kind}
-    assert seen[0][2:] == (decay, momentum)
-    rates = [step[1] for step in seen]
-    expected = Optimization(learning_rate=rate, schedule=schedule, warmup=0.0).learning_rate_at
-    steps = len(rates) // 2 if make.__name__ != "otd" else len(rates)  # of the first stage
-    assert rates[:steps] == pytest.approx([expected((step + 0.5) / steps) for step in range(steps)])
 
 
 @for_every_estimator
@@ -152,13 +129,6 @@ def test_a_model_is_saved_without_logger_callbacks_and_code(tmp_path):
     assert (loaded.training.logger, loaded.training.callbacks, loaded.training.optimizer) == (None, None, None)
 
 
-def test_a_search_tries_optimizers():
-    grid = {"training__optimizer": ["adam", torch.optim.RAdam], "training__warmup": [0.0, 0.2]}
-    search = GridSearchCV(cloc(), grid, cv=2).fit(X, ranks_of(TARGET))
-    assert len(search.cv_results_["params"]) == 4
-    assert clone(search.best_estimator_).training.optimizer == search.best_params_["training__optimizer"]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -228,8 +198,3 @@ def test_a_cut_training_takes_a_step_with_accumulated_gradients():
     with training_until(TrainingEnd(TimeBudget(1, start=0.0), 0.0)):
         steps = steps_of(otd(accumulate_grad_batches=2, batch_size=8, epochs=3), ranks_of(TARGET))
     assert len(steps) == 1
-
-
-def test_numbers_of_numpy_are_numbers():
-    model = cloc(devices=np.int64(1), gradient_clip_val=np.float32(1), accumulate_grad_batches=np.int64(1))
-    assert model.fit(X, ranks_of(TARGET)).n_iter_ == 2

@@ -58,12 +58,6 @@ def test_candidates_are_compared_on_the_samples_that_both_were_measured_on():
     assert [each["samples"] for each in found.intervals().values()] == [4, 2]
 
 
-def test_the_lowest_is_so_on_the_samples_of_all():
-    """Not by samples that were easier."""
-    found = errors(all=[1, 1, 9, 9], some=[2, 2, np.nan, np.nan])
-    assert found.lowest(["all", "some"]) == "all"
-
-
 @pytest.mark.parametrize("count", [20, 87, 150, 299])
 def test_a_lead_on_a_single_sample_is_a_tie_wherever_it_is(count):
     """It is one standard error, which rounding must not decide about."""

@@ -12,9 +12,7 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
 from ordinate.training.stages import StagedMethod
-from ordinate_papers.estimators.representation import RepresentationRegressor
 from tests import processes
 from tests.data import scans
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix
@@ -81,21 +79,6 @@ def test_every_estimator_takes_volumes_and_keeps_them_over_a_save(make, tmp_path
     np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
 
 
-@pytest.mark.parametrize(
-    ("make", "y"), [(EndToEndRegressor, AGES), (OrdinalClassifier, RANKS)], ids=["end to end", "ordinal"]
-)
-def test_plain_heads_take_volumes(make, y):
-    model = make(epochs=1, batch_size=8, data=VolumeOptions(workers=0), random_state=0).fit(DRAWN, y)
-    assert len(model.predict(NEW)) == 12
-
-
-def test_losses_of_views_refuse_volumes():
-    with pytest.raises(
-        OrdinateError, match="X: got volumes, of which no views are drawn, expected other data for the loss 'simclr'"
-    ):
-        RepresentationRegressor(loss="simclr", data=VolumeOptions(workers=0)).fit(DRAWN, AGES)
-
-
 @pytest.mark.parametrize("form", [list, lambda paths: [str(path) for path in paths]], ids=["paths", "names"])
 def test_files_and_arrays_of_the_same_volumes_train_the_same(tmp_path, form):
     paths = form(scans.write(tmp_path, DRAWN, [f"{i}.nii.gz" for i in range(24)]))
@@ -122,11 +105,6 @@ def test_unreadable_volumes_are_named_before_an_epoch_is_trained(tmp_path, monke
 def test_other_data_than_in_training_is_refused(X, trained):
     with pytest.raises(OrdinateError, match="got another kind of data, expected volumes"):
         trained.transform(X)
-
-
-def test_options_of_another_kind_are_refused():
-    with pytest.raises(OrdinateError, match=r"data: got 100, expected one of .*VolumeOptions"):
-        fit(otd, data=100)
 
 
 def test_an_exported_graph_agrees_with_the_estimator(tmp_path):

@@ -7,11 +7,9 @@ from hypothesis import strategies as st
 
 from ordinate.heads import rank_probabilities
 from ordinate.heads.binned import (
-    corn_above,
     corn_losses,
     dex_losses,
     dldl_v2_losses,
-    expected_positions,
     extended_binary_losses,
 )
 from tests.heads import brute_force
@@ -55,18 +53,6 @@ def test_a_position_far_outside_counts_as_one_of_the_end_and_logits_may_be_large
     torch.testing.assert_close(values, fast(logits, ends), rtol=0, atol=0)
 
 
-def test_the_nearest_bin_of_dex_is_that_whose_centre_is_within_half_a_bin():
-    logits = torch.tensor([[0.0, 1.0, 2.0]]).expand(4, -1)
-    expected = torch.log_softmax(logits[0], 0)[[0, 1, 1, 2]]
-    torch.testing.assert_close(dex_losses(logits, torch.tensor([0.49, 0.51, 1.49, 1.51])), -expected)
-
-
-def test_the_expectation_is_the_mean_bin_under_the_softmax():
-    logits, _ = draw()
-    wanted = torch.stack([brute_force.expectation(row) for row in logits])
-    torch.testing.assert_close(expected_positions(logits), wanted, rtol=0, atol=1e-12)
-
-
 RANKS = torch.tensor([0, 4, 2, 2, 3, 1, 4, 0])
 RANK_LOGITS = 2 * torch.randn(8, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
@@ -83,10 +69,6 @@ def test_corn_is_coral_pytorchs_up_to_the_number_of_questions_in_the_batch():
     questions = (RANKS + 1).clamp(max=4).sum()
     ours = corn_losses(RANK_LOGITS, RANKS).sum() * 4 / questions
     torch.testing.assert_close(ours, losses.corn_loss(RANK_LOGITS, RANKS, 5), rtol=0, atol=1e-10)
-
-
-def test_corn_multiplies_the_conditional_probabilities():
-    torch.testing.assert_close(corn_above(RANK_LOGITS), RANK_LOGITS.sigmoid().cumprod(1), rtol=0, atol=1e-12)
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=1, max_size=5))

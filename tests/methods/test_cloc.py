@@ -5,7 +5,6 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from ordinate import functional
-from ordinate.errors import OrdinateError
 from ordinate.methods import CLOC, Optimization
 from tests.methods.examples import DIM, encoder, ranks, train, watch
 
@@ -31,11 +30,6 @@ def test_phase_one_ends_with_the_epoch_that_reaches_the_training_accuracy():
     assert len(history) == len(first) + 3
 
 
-def test_phase_one_that_never_gets_there_lasts_its_epochs():
-    history = train(cloc(phase_epochs=(4, 2), optimization=Optimization("sgd", 1e-9)), ranks())
-    assert [entry["stage"] for entry in history] == [0, 0, 0, 0, 1, 1]
-
-
 def test_the_training_accuracy_is_the_share_of_the_epochs_samples_that_were_right():
     method, data, right = cloc(phase_epochs=(3, 3)), ranks(), {}
     loss = method.batch_loss
@@ -47,13 +41,6 @@ def test_the_training_accuracy_is_the_share_of_the_epochs_samples_that_were_righ
     method.batch_loss = count
     logged = [entry["train_accuracy"] for entry in train(method, data)]
     assert logged == pytest.approx([torch.cat(right[epoch]).float().mean().item() for epoch in range(6)], abs=1e-7)
-
-
-@pytest.mark.parametrize(("above", "epochs"), [(0.0, 2), (1e-3, 4)])
-def test_to_reach_the_accuracy_exactly_is_enough(above, epochs):
-    still, data = cloc(phase_epochs=(3, 1), optimization=Optimization("sgd", 1e-12)), ranks()
-    still.target_accuracy = (still.classifier(still(data.x)).argmax(1) == data.y).double().mean().item() + above
-    assert len(train(still, data, batch_size=48)) == epochs
 
 
 def test_phase_two_freezes_the_margins_and_trains_the_rest():
@@ -83,10 +70,6 @@ def test_without_validation_data_phase_two_watches_the_training_loss():
     second = [entry["train_loss"] for entry in history if entry["stage"] == 1]
     assert len(second) < 300
     assert min(range(len(second)), key=second.__getitem__) == len(second) - 4
-
-
-def test_without_patience_phase_two_lasts_its_epochs():
-    assert len(train(cloc(phase_epochs=(2, 9), patience=None), ranks(), ranks(seed=1))) == 11
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "adamw"])
@@ -138,13 +121,6 @@ def test_margins_that_shrank_to_nothing_are_reported():
     assert method.collapsed_boundaries == [(0, 1), (2, 3)]  # the fixed one is as the user wants it
 
 
-def test_a_floor_is_no_collapse_avoided():
-    method = cloc(floor=0.4)
-    with torch.no_grad():
-        method.mmnp.raw.copy_(torch.tensor([-10.0, 1.0, -10.0]))
-    assert method.collapsed_boundaries == [(0, 1), (2, 3)]
-
-
 @pytest.mark.parametrize("weight", [0.0, 1.0, 3.0])
 def test_the_loss_is_cross_entropy_and_the_weighted_mmnp_loss(weight):
     method, data = cloc(mmnp_weight=weight), ranks()
@@ -156,22 +132,11 @@ def test_the_loss_is_cross_entropy_and_the_weighted_mmnp_loss(weight):
     torch.testing.assert_close(method.validate_embeddings(embeddings, data.y)["val_loss"], expected, rtol=0, atol=1e-6)
 
 
-def test_a_loss_without_weight_leaves_the_margins_where_they_were():
-    logged = margins_in(train(cloc(mmnp_weight=0.0), ranks()))
-    assert (logged == logged[0]).all()
-
-
 def test_validation_samples_of_one_rank_have_a_loss_too():
     held_out = ranks()
     one = type(held_out)(held_out.x[held_out.y == 1], held_out.y[held_out.y == 1])
     history = train(cloc(phase_epochs=(1, 1)), ranks(), one)
     assert all(torch.isfinite(torch.tensor(entry["val_loss"])) for entry in history)
-
-
-@pytest.mark.parametrize("accuracy", [0.0, 1.01])
-def test_an_accuracy_that_cannot_be_reached_is_refused(accuracy):
-    with pytest.raises(OrdinateError, match=f"target_accuracy: got {accuracy}, expected a share above 0, up to 1"):
-        cloc(target_accuracy=accuracy)
 
 
 def test_easy_ranks_are_classified():

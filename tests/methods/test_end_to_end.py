@@ -37,17 +37,6 @@ def test_the_loss_of_a_batch_is_the_heads(loss):
     assert torch.equal(method.batch_loss(data.x, data.y), expected)
 
 
-@pytest.mark.typical("l1", "dldl_v2", "corn")
-@for_every_loss
-def test_targets_are_learned(loss):
-    data = targets(96, dims=2)
-    method = end_to_end(data, loss, epochs=120, optimization=Optimization("adam", 0.02, 0.0))
-    train(method, data, batch_size=96)
-    with torch.no_grad():
-        error = (method.predict(data.x) - data.y).abs().mean()
-    assert error < 0.35 * (data.y - data.y.median(0).values).abs().mean()
-
-
 def test_validation_is_logged_and_patience_goes_by_the_errors_of_its_samples():
     data, held_out = targets(), targets(seed=1)
     by_epoch = []

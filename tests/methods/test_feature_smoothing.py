@@ -130,15 +130,6 @@ def test_joint_bins_of_two_label_dimensions_are_smoothed_along_both():
     np.testing.assert_allclose(module.smoothed_mean[0], corner, rtol=0, atol=1e-10)
 
 
-def test_a_module_that_is_saved_and_loaded_continues_as_it_would_have():
-    first, second = smoothing(), smoothing()
-    for _ in range(2):
-        epoch(first)
-    second.load_state_dict(first.state_dict())
-    for embeddings in (EMBEDDINGS, 3 * EMBEDDINGS, EMBEDDINGS):
-        torch.testing.assert_close(epoch(second, embeddings), epoch(first, embeddings), rtol=0, atol=0)
-
-
 def share_of_two_epochs(process, count):
     module = smoothing()
     for _ in range(2):

@@ -1,8 +1,6 @@
 """LDS, FDS and RankSim in training: where each enters the loss of every regression method."""
 
 import warnings
-from dataclasses import asdict
-from json import dumps, loads
 
 import lightning.pytorch as lightning
 import pytest
@@ -124,19 +122,6 @@ def test_fds_counts_the_epochs_of_the_stage_that_trains_the_head(scheme, epochs)
     assert found.balance.smoothing.seen.sum() == len(DATA.y.unique())
 
 
-@pytest.mark.typical("SupReMix", "EndToEnd")
-@for_every_method
-def test_training_with_all_three_brings_the_error_down(kind):
-    imbalance = Imbalance(lds="sqrt_inverse", fds=True, ranksim=0.01)
-    epochs = 60 if kind is EndToEnd else (40, 40)
-    found = method(kind, imbalance=imbalance, epochs=epochs)
-    history = train(found, DATA, DATA)
-    with torch.no_grad():
-        error = (found.predict(DATA.x) - DATA.y).abs().mean()
-    assert error < 0.5 * (DATA.y - DATA.y.median()).abs().mean()
-    assert history[-1]["val_mae"] == pytest.approx(error.item(), rel=1e-4)
-
-
 def test_targets_of_several_dimensions_have_joint_bins():
     data = draw(dims=2)
     found = method(SupCR, data, Imbalance(lds="inverse", fds=True, ranksim=0.1, bin_size=(4.0, 6.0)))
@@ -173,11 +158,6 @@ def test_two_processes_end_with_the_weights_and_the_statistics_of_one(tmp_path):
 
 
 # the options
-
-
-def test_options_survive_json():
-    options = Imbalance(lds="inverse", fds=True, ranksim=3.0, bin_size=(1.0, 0.5), kernel="laplace", start_epoch=2)
-    assert Imbalance(**loads(dumps(asdict(options)))) == options
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from ordinate.errors import OrdinateError
-from ordinate.methods import OTD, SupCR
+from ordinate.methods import SupCR
 from tests.methods.every_method import METHODS
 from tests.methods.examples import DIM, encoder, targets
 
@@ -72,16 +72,6 @@ def test_the_dtype_of_labels_changes_nothing_but_rounding(build, dtype):
 def test_labels_of_another_shape_are_refused(build, shape):
     with pytest.raises(OrdinateError, match=r"labels: got shape \(24, "):
         fit(build, lambda y: column(y).repeat(1, abs(shape[-1])).reshape(len(y), *shape[1:]))
-
-
-def test_a_method_of_two_target_dimensions_refuses_labels_of_one():
-    with pytest.raises(OrdinateError, match=r"labels: got shape \(24,\), expected \(24, 2\)"):
-        fit(lambda: (SupCR(encoder(), DIM, target_dim=2, epochs=(1, 1)), targets(dims=2)), lambda y: y[:, 0])
-
-
-def test_ranks_that_are_fractions_are_refused():
-    with pytest.raises(OrdinateError, match="labels: got fractions"):
-        fit(lambda: (OTD(encoder(), 40, epochs=1), targets()))
 
 
 def test_a_head_trained_on_labels_without_a_column_learns_more_than_a_constant():

@@ -2,9 +2,7 @@
 
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
 
-from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
 from ordinate.methods.ordinal import LOSSES, Ordinal
 from tests import processes
@@ -41,21 +39,6 @@ def test_the_loss_of_a_batch_is_the_mean_of_its_formula(loss):
     torch.testing.assert_close(method.batch_loss(data.x.double(), data.y), expected, rtol=0, atol=1e-10)
 
 
-def test_cross_entropy_is_torchs():
-    method, data = ordinal("cross_entropy"), ranks()
-    expected = cross_entropy(method.head(method.encoder(data.x)), data.y)
-    torch.testing.assert_close(method.batch_loss(data.x, data.y), expected, rtol=0, atol=1e-6)
-
-
-@for_every_loss
-def test_ranks_are_learned(loss):
-    method, data = ordinal(loss, epochs=100, optimization=Optimization("adam", 0.03, 0.0)), ranks(96)
-    train(method, data, batch_size=96)
-    with torch.no_grad():
-        predicted = method.decide(method.probabilities(method(data.x)))
-    assert (predicted == data.y).double().mean() > 0.8  # chance: 0.25
-
-
 @for_every_loss
 def test_probabilities_sum_to_1_whatever_the_logits(loss):
     method = ordinal(loss)
@@ -81,12 +64,6 @@ def test_the_rank_predicted_is_the_papers():
     assert torch.equal(method.decide(method.probabilities(embeddings)), method.head(embeddings).argmax(1))
 
 
-def test_the_rank_predicted_need_not_be_the_likeliest():
-    probability = torch.tensor([[0.4, 0.25, 0.35, 0.0], [0.5, 0.0, 0.0, 0.5]])
-    assert ordinal("or").decide(probability).tolist() == [1, 0]
-    assert ordinal("cross_entropy").decide(probability).tolist() == [0, 0]
-
-
 def test_validation_logs_loss_accuracy_and_error():
     method, held_out = ordinal("corn", epochs=2), ranks(seed=1)
     last = train(method, ranks(), held_out)[-1]
@@ -97,12 +74,6 @@ def test_validation_logs_loss_accuracy_and_error():
     assert last["val_loss"] == pytest.approx(loss, abs=1e-6)
     assert last["val_accuracy"] == pytest.approx((predicted == held_out.y).double().mean().item(), abs=1e-6)
     assert last["val_mae"] == pytest.approx((predicted - held_out.y).abs().double().mean().item(), abs=1e-6)
-
-
-@pytest.mark.parametrize(("name", "value"), [("loss", "ordinal"), ("epochs", 0), ("chunk_size", 0)])
-def test_an_option_that_cannot_be_is_refused_when_the_method_is_built(name, value):
-    with pytest.raises(OrdinateError, match=f"{name}: got {value!r}"):
-        ordinal(**{name: value})
 
 
 def batch_gradients(rank, count):

@@ -50,29 +50,6 @@ def test_a_linear_probe_sees_embeddings_on_the_scale_of_the_first_batch():
     torch.testing.assert_close(method.head.embedding_scale, embeddings.std(0, correction=0), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("scheme", ["fine_tune", "regularise"])
-def test_a_head_of_an_encoder_in_training_sees_embeddings_as_they_are(scheme):
-    method = supcr(scheme=scheme, epochs=(1, 2))
-    train(method, targets())
-    assert (method.head.embedding_mean == 0).all()
-    assert (method.head.embedding_scale == 1).all()
-
-
-def test_fine_tuning_trains_encoder_and_head_in_the_second_stage():
-    watched = watch(supcr(scheme="fine_tune"), targets())
-    assert watched.stages == [0, 0, 0, 1, 1, 1, 1]
-    assert watched.changes("encoder") == [True] * 7
-    assert watched.changes("head.linear") == [False] * 3 + [True] * 4
-
-
-def test_regularising_trains_both_in_one_stage():
-    method = supcr(scheme="regularise")
-    assert method.epochs == 3
-    watched = watch(method, targets())
-    assert watched.stages == [0, 0, 0]
-    assert watched.changes("encoder") == watched.changes("head.linear") == [True] * 3
-
-
 def test_the_loss_of_each_stage():
     data = targets()
     for scheme in ("linear_probe", "fine_tune", "regularise"):
@@ -122,13 +99,6 @@ def test_the_contrastive_loss_falls_and_the_head_predicts_targets_in_their_units
         assert (method.predict(data.x) - data.y).abs().mean() < 0.25 * (data.y - data.y.median()).abs().mean()
 
 
-def test_several_targets_have_a_head_each():
-    data = targets(dims=3)
-    method = supcr(data, label_distance="l2")
-    train(method, data)
-    assert method.predict(data.x).shape == (48, 3)
-
-
 def test_validation_is_logged_stage_by_stage():
     method, held_out = supcr(epochs=(1, 1)), targets(seed=1)
     _, second = train(method, targets(), held_out)
@@ -139,21 +109,10 @@ def test_validation_is_logged_stage_by_stage():
     assert second["val_loss"] == pytest.approx(loss, abs=1e-6)
 
 
-@pytest.mark.parametrize(("name", "value"), [("scheme", "probe"), ("head_loss", "l3")])
-def test_an_option_that_cannot_be_is_refused_when_the_method_is_built(name, value):
-    with pytest.raises(OrdinateError, match=f"{name}: got {value!r}"):
-        supcr(**{name: value})
-
-
 @pytest.mark.parametrize(("batch_size", "size"), [(2, 8), (4, 5)], ids=["all", "last"])
 def test_a_batch_of_two_from_which_nothing_is_learned_is_an_error(batch_size, size):
     with pytest.raises(OrdinateError, match=r"^embeddings: got 2, expected at least 3 samples"):
         train(supcr(), targets(size), batch_size=batch_size)
-
-
-def test_two_views_of_two_samples_are_enough_to_learn_from():
-    watched = watch(supcr(augment=lambda x: x + 0.1 * torch.randn_like(x), epochs=(1, 1)), targets(8), batch_size=2)
-    assert watched.changes("encoder")[0]
 
 
 def test_a_validation_set_of_two_has_no_contrastive_loss():
@@ -175,11 +134,6 @@ def test_the_encoder_is_validated_by_ridge_regression_on_the_embeddings_of_the_e
             (method.predict(held_out.x) - held_out.y).abs().mean().item(), abs=1e-4
         )
     assert method.seen == []
-
-
-def test_without_patience_the_encoder_is_not_probed():
-    (entry, _) = train(supcr(epochs=(1, 1)), targets(), targets(seed=1))
-    assert "val_mae" not in entry
 
 
 def test_patience_ends_the_encoder_where_its_embeddings_become_worse_and_leaves_the_head_its_epochs():

@@ -39,11 +39,6 @@ def test_what_each_scheme_trains_in_each_epoch(scheme, encoder, projection, head
     assert watched.changes("head.linear") == head
 
 
-def test_the_projection_head_is_a_two_layer_perceptron_to_128():
-    linear = [layer for layer in supremix().projection if isinstance(layer, torch.nn.Linear)]
-    assert [(layer.in_features, layer.out_features) for layer in linear] == [(DIM, DIM), (DIM, 128)]
-
-
 @pytest.mark.parametrize(
     "options",
     [{}, {"mix_positives": False}, {"renormalize": False, "detach_mixtures": True, "label_range": 9.0}],

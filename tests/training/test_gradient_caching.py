@@ -75,17 +75,6 @@ def test_loss_and_gradients_are_those_of_the_whole_batch(name, stage, chunk_size
 
 
 @for_every_method
-def test_a_whole_training_is_the_plain_one(name):
-    data, held_out = data_for(name, torch.float64, 48), data_for(name, torch.float64)
-    plain, chunked = build(name).double(), build(name, chunk_size=5).double()
-    expected, history = train(plain, data, held_out), train(chunked, data, held_out)
-    assert_close(chunked.state_dict(), plain.state_dict(), 1e-10)
-    assert [list(entry) for entry in history] == [list(entry) for entry in expected]
-    for entry, plain_entry in zip(history, expected, strict=True):
-        assert list(entry.values()) == pytest.approx(list(plain_entry.values()), abs=1e-6)
-
-
-@for_every_method
 def test_training_passes_chunks_and_validation_the_whole(name):
     method = build(name, chunk_size=6)
     sizes = record_sizes(method.encoder)
@@ -169,11 +158,6 @@ def options_of(layer):
     return {"p": layer.p} if isinstance(layer, nn.Dropout) else {"num_features": 32, "momentum": layer.momentum}
 
 
-def test_running_statistics_are_updated_once_a_chunk():
-    state = after_a_step(embed_in_chunks, nn.BatchNorm1d(32), chunk_size=6)
-    assert state["1.num_batches_tracked"] == 4
-
-
 def test_a_buffer_that_every_pass_moves_is_in_the_second_as_it_was_in_the_first():
     """Spectral norm divides by what its buffers say, and moves them on by an iteration."""
     cached = after_a_step(embed_in_chunks, spectral_norm(nn.Linear(32, 32)))
@@ -190,32 +174,6 @@ def test_the_random_state_afterwards_is_that_of_a_plain_loop():
     expected = torch.rand(1)
     after_a_step(embed_in_chunks, nn.Dropout(0.5))
     assert torch.rand(1) == expected
-
-
-def test_every_chunk_passes_twice_with_gradients_and_once_without():
-    module, x = encoder(), torch.randn(N, 3)
-    sizes = record_sizes(module[0])
-    embed_in_chunks(module, x, 8).sum().backward()
-    assert sizes == [7, 7, 6, 6, 7, 7]  # the gradient comes back from the end
-    sizes.clear()
-    with torch.no_grad():
-        assert embed_in_chunks(module, x, 8).grad_fn is None
-    assert sizes == [7, 7, 6]
-
-
-def test_a_batch_of_one_chunk_passes_once():
-    module = encoder()
-    sizes = record_sizes(module)
-    embed_in_chunks(module, torch.randn(N, 3), N).sum().backward()
-    assert sizes == [N]
-
-
-def test_the_gradient_reaches_the_samples():
-    module, plain = encoder(), torch.randn(N, 3, requires_grad=True)
-    cached = plain.detach().clone().requires_grad_()
-    module(plain).square().sum().backward()
-    embed_in_chunks(module, cached, 6).square().sum().backward()
-    torch.testing.assert_close(cached.grad, plain.grad, rtol=0, atol=1e-6)
 
 
 class Alive(TorchDispatchMode):

@@ -58,18 +58,6 @@ def test_a_resumed_run_draws_what_it_would_have_drawn(tmp_path):
         assert sorted(resumed.drawn) == list(range(dies_at, 4))
 
 
-def test_a_checkpoint_from_before_there_were_any_within_epochs_is_continued(tmp_path):
-    with pytest.raises(ConnectionError):
-        train(Recorder(dies_at=2), ranks(), folder=tmp_path)
-    checkpoint = torch.load(tmp_path / CHECKPOINT, weights_only=True)
-    del checkpoint["stage"]["epoch"], checkpoint["loops"]["fit_loop"]["state_dict"]["combined_loader"]
-    torch.save(checkpoint, tmp_path / CHECKPOINT)
-    resumed = Recorder()
-    train(resumed, ranks(), folder=tmp_path)
-    assert resumed.drawn.items() < drawn_by().items()
-    assert sorted(resumed.drawn) == [2, 3]
-
-
 def test_the_checkpoint_is_the_only_file_and_holds_the_last_epoch(tmp_path):
     method = Recorder()
     train(method, ranks(), folder=tmp_path / "made" / "when needed")
@@ -148,20 +136,6 @@ def test_where_there_is_no_gpu_steps_do_not_look_for_its_library(monkeypatch):
     assert os.environ[ASK_MANAGEMENT_LIBRARY] == "1"
 
 
-def test_training_gives_the_environment_back(monkeypatch):
-    seen = []
-
-    class Watching(Recorder):
-        def training_step(self, *arguments):
-            seen.append(os.environ.get(ASK_MANAGEMENT_LIBRARY))
-            return super().training_step(*arguments)
-
-    monkeypatch.setenv(ASK_MANAGEMENT_LIBRARY, "1")
-    training.train(Watching(), ranks(), ShuffledBatches(48, 16), progress=False)
-    assert set(seen) == {"1" if torch.cuda.is_available() else "0"}
-    assert os.environ[ASK_MANAGEMENT_LIBRARY] == "1"
-
-
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for name in ("gpu", "cuda"):
@@ -176,9 +150,3 @@ def test_an_error_in_training_is_raised_as_it_is_and_leaves_the_last_whole_epoch
     with pytest.raises(ConnectionError):
         train(method, ranks(), folder=tmp_path)
     assert len(torch.load(tmp_path / CHECKPOINT, weights_only=True)["stage"]["history"]) == 2
-
-
-def test_progress_that_is_interrupted_is_closed(capfd):
-    with pytest.raises(ConnectionError):
-        training.train(Recorder(dies_at=1), ranks(), ShuffledBatches(48, 16), progress=True)
-    assert capfd.readouterr().err.endswith("\n")

@@ -3,15 +3,12 @@
 from functools import partial
 
 import pytest
-import timm
 import torch
 from torch import nn
 
-from ordinate import CLOCClassifier
 from ordinate.encoders.mlp import PeriodicEmbedding
 from ordinate.methods import CLOC, Optimization
 from ordinate.training.optimization import undecayed_parameters
-from tests.estimators.examples import draw_table, ranks_of
 from tests.methods.every_method import METHODS
 from tests.methods.examples import DIM, encoder, ranks, train, watch
 
@@ -57,13 +54,6 @@ def test_biases_gains_and_what_a_module_names_have_no_decay_and_matrices_have():
     assert names_of(decayed["params"], module) == {name for name, _ in module.named_parameters()} - undecayed
 
 
-def test_what_timm_names_in_a_network_has_no_decay():
-    network = timm.create_model("test_vit")
-    undecayed = names_of(undecayed_parameters(nn.Sequential(network)), network)
-    assert {"pos_embed", "cls_token"} <= undecayed
-    assert "blocks.0.mlp.fc1.weight" not in undecayed
-
-
 @pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
 @pytest.mark.parametrize("options", [{}, {"margins": {(1, 2): 0.9}}, {"shared": True}, {"floor": 0.4}])
 def test_margins_without_a_gradient_stay_where_they_are(optimizer, options):
@@ -72,17 +62,6 @@ def test_margins_without_a_gradient_stay_where_they_are(optimizer, options):
     before = method.mmnp.raw.detach().clone()
     train(method, ranks())
     assert torch.equal(method.mmnp.raw, before)
-
-
-def test_margins_of_an_estimator_that_have_no_gradient_stay_under_its_own_decay():
-    X, target = draw_table()
-    model = CLOCClassifier(mmnp_weight=0.0, epochs=(20, 5), target_accuracy=1.0, random_state=0).fit(
-        X, ranks_of(target)
-    )
-    assert model.method_.stages[0].optimization.weight_decay == 3.0
-    for boundary in (0, 1):
-        (kept,) = {epoch[f"margin_{boundary}|{boundary + 1}"] for epoch in model.history_}
-        assert kept == pytest.approx(model.margins_[boundary], abs=1e-6)
 
 
 AS_PYTORCH_HAS_IT = {
@@ -119,11 +98,3 @@ def test_sparse_gradients_are_steps_of_sgd():
     words(torch.tensor([3])).sum().backward()
     optimizer.step()
     assert ((words.weight != before).any(dim=1) == torch.arange(5).eq(3)).all()
-
-
-def test_a_network_with_complex_weights_is_trained():
-    weight = nn.Parameter(torch.ones(3, dtype=torch.complex64))
-    optimizer = Optimization("adam", 0.1, 0.0).build([weight])
-    weight.grad = torch.ones_like(weight)
-    optimizer.step()
-    assert torch.allclose(weight.detach().real, torch.full((3,), 0.9))

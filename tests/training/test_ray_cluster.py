@@ -1,6 +1,5 @@
 """Training on a Ray cluster ends with the weights of one process, whatever is lost on the way."""
 
-import json
 import os
 import sys
 import threading
@@ -12,12 +11,8 @@ import pytest
 import torch
 
 from ordinate import RayCluster
-from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
-from ordinate.methods import OTD
 from ordinate.training import ray_cluster
-from ordinate.training.loop import train
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
 
@@ -99,31 +94,6 @@ def test_a_limit_of_time_is_for_one_machine(tmp_path):
 def test_a_cluster_has_an_address_and_workers(arguments):
     with pytest.raises(OrdinateError, match=r"^(ray|workers): got "):
         RayCluster(*arguments)
-
-
-class OneHere:
-    """A cluster whose one worker is this process, which looks at the bar when it has trained."""
-
-    workers = 1
-
-    def __init__(self, capsys):
-        self.capsys = capsys
-
-    def run(self, work, folder, trainer):
-        work(trainer=trainer)
-        time.sleep(2.5)  # the driver looks once a second
-        self.shown = self.capsys.readouterr().err
-        assert json.loads((folder / "progress.json").read_text())["epochs"] == 3
-
-
-def test_the_driver_shows_the_progress_of_the_workers(tmp_path, capsys):
-    x, y = torch.randn(32, 3), torch.arange(32) % 4
-    cluster = OneHere(capsys)
-    data = ArrayBatches(x, y), ShuffledBatches(32, batch_size=16)
-    train(OTD(torch.nn.Linear(3, 8), num_classes=4, epochs=3), *data, folder=tmp_path, cluster=cluster)
-    assert "3/3" in cluster.shown
-    assert "train_loss=" in cluster.shown
-    assert [path.name for path in tmp_path.iterdir()] == ["last.ckpt"]
 
 
 class LostError(Exception):

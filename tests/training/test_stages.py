@@ -63,13 +63,6 @@ def test_each_stage_trains_its_own_parameters_for_its_own_epochs():
     assert [entry["stage"] for entry in history] == [0, 0, 0, 1, 1, 2, 2, 2, 2]
 
 
-def test_epochs_are_those_of_all_stages_and_every_stage_is_begun_once():
-    method = Counter(Stage("a", 3, STEP), Stage("b", 2, STEP))
-    assert method.epochs == 5
-    train(method, ranks(8))
-    assert method.begun == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("values", "epochs", "best"),
     [
@@ -120,10 +113,6 @@ def test_the_learning_rate_rises_in_the_warmup_and_then_follows_its_schedule(sch
     later = [optimization.learning_rate_at(0.25 + 0.75 * p) for p in (0.25, 0.5, 0.75, 1)]
     cosine = [0.1 * (1 + math.cos(math.pi * p)) for p in (0.25, 0.5, 0.75, 1)]
     assert later == pytest.approx(cosine if schedule == "cosine" else [0.2] * 4, abs=1e-15)
-
-
-def test_without_warmup_the_learning_rate_starts_at_its_highest():
-    assert Optimization(learning_rate=0.2, warmup=0.0).learning_rate_at(0.0) == 0.2
 
 
 def test_each_stage_goes_through_its_schedule_batch_by_batch():

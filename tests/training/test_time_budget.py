@@ -9,9 +9,8 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
-from ordinate.errors import OrdinateError
 from ordinate.training.stages import StagedMethod
-from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_end, training_until
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import draw_table, ranks_of
 
 X, TARGET = draw_table(120)
@@ -59,17 +58,6 @@ def test_time_of_earlier_runs_counts(tmp_path):
     now[0] = 510.0
     assert second.spent == 30.0
     assert json.loads((tmp_path / "spent.json").read_text()) == {"spent": 30.0}
-
-
-def test_a_limit_of_nothing_is_refused():
-    with pytest.raises(OrdinateError, match="seconds: got 0"):
-        TimeBudget(0)
-
-
-def test_outside_of_it_trainings_have_no_end():
-    with training_until(TrainingEnd(TimeBudget(1), 1)):
-        assert training_end() is not None
-    assert training_end() is None
 
 
 @pytest.mark.parametrize("name", SEVERAL)

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from ordinate.encoders.network import feature_width, reason
 from ordinate.encoders.pixels import FrozenImageEncoder, ImageEncoder, by_channel
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 LITE0 = "tf_efficientnet_lite0"
 # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
@@ -109,7 +109,7 @@ def _timm_network(
     name: str, sample_shape: tuple[int, ...], pretrained: bool | str | Path, options: dict[str, Any]
 ) -> Any:
     """Return a network of timm without its classifier, with the weights asked for."""
-    timm = _import_timm()
+    timm = optional("timm", "images", "encoder")
     timm_name = TIMM_NAMES.get(name, name)
     if not isinstance(name, str) or not timm.is_model(timm_name):
         near = difflib.get_close_matches(str(name), ["auto", "otd_convnet", *timm.list_models()])
@@ -137,18 +137,6 @@ def _timm_network(
     else:
         backbone = _download(name, timm_name, options)
     return backbone
-
-
-def _import_timm() -> ModuleType:
-    try:
-        import timm
-    except ImportError as error:
-        raise OrdinateError(
-            "encoder",
-            problem=f"networks for images need timm and torchvision ({error})",
-            hint="pip install \"ordinate[images]\", or take 'otd_convnet'",
-        ) from error
-    return timm
 
 
 def _keep_small_images(backbone: Any) -> None:

@@ -7,6 +7,7 @@ from torch import nn
 
 from ordinate.encoders.pixels import PixelEncoder
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 SMALL_VOLUME = 32  # Of a volume with a shorter side, the usual stem would leave next to nothing.
 
@@ -58,14 +59,11 @@ class ResNet3d18(PixelEncoder):
 
 
 def _backbone(channels: int, widths: list[int], *, small: bool) -> nn.Module:
-    try:
-        from monai.networks.nets.resnet import ResNet
-    except ImportError as error:
-        raise OrdinateError(f"volumes take MONAI ({error})", problem='pip install "ordinate[volumes]"') from error
     stem: dict[str, Any] = {"conv1_t_size": 7, "conv1_t_stride": 2, "no_max_pool": False}
     if small:
         stem = {"conv1_t_size": 3, "conv1_t_stride": 1, "no_max_pool": True}
-    return ResNet(
+    network: nn.Module = optional("monai.networks.nets.resnet", "volumes", "encoder").ResNet(
         "basic", [2, 2, 2, 2], widths, spatial_dims=3, n_input_channels=channels, feed_forward=False,
         bias_downsample=False, **stem,
     )  # fmt: skip
+    return network

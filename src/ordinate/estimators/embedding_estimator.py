@@ -15,13 +15,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate.checks import check_whole
+from ordinate.checks import check_embedding_dim, check_network_folder, check_whole
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
-from ordinate.encoders.given import Encoder
+from ordinate.encoders.given import Encoder, is_named
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.method import Method, device_of, embed
-from ordinate.estimators.persistence import check_encoder, save_estimator
+from ordinate.estimators.persistence import save_estimator
 from ordinate.estimators.pipeline import Fit, prepare
 from ordinate.estimators.samples import check_options, read_new
 from ordinate.extensions import load_object
@@ -255,3 +255,23 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         check_is_fitted(self)
         save_estimator(self, Path(folder))
+
+
+def check_encoder(estimator: EmbeddingEstimator) -> None:
+    """Raise where the encoder, its embedding or how it is trained cannot be what they are."""
+    if not isinstance(estimator.encoder, str) and not callable(estimator.encoder):
+        expected = "a name, a torch.nn.Module, or a function from embedding_dim to one"
+        raise OrdinateError("encoder", repr(estimator.encoder), expected)
+    if isinstance(estimator.encoder, str):
+        check_network_folder(estimator.encoder)
+    check_embedding_dim(estimator.embedding_dim)
+    trained, options = estimator.training.train_encoder, estimator.data
+    brings_weights = not is_named(estimator.encoder) or (options is not None and options.brings_weights)
+    if trained not in (None, "all") and not brings_weights:
+        raise OrdinateError(
+            "train_encoder",
+            f"{trained!r} with the encoder {estimator.encoder!r}, which starts without weights",
+            "'all', a network that brings weights, or ImageOptions(pretrained=True)",
+        )
+    if options is not None:
+        options.check_part(trained)

@@ -26,6 +26,7 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
 from ordinate.heads.ranks import VoteProbabilities
+from ordinate.optional import optional
 
 ONNX, TORCH = ".onnx", ".pt2"
 INPUT = "samples"
@@ -288,6 +289,9 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
 
 def _write(graph: InferenceGraph, path: Path) -> None:
     samples = _random_samples(graph, 3, torch.Generator().manual_seed(0))
+    if path.suffix == ONNX:
+        for package in ("onnx", "onnxscript", "onnxruntime"):
+            optional(package, "export", "path")
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the exporters, about themselves
@@ -307,8 +311,6 @@ def _write(graph: InferenceGraph, path: Path) -> None:
             )
             assert program is not None  # noqa: S101  # as no file was given to write to
             program.save(path, external_data=False)
-    except ImportError as error:
-        raise _lacks(error) from error
     except Exception as error:  # an encoder of timm can fail to export in as many ways as there are operations
         reason = str(error).strip().splitlines() or [""]
         raise OrdinateError(
@@ -327,10 +329,7 @@ def _exact_scalar(s: Any, dtype: int = 1, **_: Any) -> Any:
 
 
 def _open_onnx(path: Path) -> Callable[[Tensor], dict[str, Tensor]]:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise _lacks(error) from error
+    onnxruntime = optional("onnxruntime", "export", "path")
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
 
@@ -339,12 +338,6 @@ def _open_onnx(path: Path) -> Callable[[Tensor], dict[str, Tensor]]:
         return {name: torch.from_numpy(value) for name, value in zip(names, values, strict=True)}
 
     return run
-
-
-def _lacks(error: ImportError) -> OrdinateError:
-    return OrdinateError(
-        "path", problem=(f'{ONNX} takes onnx, onnxscript and onnxruntime ({error}): pip install "ordinate[export]"')
-    )
 
 
 def _random_samples(graph: InferenceGraph, n: int, generator: torch.Generator) -> Tensor:

@@ -236,7 +236,8 @@ class TargetLabels:
             one_dimension: Whether the method supports p = 1 alone.
             estimator: Estimator that messages name.
         """
-        y = _one_column(y) if one_dimension else y
+        if one_dimension:
+            y = _one_column(y)
         if are_in_file(y):
             finite = {"ensure_2d": False, "dtype": np.float64, "input_name": "y", "estimator": estimator}
             mean = sum(check_array(part, **finite).sum() for _, part in in_parts(y)) / len(y)
@@ -261,7 +262,8 @@ class TargetLabels:
 
     def encode(self, y: Any, estimator: Any = None) -> NDArray[np.float32]:
         """Return training targets (n, p)."""
-        y = _one_column(y) if self.one_dimension else y
+        if self.one_dimension:
+            y = _one_column(y)
         if are_in_file(y):
             return computed(y, (len(y), 1), np.float32, lambda part: (part - self.offset)[:, None])
         targets = _numbers(y, estimator)

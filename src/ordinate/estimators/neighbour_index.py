@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.samples import unpack
@@ -107,7 +107,9 @@ class NeighbourIndex:
         self.units = unit_norm(self.embeddings)
 
     @classmethod
-    def build(cls, estimator: EmbeddingEstimator, X: Samples, y: ArrayLike | None = None) -> "NeighbourIndex":
+    def build(
+        cls, estimator: EmbeddingEstimator, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None
+    ) -> "NeighbourIndex":
         """Return an index of samples X, of the estimator's kind of data, with labels y."""
         X, y = unpack(X, y, estimator.data)
         return cls(estimator, estimator.transform(X), y)
@@ -115,7 +117,7 @@ class NeighbourIndex:
     def __len__(self) -> int:
         return len(self.embeddings)
 
-    def search(self, X: Samples, k: int = 10) -> Neighbours:
+    def search(self, X: ArrayLike | pd.DataFrame, k: int = 10) -> Neighbours:
         """Return the k samples nearest to each query.
 
         Args:

@@ -14,11 +14,10 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from ordinate.checks import check_embedding_dim, check_network_folder
 from ordinate.data.new_files import new_folder
 from ordinate.data.paths import reading
 from ordinate.data.registry import modalities, modality_of_reader, read_state
-from ordinate.encoders.given import Encoder, describe_encoder, is_factory, is_named
+from ordinate.encoders.given import Encoder, describe_encoder, is_factory
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.encoders.network import reason
 from ordinate.errors import OrdinateError
@@ -148,26 +147,6 @@ def restore_predictor(config: dict[str, Any], tensors: dict[str, Tensor]) -> nn.
 
 
 GivenEncoder = nn.Module | Callable[[int | None], nn.Module]
-
-
-def check_encoder(estimator: Any) -> None:
-    """Raise where the encoder, its embedding or how it is trained cannot be what they are."""
-    if not isinstance(estimator.encoder, str) and not callable(estimator.encoder):
-        expected = "a name, a torch.nn.Module, or a function from embedding_dim to one"
-        raise OrdinateError("encoder", repr(estimator.encoder), expected)
-    if isinstance(estimator.encoder, str):
-        check_network_folder(estimator.encoder)
-    check_embedding_dim(estimator.embedding_dim)
-    trained, options = estimator.training.train_encoder, estimator.data
-    brings_weights = not is_named(estimator.encoder) or (options is not None and options.brings_weights)
-    if trained not in (None, "all") and not brings_weights:
-        raise OrdinateError(
-            "train_encoder",
-            f"{trained!r} with the encoder {estimator.encoder!r}, which starts without weights",
-            "'all', a network that brings weights, or ImageOptions(pretrained=True)",
-        )
-    if options is not None:
-        options.check_part(trained)
 
 
 def plain_encoder(encoder: Encoder) -> str | dict[str, str]:

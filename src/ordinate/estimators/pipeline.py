@@ -35,6 +35,7 @@ from ordinate.training.machine import check_machine, optimized, trainer_options
 from ordinate.training.options import Training
 
 if TYPE_CHECKING:
+    from ordinate.estimators.embedding_estimator import EmbeddingEstimator
     from ordinate.training.stages import Stage, StagedMethod
 
 SEED = "seed.json"  # beside the checkpoint
@@ -105,7 +106,7 @@ class FitData:
 
 
 def prepare(
-    estimator: Any,
+    estimator: "EmbeddingEstimator",
     method: Method,
     X: Any,
     y: Any,
@@ -133,7 +134,7 @@ def prepare(
 
 
 def read_data(
-    estimator: Any,
+    estimator: "EmbeddingEstimator",
     method: Method,
     samples: CheckedSamples,
     held_out: CheckedSamples | None,
@@ -191,7 +192,9 @@ def part_of(method: Method, data: FitData, rows: NDArray[np.int64], seed: int) -
     return replace(data, training=training, validation=None, all_weights=None, batches=batches, seed=seed)
 
 
-def new_module(estimator: Any, method: Method, data: FitData, most_labels: int = 2**20) -> "tuple[StagedMethod, int]":
+def new_module(
+    estimator: "EmbeddingEstimator", method: Method, data: FitData, most_labels: int = 2**20
+) -> "tuple[StagedMethod, int]":
     """Return the untrained module of a method on these samples, and the dimension of its embeddings.
 
     Of samples that stream, it learns the scale of the labels from a random part of ``most_labels``.
@@ -235,7 +238,7 @@ class Fit:
         data: The samples.
     """
 
-    def __init__(self, estimator: Any, method: Method, data: FitData) -> None:
+    def __init__(self, estimator: "EmbeddingEstimator", method: Method, data: FitData) -> None:
         self.estimator = estimator
         self.method = method
         self.data = data
@@ -348,7 +351,11 @@ class Fit:
 
 
 def fingerprint(
-    estimator: Any, module: "StagedMethod", training: Batches, validation: ArrayBatches | None, seed: int
+    estimator: "EmbeddingEstimator",
+    module: "StagedMethod",
+    training: Batches,
+    validation: ArrayBatches | None,
+    seed: int,
 ) -> str:
     """Return a digest of everything that determines the weights of a fit."""
     settings = estimator.get_params(deep=False) | estimator.training.determining()

@@ -103,7 +103,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of predictions, also of labels with fractions, which scikit-learn's own refuses."""
         is_right = check_labels(y) == self.predict(X)
-        return float(np.average(is_right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)
+        return float(np.average(is_right, weights=sample_weight))
 
     def decide(self, probabilities: ArrayLike) -> NDArray[np.int64]:
         """Return the ranks (n,) that the model predicts from probabilities (n, C) of its ranks."""
@@ -185,11 +187,15 @@ class RankMethod(Method):
             most: Largest number of samples that the temperature is fitted on.
         """
         samples, trained, reason = fitted.validation, fitted, self._why_uncalibrated(fitted)
-        unseen = np.arange(0 if samples is None else len(samples.x))
-        if reason is None and samples is None:
+        unseen = np.arange(0)
+        if samples is not None:
+            unseen = np.arange(len(samples.x))
+        elif reason is None:
             samples = fitted.training
             ranks = samples.y.numpy()
-            groups = None if self.groups is None else check_groups(self.groups, len(ranks))
+            groups = self.groups
+            if groups is not None:
+                groups = check_groups(groups, len(ranks))
             left_out = without_last_of_rank(assign_folds(ranks, 3, fitted.seed, groups) == 0, ranks, groups)
             unseen = np.flatnonzero(left_out)
             if len(unseen) == 0:

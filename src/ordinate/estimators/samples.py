@@ -1,9 +1,9 @@
 """Samples, labels, weights and groups that a fit is given: how they are checked, read and held out."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -16,14 +16,19 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 from ordinate.checks import check_positive
 from ordinate.data.large_labels import without
 from ordinate.data.modality import Modality, Reader
+from ordinate.data.options import DataOptions
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
-from ordinate.data.rows import column_of, random_part, take
+from ordinate.data.rows import Samples, column_of, random_part, take
 from ordinate.data.splits import split_groups, split_rows
 from ordinate.data.tables.parquet_table import ParquetTable, streams
 from ordinate.errors import OrdinateError
 
+if TYPE_CHECKING:
+    from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+    from ordinate.estimators.method import Method
 
-def unpack(X: Any, y: Any, options: Any = None) -> tuple[Any, Any]:
+
+def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any]:
     """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
 
     Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
@@ -32,9 +37,11 @@ def unpack(X: Any, y: Any, options: Any = None) -> tuple[Any, Any]:
     """
     if isinstance(y, ParquetTable):
         y = y.labels()
-    samples, workers = _streamed(X, options)
+    samples = _streamed(X, options)
     if samples is not None:
-        return samples, samples.labels(workers) if y is None else y
+        if y is None:
+            y = samples.labels(cast(Any, options).workers)
+        return samples, y
     if isinstance(X, DataLoader):
         return _of_batches(X, y)
     if isinstance(X, Dataset):
@@ -46,53 +53,62 @@ def unpack(X: Any, y: Any, options: Any = None) -> tuple[Any, Any]:
     return X, y
 
 
-def _streamed(X: Any, options: Any) -> tuple[Any, int]:
-    """Return the samples of a Dataset that streams, and the processes that read them; None for anything else."""
+def _streamed(X: Any, options: DataOptions | None) -> Any:
+    """Return the samples of a Dataset that streams; None for anything else."""
     if not isinstance(X, Dataset) or isinstance(X, IterableDataset):
-        return None, 0
+        return None
     for modality in modalities():
         if modality.options_class is not None and isinstance(options, modality.options_class):
             samples = modality.of_dataset(X, options)
             if samples is not None:
-                return samples, options.workers
-    return None, 0
+                return samples
+    return None
 
 
-def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Any, Any]:
+def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Samples, Any]:
     """Return the samples and labels of a DataLoader, in the order in which it gives them."""
-    samples, labels = [], []
-    for batch in loader:
-        part, *rest = batch if isinstance(batch, tuple | list) else (batch,)
-        samples.append(np.asarray(part))
-        labels += [] if not rest else [np.asarray(rest[0])]
+    samples, labels = _samples_and_labels(loader)
     if not samples:
         raise OrdinateError("X", "a DataLoader without batches", "samples")
-    return np.concatenate(samples), np.concatenate(labels) if y is None and labels else y
+    if y is None and labels:
+        y = np.concatenate(labels)
+    return np.concatenate(samples), y
 
 
-def _of_items(items: Dataset[Any], y: Any) -> tuple[Any, Any]:
+def _of_items(items: Dataset[Any], y: Any) -> tuple[Samples, Any]:
     """Return the samples of a Dataset as an array, those of an iterable one as they come."""
-    samples, labels = [], []
-    in_order = items if isinstance(items, IterableDataset) else map(items.__getitem__, range(len(cast(Sized, items))))
-    for item in in_order:
-        sample, *rest = item if isinstance(item, tuple | list) else (item,)
-        samples.append(np.asarray(sample))
-        labels.append(rest[0] if rest else None)
-    several_shapes = len({sample.shape for sample in samples}) > 1
-    if several_shapes and samples[0].ndim == 2 and samples[0].dtype != np.uint8:  # series; uint8 are grey pictures
-        return samples, np.asarray(labels) if y is None and labels[0] is not None else y
-    if several_shapes:
-        shapes = sorted({sample.shape for sample in samples})[:3]
-        raise OrdinateError("X", f"a Dataset of samples of different shapes, such as {shapes}", "one shape")
-    stacked = np.stack(samples) if samples else np.zeros((0,))
-    if stacked.ndim == 3 and stacked.dtype == np.uint8:  # grey pictures come without channels
+    in_order: Iterable[Any] = map(items.__getitem__, range(len(cast(Sized, items))))
+    if isinstance(items, IterableDataset):
+        in_order = items
+    samples, labels = _samples_and_labels(in_order)
+    if y is None and labels:
+        y = np.asarray(labels)
+    if not samples:
+        return np.zeros((0,)), y
+    shapes = {sample.shape for sample in samples}
+    is_grey = samples[0].ndim == 2 and samples[0].dtype == np.uint8  # Grey pictures come without channels.
+    if len(shapes) > 1 and samples[0].ndim == 2 and not is_grey:  # Series may differ in length.
+        return samples, y
+    if len(shapes) > 1:
+        shown = sorted(shapes)[:3]
+        raise OrdinateError("X", f"a Dataset of samples of different shapes, such as {shown}", "one shape")
+    stacked = np.stack(samples)
+    if is_grey:
         stacked = stacked[:, None]
-    if y is None and samples and labels[0] is not None:
-        y = np.asarray([np.asarray(label) for label in labels])
     return stacked, y
 
 
-def check_options(options: Any, encoder: Any) -> None:
+def _samples_and_labels(parts: Iterable[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    """Return the first and the second entry of everything that a Dataset or DataLoader gives."""
+    samples, labels = [], []
+    for part in parts:
+        sample, *rest = part if isinstance(part, tuple | list) else (part,)
+        samples.append(np.asarray(sample))
+        labels += [np.asarray(label) for label in rest[:1]]
+    return samples, labels
+
+
+def check_options(options: object, encoder: object) -> None:
     """Raise an error if the options of the data are of no known class, or missing for the encoder."""
     known = [modality.options_class for modality in modalities() if modality.options_class is not None]
     if options is not None and not isinstance(options, tuple(known)):
@@ -106,7 +122,7 @@ def check_options(options: Any, encoder: Any) -> None:
             raise OrdinateError("data", f"None with the encoder {encoder!r}", expected)
 
 
-def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
+def check_input(estimator: "EmbeddingEstimator", X: Any, *, reset: bool) -> Any:
     """Return X in the form in which its kind of data is read and its rows are selected; ``reset`` in fitting."""
     modality = modality_of(X, estimator.data)
     options = estimator.data
@@ -129,13 +145,14 @@ def read(reader: Reader, X: Any, folder: Path | None = None) -> Tensor:
     return reader.read(X, folder)
 
 
-def read_new(estimator: Any, X: Any) -> Tensor:
+def read_new(estimator: "EmbeddingEstimator", X: Any) -> Tensor:
     """Return new samples of a fitted estimator as the batch of its encoder."""
-    samples, _ = _streamed(X, estimator.data)
-    X = unpack(X, None)[0] if samples is None else samples
-    modality = modality_of(X, estimator.data)
+    samples = _streamed(X, estimator.data)
+    if samples is None:
+        samples, _ = unpack(X, None)
+    modality = modality_of(samples, estimator.data)
     check_kind(estimator.reader_, modality)
-    return estimator.reader_.read(modality.check(estimator, X, reset=False))
+    return estimator.reader_.read(modality.check(estimator, samples, reset=False))
 
 
 @dataclass(frozen=True)
@@ -159,9 +176,8 @@ class CheckedSamples:
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Return some of them, by index."""
-        weights = None if self.weights is None else self.weights[rows]
         X = take(self.X, rows, renumber=True)
-        return type(self)(X, self.targets[rows], weights, column_of(self.groups, rows))
+        return type(self)(X, self.targets[rows], column_of(self.weights, rows), column_of(self.groups, rows))
 
     def without(self, rows: NDArray[np.int64]) -> Self:
         """Return all but few rows of a parquet table, by index."""
@@ -226,7 +242,8 @@ def weights_of_ranks(
         >>> weights_of_ranks("balanced", ["low", "high"], np.array([0, 0, 0, 1]), None).round(2).tolist()
         [0.67, 0.67, 0.67, 2.0]
     """
-    weights = np.ones(len(ranks)) if weights is None else weights
+    if weights is None:
+        weights = np.ones(len(ranks))
     if isinstance(class_weight, str):
         sums = np.bincount(ranks, weights, minlength=len(labels))
         return weights * weights.sum() / np.count_nonzero(sums) / sums[ranks]
@@ -274,20 +291,20 @@ def hold_out(
     """
     if groups is None:
         return split_rows(targets, share, seed, stratify=stratify)
+    hint = "give validation=(X, y), or 0 for no held-out samples"
     codes = check_groups(groups, len(targets))
     codes = pd.factorize(codes)[0].astype(np.int64)  # In the order in which they occur.
-    for attempt in range(attempts if codes.max() > 0 else 0):
+    if codes.max() == 0:
+        raise OrdinateError("validation_fraction", problem="holds out whole groups, and groups are one", hint=hint)
+    for attempt in range(attempts):
         rows, held_out = split_groups(targets, codes, share, (seed + attempt) % 2**32, stratify=stratify)
         lacks_rank = stratify and len(np.setdiff1d(targets, targets[rows])) > 0
         if len(held_out) and len(rows) and not lacks_rank:
             return rows, held_out
-    problem = "holds out whole groups, and groups are one"
-    if codes.max() > 0:
-        problem = (
-            f"holds out whole groups, and every division of {codes.max() + 1} groups leaves a rank without "
-            "a sample to train on"
-        )
-    hint = "give validation=(X, y), or 0 for no held-out samples"
+    problem = (
+        f"holds out whole groups, and every division of {codes.max() + 1} groups leaves a rank without "
+        "a sample to train on"
+    )
     raise OrdinateError("validation_fraction", problem=problem, hint=hint)
 
 
@@ -303,7 +320,14 @@ def check_groups(groups: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def checked_samples(
-    estimator: Any, method: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool
+    estimator: "EmbeddingEstimator",
+    method: "Method",
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+    *,
+    reset: bool,
 ) -> CheckedSamples:
     """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
     X, y = unpack(X, y, estimator.data)
@@ -321,7 +345,7 @@ def checked_samples(
 
 
 def weighted_samples(
-    estimator: Any, method: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool
+    estimator: "EmbeddingEstimator", method: "Method", X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool
 ) -> CheckedSamples:
     """Return the samples whose weight is above 0."""
     if method.unweighted is not None:
@@ -332,7 +356,8 @@ def weighted_samples(
         return CheckedSamples(X, estimator.targets(y, reset=reset), weights, groups)
     if len(y) != len(X):
         raise _other_number(y, X)
-    groups = None if groups is None else check_groups(groups, len(X))
+    if groups is not None:
+        groups = check_groups(groups, len(X))
     targets = estimator.targets(take(y, counted), reset=reset)
     if reset:
         estimator.labels_.check_left_out(take(y, np.flatnonzero(weights == 0)))
@@ -371,4 +396,6 @@ def divide(
     rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=stratify)
     if len(rows) < 4:
         raise OrdinateError("validation_fraction", f"{share:g}, which leaves {len(rows)} of {len(samples)} samples")
-    return samples.take(rows), samples.take(held_out) if len(held_out) else None
+    if len(held_out) == 0:
+        return samples.take(rows), None
+    return samples.take(rows), samples.take(held_out)

@@ -57,7 +57,7 @@ class Regression(StagedMethod):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_load_checkpoint(checkpoint)
-        self.best_errors = checkpoint["stage"].get("best_errors")
+        self.best_errors = checkpoint["stage"]["best_errors"]
 
     def as_labels(self, y: Tensor) -> Float[Tensor, "n p"]:
         return self.head.as_targets(y, len(y))

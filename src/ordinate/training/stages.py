@@ -58,21 +58,10 @@ class Stage:
         object.__setattr__(self, "epochs", int(self.epochs))  # A whole number of NumPy is none for Lightning.
 
 
-STATE = {"index": "stage_index", "start": "stage_start"} | {
-    name: name
-    for name in (
-        "best_value",
-        "best_epoch",
-        "best_weights",
-        "best_epochs",
-        "history",
-        "finished",
-        "run",
-        "window",
-        "hurried",
-    )
-}  # of a checkpoint, by attribute
-PLAIN = (int, float, str, tuple, list, dict, type(None))  # what a checkpoint holds without code
+STATE = (  # Attributes that a checkpoint keeps.
+    "stage_index", "stage_start", "best_value", "best_epoch", "best_weights", "best_epochs", "history", "finished",
+    "run", "window", "hurried",
+)  # fmt: skip
 
 
 class LearningRate(LRScheduler):
@@ -142,8 +131,9 @@ class StagedMethod(lightning.LightningModule, ABC):
         with warnings.catch_warnings():  # networks among them are taken out below
             warnings.filterwarnings("ignore", r"Attribute .* is an instance of `nn\.Module`")
             self.save_hyperparameters(ignore=["encoder", "head", "stages"], logger=False)
+        plain = (int, float, str, tuple, list, dict, type(None))  # A checkpoint holds these without code.
         for name, value in list(self.hparams.items()):
-            if not isinstance(value, PLAIN):
+            if not isinstance(value, plain):
                 del self.hparams[name]
         for stage in stages:
             if stage.epochs < 1:
@@ -414,13 +404,13 @@ class StagedMethod(lightning.LightningModule, ABC):
         optimize_new_parameters(self.trainer, self)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        kept = {name: getattr(self, attribute) for name, attribute in STATE.items()}
+        kept = {name: getattr(self, name) for name in STATE}
         checkpoint["stage"] = {**kept, "epoch": epoch_state(self)}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         stage = checkpoint["stage"]
-        for name in STATE.keys() & stage.keys():
-            setattr(self, STATE[name], stage[name])
+        for name in STATE:
+            setattr(self, name, stage[name])
         if self.trainable:
-            self.interrupted = stage.get("epoch")
+            self.interrupted = stage["epoch"]
             self._require_gradients()
