@@ -112,8 +112,9 @@ axes.invert_yaxis()
 axes.set(xlabel="increase of the mean absolute error, in steps of the scale")
 
 # %%
-# Waiting time and price matter, the website does not. Importance has no direction, so the next figure shows the mean
-# prediction for different waiting times, with the other columns as they are (partial dependence).
+# Waiting time matters most, then the price and the channel. The website does not matter. Importance has no direction,
+# so the next figure shows the mean prediction for different waiting times, with the other columns as they are (partial
+# dependence).
 
 minutes = np.arange(0, 46, 3)
 mean_rank = [
