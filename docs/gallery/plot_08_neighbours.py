@@ -52,7 +52,8 @@ model = OTDClassifier(encoder=network, data=images, epochs=25, random_state=0).f
 index = NeighbourIndex.build(model, X_train, y_train)
 
 # %%
-# Queries have a green frame, neighbours with another label a red one. The model predicts the last two queries wrongly.
+# Queries have a green frame. Neighbours with another label are crossed. The model predicts the last two queries
+# wrongly.
 
 predicted = model.predict(X_test)
 queries = np.concatenate([np.flatnonzero(predicted == y_test)[:2], np.flatnonzero(predicted != y_test)[:2]])

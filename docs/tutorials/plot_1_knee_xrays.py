@@ -99,10 +99,11 @@ figures.embedding(model.transform(images[test]), grades[test], names)
 # -------------------------------------
 #
 # A radiologist trusts a grade more if similar, already graded images support it. The first column shows test images,
-# the others their nearest training images. Those with another grade have a red frame.
+# the others their nearest training images. Those with another grade are crossed. The first three test images are
+# typical of their grade, the last one lies between the grades 2 and 3.
 
 index = NeighbourIndex.build(model, images[train], grades[train])
-queries = [np.flatnonzero(grades[test] == grade)[0] for grade in (0, 2, 4)]
+queries = [np.abs(severity[test] - value).argmin() for value in (0.5, 2.5, 4.5, 3.0)]
 found = index.search(images[test][queries], k=5)
 true = grades[test][queries]
 image_search(

@@ -26,8 +26,8 @@ from ordinate.report import figures
 # The data
 # --------
 #
-# Age, sex, body mass index, blood pressure and six blood values of 442 patients, from scikit-learn. Half of the
-# samples are for training, a quarter for the calibration of the intervals, and a quarter for the test.
+# Age, sex, body mass index, blood pressure and six blood values of 442 patients, from scikit-learn. Half of the samples
+# are for training, a quarter for the calibration of the intervals, and a quarter for the test.
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.5, random_state=0)

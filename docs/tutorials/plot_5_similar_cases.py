@@ -72,10 +72,11 @@ figures.embedding(embeddings[new], wear[new])
 # Search
 # ------
 #
-# ``NeighbourIndex`` holds the embeddings of the past pumps. The first new pump and the five most similar past pumps:
+# ``NeighbourIndex`` holds the embeddings of the past pumps. The figure shows a new, worn pump and the five most similar
+# past pumps:
 
 index = NeighbourIndex.build(model, curves[past], wear[past])
-query = 300
+query = 300 + np.abs(wear[new] - 75).argmin()
 found = index.search(curves[query : query + 1], k=5)
 figure, grid = plt.subplots(2, 3, figsize=(9, 3.6), sharey=True, layout="constrained")
 grid[0, 0].plot(time, curves[query, 0], color="black", linewidth=1)
