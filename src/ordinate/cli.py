@@ -19,6 +19,7 @@ from ordinate.commands.config_file import read_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops, unread
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import flag
+from ordinate.commands.split_file import read_split
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import extensions, load_object
@@ -182,8 +183,10 @@ def _run(command: Command, options: dict[str, Any], started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
         raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
     if "sep" in options:
-        given = Given(*(options[name] if command.name in ("fit", "tune") else options.pop(name) for name in CSV_FORMAT))
-        with csv_given(given):
+        given = [options[name] if command.name in ("fit", "tune") else options.pop(name) for name in CSV_FORMAT]
+        models = options.get("models", [options.get("model")])
+        known = None if models[0] is None else read_split(models[0])["csv"]
+        with csv_given(Given(*given, known)):
             _check_and_run(command, options, started)
     else:
         _check_and_run(command, options, started)

@@ -1,5 +1,6 @@
 """What tables may hold, on the command line and in Python: formats of csv, doubled names, numbers as objects, gaps."""
 
+import html
 import io
 from decimal import Decimal
 from pathlib import Path
@@ -219,3 +220,36 @@ def test_dates_and_comments_join_the_other_columns_of_a_table(capsys):
     assert capsys.readouterr().out == printed
     assert main(["explain", "model", "table.csv"]) == 0
     assert "comment" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("default:.*reads ")
+def test_one_row_is_read_as_the_data_that_the_model_was_trained_on(capsys):
+    numbers = np.random.default_rng(0).integers(1000, 9000, 60)
+    table = pd.DataFrame(
+        {"size": [f"{n // 1000}.{n % 1000:03}" for n in numbers], "dose": [f"{n / 7:.2f}" for n in numbers]}
+    )
+    table["dose"] = table["dose"].str.replace(".", ",")
+    table.assign(grade=(numbers // 3000).clip(0, 2)).to_csv("table.csv", index=False, sep=";")
+    assert fit("table.csv") == 0
+    capsys.readouterr()
+    assert main(["predict", "model", "table.csv"]) == 0
+    whole = capsys.readouterr().out.splitlines()
+    table.assign(dose="7")[:1].to_csv("one.csv", index=False, sep=";")
+    table.assign(dose="7,0")[:1].to_csv("clear.csv", index=False, sep=";")
+    printed = {}
+    for name in ("one.csv", "clear.csv"):
+        assert main(["predict", "model", name]) == 0
+        printed[name] = capsys.readouterr().out
+    assert printed["one.csv"] == printed["clear.csv"]
+    assert whole[0] == printed["one.csv"].splitlines()[0]
+
+
+@pytest.mark.filterwarnings("default:.*reads ")
+def test_pages_repeat_the_format_that_was_given(capsys):
+    TABLE.to_csv("table.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    given = ["--sep", ";", "--decimal", ",", "--encoding", "latin-1"]
+    assert fit("table.csv", *given) == 0
+    assert main(["report", "model", "table.csv", "--out", "a.html", *given]) == 0
+    for page in ("model/report.html", "a.html"):
+        text = html.unescape(Path(page).read_text(encoding="utf-8"))
+        assert "--sep ';' --decimal , --encoding" in text

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import ordinate
 from ordinate.cli import main
-from ordinate.commands.fit.write import SPLIT
+from ordinate.commands.split_file import SPLIT
 from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_report
 from tests.estimators.examples import draw_table, ranks_of

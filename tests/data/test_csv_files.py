@@ -176,3 +176,24 @@ def test_a_byte_far_down_in_another_encoding_is_an_error():
     content = io.BytesIO(b"x,y\n" + b"1,plain\n" * 20_000 + "1,größe\n".encode("cp1252"))
     with pytest.raises(OrdinateError, match=r"a\.csv: is not text in UTF-8: .*0xf6; .*--encoding"):
         read_csv(content, "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("a;b\n1.234;7\n", (";", ","), (";", ",", ".")),
+        ("a;b\n1.234;7\n", (";", "."), (";", ".", None)),
+        ("a;b\n1,234;7\n", (";", "."), (";", ".", ",")),
+        ("a;b\n1,234;7\n", (";", ","), (";", ",", None)),
+        ("a;b\n1,5;7\n", (";", "."), (";", ",", None)),
+        ("a;b\n0.5;7\n", (";", ","), (";", ".", None)),
+        ("a,b\n1.234,7\n", (";", ","), (",", ".", None)),
+        ("a;b\n7;8\n", (";", ","), (";", ".", None)),
+        ("a|b;c\n1|2;3\n", (";", "."), (";", ".", None)),
+        ("a|b;c\n1|2;3\n", ("|", "."), ("|", ".", None)),
+    ],
+)
+def test_the_format_of_the_training_data_decides_where_a_file_does_not(text, known, expected):
+    with csv_given(Given(known=known)):
+        found = recognise(io.BytesIO(text.encode()), "a.csv")
+    assert (found.separator, found.decimal, found.thousands) == expected

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.fit.write import SPLIT, read_split
 from ordinate.commands.labels import costs_of_rules, understand_label
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
+from ordinate.commands.split_file import SPLIT, read_split
 from ordinate.data.csv_files import read_csv
-from ordinate.data.csv_format import Given, csv_given
+from ordinate.data.csv_format import Given, csv_given, given_format
 from ordinate.data.modality import Request
 from ordinate.data.numbers import as_numbers
 from ordinate.data.paths import reading
@@ -133,7 +133,8 @@ def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
 def command_line(name: str, models: list[str], data: str, target: str | None, out: str) -> str:
     """Return what to type to get the page again."""
     words = ["ordinate", name, *models] if name == "report" else ["ordinate", name, *models, "--data"]
-    return shlex.join([*words, data, *([] if target is None else ["--target", target]), "--out", out])
+    of_target = [] if target is None else ["--target", target]
+    return shlex.join([*words, data, *of_target, *given_format().words, "--out", out])
 
 
 def hashes(model: str) -> dict[str, str]:

@@ -36,11 +36,16 @@ POINTS = re.compile(r"[-+]?\d+(\.\d+)+")
 
 @dataclass(frozen=True)
 class Given:
-    """Format that ``--sep``, ``--decimal`` and ``--encoding`` give all csv files of a command; None: as recognised."""
+    """Format that ``--sep``, ``--decimal`` and ``--encoding`` give all csv files of a command; None: as recognised.
+
+    ``known`` is the separator and decimal mark of the data that a model was trained on: it decides for files that may
+    be read in several ways, such as those of one row.
+    """
 
     sep: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    known: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.separator) != 1:
@@ -56,6 +61,12 @@ class Given:
     def separator(self) -> str:
         return {"tab": "\t", "\\t": "\t"}.get(str(self.sep), str(self.sep))
 
+    @property
+    def words(self) -> list[str]:
+        """What the command line has for it."""
+        named = {"--sep": self.sep, "--decimal": self.decimal, "--encoding": self.encoding}
+        return [word for name, value in named.items() if value is not None for word in (name, value)]
+
 
 _given: ContextVar[Given] = ContextVar("given")
 
@@ -68,6 +79,11 @@ def csv_given(given: Given) -> Iterator[None]:
         yield
     finally:
         _given.reset(token)
+
+
+def given_format() -> Given:
+    """Return what the command gives all csv files."""
+    return _given.get(Given())
 
 
 @dataclass(frozen=True)
@@ -131,7 +147,8 @@ def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
         >>> recognise(io.BytesIO(b"size;price\n1,5;2\n0,75;3\n"), "a.csv").note(",")
         'reads semicolons and decimal commas'
     """
-    given = _given.get(Given())
+    given = given_format()
+    known_separator, known_decimal = given.known or (None, None)
     try:
         with opened(content) as file:
             start = file.read(LOOKED_AT)
@@ -143,7 +160,7 @@ def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
     declared = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None
     skipped = 1 if declared else _comments(lines)
     text = "".join(lines[skipped:])
-    separator = _separator(text, usual_separator(where))
+    separator = _separator(text, usual_separator(where), known_separator)
     if declared:
         separator = declared[1]
     if given.sep is not None:
@@ -151,8 +168,19 @@ def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
     names, *rows = _rows(text, separator, 1000) or [[]]
     require_unique(filter(None, names), where)
     cells = [cell.strip() for row in rows for cell in row]
-    decimal, thousands = _marks([cell for cell in cells if NUMBER.fullmatch(cell)], separator, given.decimal)
+    if separator != known_separator:
+        known_decimal = None
+    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+    decimal, thousands = _marks(numbers, separator, given.decimal, known_decimal)
     return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped)
+
+
+def marks_of(path: Path) -> tuple[str, str] | None:
+    """Return the separator and decimal mark of a csv file; None for another file or none."""
+    if not path.name.lower().endswith(CSV) or not path.is_file():
+        return None
+    found = recognise(path, path)
+    return found.separator, found.decimal
 
 
 def usual_separator(where: Path | str) -> str:
@@ -217,10 +245,13 @@ def _rows(text: str, separator: str, most: int) -> list[list[str]]:
     return rows
 
 
-def _separator(text: str, usual: str) -> str:
-    """Return the separator with which most lines have as many cells as the header; of several, most numbers."""
+def _separator(text: str, usual: str, known: str | None) -> str:
+    """Return the separator with which most lines have as many cells as the header; of several, most numbers.
+
+    Of those that are equal in both, the known one comes first, then the usual one.
+    """
     found: dict[str, tuple[float, float]] = {}
-    for separator in (usual, *SEPARATORS):
+    for separator in dict.fromkeys(filter(None, (known, usual, *SEPARATORS))):
         header, *rows = _rows(text, separator, 100) or [[]]
         if len(header) > 1:
             whole = [row for row in rows if len(row) >= len(header) and not any(row[len(header) :])]
@@ -234,8 +265,11 @@ def _separator(text: str, usual: str) -> str:
     return best if best in found and found[best][0] > 1 / 2 else usual
 
 
-def _marks(numbers: Sequence[str], separator: str, given: str | None) -> tuple[str, str | None]:
-    """Return the decimal mark of numbers as text, and the character between thousands."""
+def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str | None) -> tuple[str, str | None]:
+    """Return the decimal mark of numbers as text, and the character between thousands.
+
+    The ``given`` mark is the decimal one. The ``known`` one is, if no number tells: 1,234 and 1.234 do not.
+    """
     either = any(EITHER.fullmatch(text) for text in numbers)
     clear = [text for text in numbers if not EITHER.fullmatch(text)]
     decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for text in clear)
@@ -244,6 +278,9 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None) -> tuple[s
     has_commas = decimal_comma or (either and separator != ",")
     if separator == "," and any("." in text for text in numbers):
         has_commas = False  # Quoted commas of one column do not make thousands of another's points.
+    is_clear = decimal_comma or thousands_comma or decimal_point
+    if given is None and not is_clear and any(mark in text for text in numbers for mark in ",."):
+        given = known
     if given is None:
         given = "," if has_commas and not thousands_comma and not decimal_point else "."
     if given == ",":

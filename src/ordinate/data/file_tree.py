@@ -15,7 +15,8 @@ from ordinate.data.paths import is_url, reading, walk
 from ordinate.errors import OrdinateError
 
 SHARD = ".tar"
-IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+DICOM = (".dcm", ".dicom")
+IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp", *DICOM)
 HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # Systems and archivers add such files.
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data import object_store
+from ordinate.data.images.dicom import is_dicom, open_dicom
 from ordinate.data.memory import read_member
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import is_url, reading
@@ -88,6 +89,8 @@ class ImageFiles(NamedFiles):
         with reading(name, "is damaged or truncated"):
             try:
                 content = self.content(index)
+                if is_dicom(content):
+                    return open_dicom(content, name, max_pixels)
                 with _without_limit(image):
                     opened: Image = image.open(io.BytesIO(content), formats=FORMATS)
             except FileNotFoundError as error:

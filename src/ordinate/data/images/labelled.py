@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from ordinate.data.file_tree import HIDDEN, IMAGE_SUFFIXES, SHARD, FileTree
+from ordinate.data.file_tree import DICOM, HIDDEN, IMAGE_SUFFIXES, SHARD, FileTree
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.shards import index_shards
 from ordinate.data.labelled import Labelled
@@ -23,6 +23,7 @@ from ordinate.data.labels_file import (
 )
 from ordinate.data.paths import is_url, require_names
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 ENDINGS = ", ".join(IMAGE_SUFFIXES)
 SIDES = set(SPLITS.values())
@@ -46,6 +47,9 @@ class ImageTree(FileTree):
 
     def files(self, names: Iterable[str]) -> ImageFiles:
         """Return the named files as images."""
+        names = list(names)
+        if any(name.lower().endswith(DICOM) for name in names):
+            optional("pydicom", "dicom", "dicom")
         if self.is_zip:
             return ImageFiles(names, self.path)
         return ImageFiles(self.where(name) for name in names)

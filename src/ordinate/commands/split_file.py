@@ -1,0 +1,28 @@
+"""What ``ordinate fit`` keeps of the samples of a model, beside it. Imports nothing heavy."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ordinate.data.paths import reading
+
+SPLIT = "split.json"  # The file of the rows that the model was trained and measured on.
+KEPT: dict[str, Any] = {"target": None, "stream": False, "identity": [], "drop_unlabelled": False, "csv": None}
+
+
+def read_split(model: str) -> dict[str, Any]:
+    """Return what fit has kept of the samples of a model; what it has not kept is None or empty.
+
+    ``csv`` is the separator and the decimal mark of the data.
+    """
+    path = Path(model) / SPLIT
+    if not path.is_file():
+        return KEPT
+    with reading("model", f"{path} is damaged"):
+        kept = {**KEPT, **json.loads(path.read_text())}
+        if kept["csv"] is not None:
+            separator, decimal = kept["csv"]
+            if len(separator) != 1 or decimal not in (".", ","):
+                raise ValueError(f"csv is {kept['csv']}")
+            kept["csv"] = separator, decimal
+        return kept

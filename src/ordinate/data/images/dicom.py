@@ -1,0 +1,78 @@
+"""DICOM files as pictures of 8 bits, as a viewer shows them."""
+
+import io
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.errors import OrdinateError
+from ordinate.optional import optional
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SHARE_CUT_OFF = 0.5  # So many percent of the values are below the range of an image without a window, and above it.
+
+
+def is_dicom(content: bytes) -> bool:
+    """Return whether the bytes of a file are DICOM."""
+    return content[128:132] == b"DICM"
+
+
+def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
+    """Return the picture in a DICOM file: grey, or RGB where it has colours.
+
+    Grey values are rescaled by slope and intercept. The first window of the file becomes 0 to 255; without one, all
+    values but the lowest and highest half percent do. MONOCHROME1 is inverted, so that high values are bright.
+
+    Args:
+        content: Bytes of the file.
+        name: Name of the file, for messages.
+        max_pixels: Largest number of pixels; an image of more is an error and not decoded.
+
+    Raises:
+        OrdinateError: no image, several frames, or too many pixels; pydicom raises errors of its own for damage.
+    """
+    pydicom = optional("pydicom", "dicom", "dicom")
+    from PIL import Image
+    from pydicom.pixels import apply_color_lut, apply_modality_lut
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of values that are not as the standard has them
+        file = pydicom.dcmread(io.BytesIO(content))
+        if "PixelData" not in file:
+            raise OrdinateError(name, problem="is a DICOM file without an image")
+        frames = int(file.get("NumberOfFrames") or 1)
+        if frames > 1:
+            raise OrdinateError(name, f"{frames} frames", "one image per file")
+        if file.Rows * file.Columns > max_pixels:
+            raise OrdinateError(
+                name, f"{file.Columns} x {file.Rows} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
+            )
+        values: NDArray[Any] = file.pixel_array
+        kind = str(file.get("PhotometricInterpretation"))
+        if kind == "PALETTE COLOR":
+            values = apply_color_lut(values, file)
+        if values.ndim == 3:
+            return Image.fromarray((values >> (8 * (values.itemsize - 1))).astype(np.uint8))
+        values = np.asarray(apply_modality_lut(values, file), dtype=np.float64)
+        low, high = _window(file) or np.percentile(values, [SHARE_CUT_OFF, 100 - SHARE_CUT_OFF])
+    grey = ((values - low) / max(high - low, np.finfo(np.float64).tiny)).clip(0, 1)
+    if kind == "MONOCHROME1":
+        grey = 1 - grey
+    return Image.fromarray((255 * grey).round().astype(np.uint8))
+
+
+def _window(file: Any) -> tuple[float, float] | None:
+    """Return the lowest and highest value that the first window of a file shows; None if it has no window."""
+    ends = []
+    for name in ("WindowCenter", "WindowWidth"):
+        given = file.get(name)
+        several = given if hasattr(given, "__len__") and not isinstance(given, str) else [given]
+        ends.append(float(several[0] if len(several) and several[0] is not None else np.nan))
+    centre, width = ends
+    if not width > 1 or not np.isfinite(centre):
+        return None
+    return centre - 0.5 - (width - 1) / 2, centre - 0.5 + (width - 1) / 2
