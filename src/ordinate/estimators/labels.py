@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
@@ -19,7 +19,7 @@ from ordinate.estimators.known_scales import order_problem, order_to_write
 from ordinate.estimators.samples import CheckedSamples, weights_of_ranks
 
 
-def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
+def find_classes(y: ArrayLike, class_order: Sequence[Any] | None) -> NDArray[np.generic]:
     """Return the classes from the lowest rank to the highest.
 
     Args:
@@ -54,7 +54,7 @@ def find_classes(y: Any, class_order: Sequence[Any] | None) -> NDArray[Any]:
     )
 
 
-def ordered_categories(y: Any) -> list[Any] | None:
+def ordered_categories(y: ArrayLike) -> list[Any] | None:
     """Return the categories of labels that bring their order along, from the lowest; None for others."""
     dtype: Any = getattr(y, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype):
@@ -64,7 +64,7 @@ def ordered_categories(y: Any) -> list[Any] | None:
     return None
 
 
-def _classes_of_codes(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+def _classes_of_codes(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.generic]:
     """Return the codes of the classes in their order where y holds those in place of labels, else the classes.
 
     scikit-learn's Voting, Stacking, Bagging and ``cross_val_predict`` replace labels by their places among the sorted
@@ -86,7 +86,7 @@ def _classes_of_codes(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
     return codes
 
 
-def check_labels(y: Any) -> NDArray[Any]:
+def check_labels(y: ArrayLike) -> NDArray[np.generic]:
     """Return class labels (n,), none of them missing."""
     labels = column_or_1d(y, warn=True)
     if pd.isna(labels).any():
@@ -101,7 +101,7 @@ def check_labels(y: Any) -> NDArray[Any]:
     return np.asarray(labels)
 
 
-def check_discrete(labels: NDArray[Any], max_shown: int = 20) -> None:
+def check_discrete(labels: NDArray[np.generic], max_shown: int = 20) -> None:
     """Raise for numbers with fractions, which are ranks only if their order is given."""
     try:
         check_classification_targets(labels)
@@ -113,7 +113,7 @@ def check_discrete(labels: NDArray[Any], max_shown: int = 20) -> None:
         raise OrdinateError("y", problem=str(error).rstrip("."), hint=hint) from error
 
 
-def _check_kind(labels: NDArray[Any]) -> None:
+def _check_kind(labels: NDArray[np.generic]) -> None:
     """Raise for labels that are no numbers, text or truth values, or several of these."""
     if are_times(labels):
         raise OrdinateError("y", "dates or times", "ranks", "turn them into whole numbers")
@@ -133,7 +133,7 @@ def _check_kind(labels: NDArray[Any]) -> None:
         )
 
 
-def to_ranks(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
+def to_ranks(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.int64]:
     """Return the rank 0..C-1 of every label."""
     position = {label: rank for rank, label in enumerate(classes.tolist())}
     codes, found = pd.factorize(check_labels(y))
@@ -153,13 +153,15 @@ class RankLabels:
         class_weight: Weights of the classes, see :func:`~ordinate.estimators.samples.weights_of_ranks`.
     """
 
-    classes: NDArray[Any]
+    classes: NDArray[np.generic]
     names: list[Any]
     class_weight: str | Mapping[Any, float] | None = None
     stratified = True
 
     @classmethod
-    def learn(cls, y: Any, class_order: Any, class_weight: Any) -> "RankLabels":
+    def learn(
+        cls, y: Any, class_order: Sequence[Any] | None, class_weight: str | Mapping[Any, float] | None
+    ) -> "RankLabels":
         """Return the labels of training samples."""
         classes = find_classes(different_labels(y), class_order)
         names = classes.tolist() if class_order is None else list(class_order)
@@ -186,7 +188,7 @@ class RankLabels:
             present = np.sort(self.classes).tolist()
             raise OrdinateError("y", f"{len(ranks)} sample(s) of one class, {present}", "at least two classes")
 
-    def check_left_out(self, y: Any) -> None:
+    def check_left_out(self, y: ArrayLike) -> None:
         """Raise an error if training samples of weight 0 are the only ones of a class."""
         lost = sorted(set(check_labels(y).tolist()) - set(self.classes.tolist()))
         if lost:
@@ -227,7 +229,7 @@ class TargetLabels:
     stratified = False
 
     @classmethod
-    def learn(cls, y: Any, *, shifts: bool, one_dimension: bool, estimator: Any) -> "TargetLabels":
+    def learn(cls, y: Any, *, shifts: bool, one_dimension: bool, estimator: object) -> "TargetLabels":
         """Return the labels of training samples.
 
         Args:
@@ -260,7 +262,7 @@ class TargetLabels:
         """The number of target dimensions."""
         return len(self.offset)
 
-    def encode(self, y: Any, estimator: Any = None) -> NDArray[np.float32]:
+    def encode(self, y: Any, estimator: object = None) -> NDArray[np.float32]:
         """Return training targets (n, p)."""
         if self.one_dimension:
             y = _one_column(y)
@@ -281,7 +283,7 @@ class TargetLabels:
         restored = predicted + self.offset
         return restored[:, 0] if self.is_vector else restored
 
-    def check_left_out(self, y: Any) -> None:
+    def check_left_out(self, y: ArrayLike) -> None:
         """Accept any targets of samples of weight 0."""
 
     def weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
@@ -314,7 +316,7 @@ def _one_column(y: Any) -> Any:
     return column_or_1d(y, warn=True)
 
 
-def _numbers(y: Any, estimator: Any) -> NDArray[np.float64]:
+def _numbers(y: Any, estimator: object) -> NDArray[np.float64]:
     if are_times(y):
         raise OrdinateError("y", "dates or times", "numbers", "count days or seconds from one of them")
     targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -30,6 +30,9 @@ from ordinate.methods.imbalance import Imbalance
 from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
 from ordinate.training.options import Training
+
+if TYPE_CHECKING:
+    from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 GROUPS: Mapping[str, type[Any]] = {"training": Training, "head": Head, "imbalance": Imbalance}
 TUPLES = ("beta", "bin_size", "epochs")
@@ -195,7 +198,7 @@ HUB = "hf://"
 PARTS = ("encoder", "predictor", "reader")  # Prefixes of the tensors in a model folder.
 
 
-def save_estimator(estimator: Any, folder: Path) -> None:
+def save_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
     """Write an estimator to a folder, which must be empty or not exist."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrdinateError("folder", problem=f"{folder} already holds something", expected="a new or empty folder")
@@ -207,7 +210,7 @@ def save_estimator(estimator: Any, folder: Path) -> None:
         partial.replace(folder)
 
 
-def write_estimator(estimator: Any, folder: Path) -> None:
+def write_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
     """Write the files of a model into an existing folder."""
     of_parts = {
         "encoder": estimator.encoder_.state_dict(),
@@ -239,7 +242,7 @@ def write_estimator(estimator: Any, folder: Path) -> None:
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
 
 
-def _plain_params(estimator: Any) -> dict[str, Any]:
+def _plain_params(estimator: "EmbeddingEstimator") -> dict[str, Any]:
     """Return the parameters that a saved model keeps: no code, and nothing that only runs the training."""
     params = estimator.get_params(deep=False)
     training = params["training"].get_params() | {"logger": None, "callbacks": None, "cluster": None}
@@ -347,7 +350,7 @@ def _rebuild(
     tensors: dict[str, torch.Tensor],
     history: list[dict[str, float]],
     encoder: GivenEncoder | None,
-) -> Any:
+) -> "EmbeddingEstimator":
     name = config["estimator"]
     kind = estimator_named(name)
     if kind is None:
@@ -385,7 +388,7 @@ def _rebuild(
     return estimator
 
 
-def _check_outputs(estimator: Any) -> None:
+def _check_outputs(estimator: "EmbeddingEstimator") -> None:
     """Raise an error if the predictor does not predict as many values as there are ranks or targets."""
     with torch.no_grad():
         predicted = estimator.predictor_(torch.zeros(1, estimator.embedding_dim_, dtype=torch.float64))
@@ -398,7 +401,9 @@ def _tensors_of(part: str, tensors: dict[str, torch.Tensor]) -> dict[str, torch.
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def _restore_encoder(estimator: Any, saved: dict[str, Any], weights: dict[str, torch.Tensor]) -> Any:
+def _restore_encoder(
+    estimator: "EmbeddingEstimator", saved: dict[str, Any], weights: dict[str, torch.Tensor]
+) -> nn.Module:
     """Return a new encoder with the saved weights."""
     method = load_object(estimator.method)(estimator)
     options = method.data_options(modality_of_reader(estimator.reader_))

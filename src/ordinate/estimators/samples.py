@@ -77,10 +77,10 @@ def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Samples, Any]:
 
 def _of_items(items: Dataset[Any], y: Any) -> tuple[Samples, Any]:
     """Return the samples of a Dataset as an array, those of an iterable one as they come."""
-    in_order: Iterable[Any] = map(items.__getitem__, range(len(cast(Sized, items))))
     if isinstance(items, IterableDataset):
-        in_order = items
-    samples, labels = _samples_and_labels(in_order)
+        samples, labels = _samples_and_labels(items)
+    else:
+        samples, labels = _samples_and_labels(map(items.__getitem__, range(len(cast(Sized, items)))))
     if y is None and labels:
         y = np.asarray(labels)
     if not samples:
