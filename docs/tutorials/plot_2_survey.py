@@ -92,7 +92,7 @@ for name, fitted in models.items():
     print(f"{name:20}  accuracy {report['accuracy']:.2f}  mean absolute error {report['mae']:.2f}")
 
 # %%
-# The confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick
+# This is the confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick
 # neighbouring answers.
 
 figures.predicted_ranks(ranks, predicted, ["-2", "-1", "0", "+1", "+2"])

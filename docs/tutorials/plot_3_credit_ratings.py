@@ -2,9 +2,9 @@
 Credit ratings with costs of mistakes
 =====================================
 
-**Question.** A lender rates companies from AAA to CCC by their accounts. A rating that is too good costs far more than
-one that is too bad: the loan may default, while a rating that is too bad only loses some interest. Which rating should
-a model assign?
+**Question.** A lender rates companies from AAA to CCC, based on their accounts. A rating that is too good costs far
+more than one that is too bad: the loan may default, while a rating that is too bad only loses some interest. Which
+rating should a model assign?
 
 We train an ordinal classifier, write the costs down as a matrix, and measure on test data how much the lender saves if
 the model predicts the rating with the lowest expected cost instead of the most probable one.
@@ -116,7 +116,7 @@ for axes, chosen, title in zip(
 # How sure are we of the costs?
 # -----------------------------
 #
-# The 12 is an estimate. If we are wrong about it, is the rule still better? We decide by costs that assume another
+# The penalty of 12 is an estimate. If it is wrong, is the rule still better? We decide by costs that assume another
 # penalty and pay the true ones.
 
 assumed = np.array([0, 3, 6, 12, 24, 48])

@@ -24,7 +24,7 @@ from ordinate.report import figures
 # --------
 #
 # The curves are generated. Wear, from 0 to 100, adds impacts to the vibration. The rotation speed, the phase and the
-# loudness also differ, but are irrelevant. For past pumps we know how many days the bearing lasted after the
+# amplitude also differ, but are irrelevant. For past pumps we know how many days the bearing lasted after the
 # measurement.
 
 rng = np.random.default_rng(0)
