@@ -11,7 +11,7 @@ import numpy as np
 from skordinal.datasets import load_swd
 
 from ordinate import CLOCClassifier
-from ordinate.report import curves, figures
+from ordinate.report import figures
 
 X, y = load_swd(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
@@ -63,7 +63,7 @@ grid[-1].set_xlabel("cosine")
 # smaller loss. They are learned in the first phase, beside the encoder, and held in the second, so that they end where
 # the encoder was able to fulfil them or where the phase ended.
 
-curves.margins_over_training(model.history_, names, fixed=[False] * 3)
+figures.margins_over_training(model.history_, names, fixed=[False] * 3)
 
 # %%
 # Adam shrinks all at nearly the same rate, whatever the size of their gradients, so that a learned margin says more

@@ -13,8 +13,7 @@ from torch import nn
 from ordinate import ImageOptions, OTDClassifier
 from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import knn_accuracy_curve
-from ordinate.report.curves import knn_curve
-from ordinate.report.image_figures import image_search
+from ordinate.report.figures import image_search, knn_curve
 
 # %%
 # Gauges of 16 x 16 pixels: the needle's angle is the rank, from 0 to 5. Its length, its brightness, the place of the
@@ -52,7 +51,7 @@ model = OTDClassifier(encoder=network, data=images, epochs=25, random_state=0).f
 index = NeighbourIndex.build(model, X_train, y_train)
 
 # %%
-# Queries are framed green, neighbours of another label red. The last two are queries that the model gets wrong.
+# Neighbours of another label are crossed out. The last two are queries that the model gets wrong.
 
 predicted = model.predict(X_test)
 queries = np.concatenate([np.flatnonzero(predicted == y_test)[:2], np.flatnonzero(predicted != y_test)[:2]])
