@@ -26,7 +26,6 @@ from ordinate.decisions import (
     calibrate_ranks,
     interval_coverage,
     intervals,
-    neighbour_difficulty,
     rank_coverage,
     rank_sets,
 )
@@ -152,17 +151,11 @@ def _of_members(members: Array, y: Array) -> dict[str, float]:
 def _interval_sets(model: Any, known_X: Any, known_y: Array, X: Any, y: Array) -> tuple[float, list[dict[str, Any]]]:
     """MAE, and coverage and width of every kind of interval."""
     known, new = model.predict(known_X), model.predict(X)
-    half = len(known_y) // 2  # the adaptive width takes one half to tell the difficulty, the other to calibrate
-    embedded, residuals = model.transform(known_X), known_y - known
-    difficulty = neighbour_difficulty(embedded[half:], embedded[:half], residuals[:half])
-    expected = neighbour_difficulty(model.transform(X), embedded[:half], residuals[:half])
     found = []
     for coverage in COVERAGES:
         mapie = SplitConformalRegressor(_Predictions(), coverage, prefit=True).conformalize(known[:, None], known_y)
-        adaptive = calibrate_intervals(known_y[half:], known[half:], coverage, difficulty=difficulty)
         kinds = {
             "Ordinate": intervals(new, calibrate_intervals(known_y, known, coverage)),
-            "Ordinate, adaptive": intervals(new, adaptive, difficulty=expected),
             "MAPIE absolute": mapie.predict_interval(new[:, None])[1][:, :, 0],
         }
         for kind, bounds in kinds.items():

@@ -4,7 +4,7 @@
 
 Compares the kernels of the losses with brute force in float64; times the losses in two dtypes up to n = 131,072,
 compared with SupConLoss, the published loops and the three matrix products that an exact loss needs; trains CLOC with a
-ResNet-50 on KOA (below ORDINATE_DATA; generated images where it is not there); compares two processes with one. Each
+ResNet-50 on KOA (below ORDINATE_DATA; generated images where it is not there). Each
 section is a process of its own with its share of the time that is left: one that fails or hangs costs the others
 nothing. The rows that it prints are in DIR/SECTION.log and, when it has ended, in DIR/gpu.json. Ends with 1 if a kernel
 is wrong, or if that is not known.
@@ -96,13 +96,6 @@ def training(job: Job, size: tuple[int, int], precision: str) -> Iterator[Row]:
     yield train(size, precision, workers, job.end - time.monotonic(), smoke=job.smoke)
 
 
-def processes(job: Job) -> Iterator[Row]:
-    """Compare two processes with one."""
-    from gpu_processes import compare
-
-    return compare(job.device)
-
-
 @dataclass(frozen=True)
 class Section:
     """A measurement.
@@ -128,7 +121,6 @@ SECTIONS = {
     "training 60x100": Section(partial(training, size=(60, 100), precision="bf16-mixed"), 50),
     "training 224x224": Section(partial(training, size=(224, 224), precision="bf16-mixed"), 50, smoke=False),
     "speed bfloat16": Section(partial(speed, dtype="bfloat16", dim=128), 60, smoke=False),
-    "processes": Section(processes, 20),
 }
 
 

@@ -25,10 +25,11 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from ordinate import CLOCClassifier, OTDClassifier
 from ordinate.data.tables.features import TableFeatures
-from ordinate.decisions.label_errors import neighbour_suspicion, suspicion
+from ordinate.decisions.label_errors import suspicion
 from ordinate.estimators.label_errors import out_of_fold_probabilities
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.recipes import read_recipe
+from ordinate.metrics import nearest_neighbours
 from ordinate.report.text import table
 from ordinate_papers.datasets.images import load
 from runs import Run, parser_of, read, spread, where, write
@@ -80,7 +81,9 @@ def measure(name: str, model: str, seed: int) -> list[dict[str, Any]]:
     labels, moved = plant(ranks, seed)
     start = time.perf_counter()
     if model == FEATURES:
-        scores = {model: neighbour_suspicion(features, labels, k=10)}
+        near = labels[nearest_neighbours(features, None, 10)]
+        shares = np.stack([np.mean(near == rank, axis=1) for rank in range(labels.max() + 1)], axis=1)
+        scores = {model: suspicion(labels, shares)}
     elif model == BOOSTING:
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
         boosting = HistGradientBoostingClassifier(random_state=seed)

@@ -298,38 +298,24 @@ class Climb:
         self.passes[-1] = replace(self.passes[-1], seconds=seconds)
 
     def obstacle(self, n: int) -> str | None:
-        """Return why the contender cannot reach n samples, as far as its passes tell."""
+        """Return why the contender cannot reach n samples, as far as its last pass tells.
+
+        Time and memory grow with n², those of a cubic contender with n³.
+        """
         if not self.passes:
             return None
-        cubic = CONTENDERS[self.name].cubic
+        last, cubic = self.passes[-1], CONTENDERS[self.name].cubic
+        growth = (n / last.n) ** (3 if cubic else 2)
         largest = 0.9 * available_memory(self.setting.device)
         if cubic:
             largest = min(self.largest, largest)
-            if (seconds := self.seconds(n)) > self.longest:
+            seconds = last.seconds * growth
+            if seconds > self.longest:
                 return f"a pass takes about {seconds:.0f} s, more than {self.longest:.0f} s"
-        peaks = [(each.n, float(each.peak_bytes)) for each in self.passes if each.peak_bytes is not None]
-        if peaks and (peak := predict(peaks, n, cubic=cubic)) > largest:
-            return f"a pass takes about {peak / 2**30:.1f} GiB, more than {largest / 2**30:.1f} GiB"
+        if last.peak_bytes is not None and last.peak_bytes * growth > largest:
+            peak = last.peak_bytes * growth / 2**30
+            return f"a pass takes about {peak:.1f} GiB, more than {largest / 2**30:.1f} GiB"
         return None
-
-    def seconds(self, n: int) -> float:
-        """Return the expected time of a pass over n samples."""
-        return predict([(each.n, each.seconds) for each in self.passes], n, cubic=CONTENDERS[self.name].cubic)
-
-
-def predict(measured: Sequence[tuple[int, float]], n: int, *, cubic: bool) -> float:
-    """Return the amount expected at n from those measured as (samples, amount).
-
-    It grows with n², or, if cubic, as steeply as in its last step, at least with n² and at most with n³.
-    """
-    size, amount = measured[-1]
-    power = 3.0 if cubic else 2.0
-    if cubic and len(measured) > 1:
-        size_before, before = measured[-2]
-        if amount > 0 and before > 0:
-            growth = math.log(amount / before) / math.log(size / size_before)
-            power = min(max(growth, 2.0), 3.0)
-    return amount * (n / size) ** power
 
 
 def rounds(names: Sequence[str], n: int, setting: Setting, repeats: int) -> dict[str, list[float]]:

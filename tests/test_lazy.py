@@ -83,14 +83,6 @@ def test_threads_can_import_packages_that_need_each_other_at_once(two_packages):
     assert errors_at_once(*uses, *uses, folder=two_packages) == ""
 
 
-@pytest.mark.thorough
-def test_threads_can_use_the_estimators_for_the_first_time_at_once():
-    names = ("CLOCClassifier", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor", "Imbalance", "load")
-    statements = [f"from ordinate import {name}" for name in names]
-    others = ["from ordinate_papers.estimators import POEClassifier", "from ordinate.methods import CLOC"]
-    assert errors_at_once(*statements, *others) == ""
-
-
 def lazy_names(statement):
     """The names of an import that a package imports on first use."""
     if isinstance(statement, ast.ImportFrom) and statement.module in LAZY:

@@ -5,7 +5,6 @@ saved model; dates, intervals and lists where numbers or labels belong.
 """
 
 import datetime
-import json
 
 import numpy as np
 import pandas as pd
@@ -50,18 +49,6 @@ def test_csv_keeps_small_differences_of_large_targets(tmp_path):
     np.testing.assert_allclose(found["upper"], upper, rtol=1e-11)
 
 
-def test_several_targets_have_a_column_each(tmp_path):
-    targets = np.stack([TARGET, X[:, 2]], 1)
-    model = supcr().fit(TABLE[:40], targets[:40])
-    held_out = HeldOut.measure(model, TABLE[40:], targets[40:])
-    model.save(tmp_path / "model")
-    held_out.write(tmp_path / "model")
-    TABLE.to_csv(tmp_path / "new.csv", index=False)
-    found = by_command(tmp_path / "model", tmp_path / "new.csv", tmp_path, "--coverage", "0.8")
-    assert list(found)[1:] == [f"{name}_{k}" for name in ("prediction", "lower", "upper") for k in range(2)]
-    np.testing.assert_allclose(found[["prediction_0", "prediction_1"]], model.predict(TABLE), rtol=1e-11)
-
-
 # columns
 
 
@@ -77,15 +64,6 @@ def test_a_column_of_one_value_in_training_changes_no_prediction(make, value, tm
     model.save(tmp_path / "model")
     with pytest.warns(UserWarning, match="2123 not seen"):
         np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(TABLE.assign(year=2123)), found)
-
-
-def test_a_channel_of_one_value_in_training_changes_no_prediction():
-    series = np.random.default_rng(0).normal(size=(30, 2, 12))
-    series[:, 1] = 5.0
-    model = otd().fit(series, np.arange(30) % 3)
-    other = series.copy()
-    other[:, 1] = 100.0
-    np.testing.assert_array_equal(model.transform(other), model.transform(series))
 
 
 @pytest.mark.parametrize(
@@ -114,16 +92,6 @@ def test_a_category_written_in_another_way_is_the_same(seen, as_given, tmp_path)
         form.to_csv(tmp_path / f"new{number}.csv", index=False)
         found = by_command(tmp_path / "model", tmp_path / f"new{number}.csv", tmp_path)
         np.testing.assert_array_equal(found["prediction"], model.predict(some))
-
-
-def test_two_categories_that_are_the_same_number_stay_apart(tmp_path):
-    table = TABLE.assign(code=np.array(["1", "01", "x"])[np.arange(60) % 3])
-    model = otd().fit(table, np.arange(60) % 3)
-    model.save(tmp_path / "model")
-    some = table[table["code"] != "x"]
-    some.to_csv(tmp_path / "new.csv", index=False)
-    found = by_command(tmp_path / "model", tmp_path / "new.csv", tmp_path)
-    np.testing.assert_array_equal(found["prediction"], model.predict(some))
 
 
 @pytest.mark.parametrize(
@@ -207,13 +175,6 @@ def test_class_weights_keep_their_labels_in_a_saved_model(make, weights, y, orde
     np.testing.assert_array_equal(loaded.fit(TABLE, y).transform(TABLE), model.transform(TABLE))
 
 
-def test_a_range_is_an_order_that_can_be_saved(tmp_path):
-    model = otd(class_order=range(3)).fit(TABLE, RANKS)
-    model.save(tmp_path / "model")
-    assert ordinate.load(tmp_path / "model").class_order == [0, 1, 2]
-    assert json.loads((tmp_path / "model" / "config.json").read_text())["params"]["class_order"] == [0, 1, 2]
-
-
 @for_every_classifier
 @pytest.mark.parametrize(
     ("y", "message"),
@@ -230,11 +191,6 @@ def test_a_range_is_an_order_that_can_be_saved(tmp_path):
 def test_what_is_no_label_is_one_clear_error(make, y, message):
     with pytest.raises(OrdinateError, match=message):
         make().fit(TABLE, y)
-
-
-def test_an_order_of_text_and_numbers_is_refused():
-    with pytest.raises(OrdinateError, match=r"class_order: got \[0, 'b'\], expected labels of one kind"):
-        otd(class_order=[0, "b"]).fit(TABLE, pd.Series([0, "b"] * 30))
 
 
 @for_every_regressor

@@ -12,7 +12,7 @@ import numpy as np
 from skordinal.datasets import load_swd
 
 from ordinate import CLOCClassifier
-from ordinate.report import curves, figures
+from ordinate.report import figures
 
 X, y = load_swd(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
@@ -62,7 +62,7 @@ grid[-1].set_xlabel("cosine")
 # Margins start at random values between 0.5 and 1. Learning only shrinks them, because a smaller margin gives a smaller
 # loss. They are learned together with the encoder in the first phase and fixed in the second.
 
-curves.margins_over_training(model.history_, names, fixed=[False] * 3)
+figures.margins_over_training(model.history_, names, fixed=[False] * 3)
 
 # %%
 # Adam shrinks all margins at nearly the same rate, whatever the size of their gradients. A learned margin therefore

@@ -7,11 +7,11 @@ the margin of that boundary. A wider margin can lower the error there and can co
 both.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from ordinate import CLOCClassifier
-from ordinate.report.curves import margin_trade
-from ordinate.report.margin_sweep import mean_trade, sweep_margin
+from ordinate.metrics import accuracy, adjacent_error_rates
 
 # %%
 # The data have four ranks that overlap: a hidden severity, observed through eight noisy measurements.
@@ -33,23 +33,29 @@ X_validation, y_validation = draw(2000)
 # The sweep trains with a learned margin (``None``) and with fixed margins, with three seeds each. Validation samples
 # are used for the comparison. To report the error of the chosen model, use other samples.
 
-
-def build(margins, seed):
-    return CLOCClassifier(critical_margins=margins, epochs=(15, 15), random_state=seed)
-
-
-runs = sweep_margin(
-    build, X, y, X_validation, y_validation, boundary=(1, 2), margins=[None, 0.4, 1.2, 2.0], seeds=[0, 1, 2]
-)
-trade = mean_trade(runs)
-for margin, error, accuracy in zip(trade["margins"], trade["critical_error"], trade["accuracy"], strict=True):
-    print(f"margin {margin or 'learned':7}  error between 1 and 2: {error:.3f}  accuracy: {accuracy:.3f}")
+trade = {}
+for margin in (None, 0.4, 1.2, 2.0):
+    runs = []
+    for seed in range(3):
+        fixed = None if margin is None else {(1, 2): margin}
+        model = CLOCClassifier(critical_margins=fixed, epochs=(15, 15), random_state=seed).fit(X, y)
+        predicted = model.predict(X_validation)
+        error = adjacent_error_rates(y_validation, predicted, num_classes=4)[1]
+        runs.append((accuracy(y_validation, predicted), error))
+    trade[margin or "learned"] = runs
+    correct, error = np.mean(runs, axis=0)
+    print(f"margin {margin or 'learned':7}  error between 1 and 2: {error:.3f}  accuracy: {correct:.3f}")
 
 # %%
 # Each point is a margin, and its bars show the standard deviation over the seeds. Lower points have a lower error at
 # the critical boundary, points further right have a higher accuracy.
 
-margin_trade(**trade, boundary_name="ranks 1 and 2")
+figure, axes = plt.subplots(layout="constrained")
+for margin, runs in trade.items():
+    (correct, error), (across, up) = np.mean(runs, axis=0), np.std(runs, axis=0)
+    axes.errorbar(correct, error, up, across, fmt="o", label=f"margin {margin}")
+axes.set(xlabel="accuracy over all ranks", ylabel="error rate between ranks 1 and 2")
+axes.legend()
 
 # %%
 # A margin of 2 is the largest possible difference of two cosines. It makes mistakes between ranks 1 and 2 rare, but one

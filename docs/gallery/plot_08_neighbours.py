@@ -13,8 +13,7 @@ from torch import nn
 from ordinate import ImageOptions, OTDClassifier
 from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import knn_accuracy_curve
-from ordinate.report.curves import knn_curve
-from ordinate.report.image_figures import image_search
+from ordinate.report.figures import image_search, knn_curve
 
 # %%
 # The images show gauges of 16 x 16 pixels. The angle of the needle is the rank, from 0 to 5. Length and brightness of
@@ -52,8 +51,7 @@ model = OTDClassifier(encoder=network, data=images, epochs=25, random_state=0).f
 index = NeighbourIndex.build(model, X_train, y_train)
 
 # %%
-# Queries have a green frame. Neighbours with another label are crossed. The model predicts the last two queries
-# wrongly.
+# Neighbours with another label are crossed out. The model predicts the last two queries wrongly.
 
 predicted = model.predict(X_test)
 queries = np.concatenate([np.flatnonzero(predicted == y_test)[:2], np.flatnonzero(predicted != y_test)[:2]])

@@ -33,13 +33,18 @@ class OrdinateError(ValueError):
         problem: object = None,
     ) -> None:
         self.argument = str(argument)
-        self.got, self.expected, self.hint, self.problem = (
-            None if part is None else str(part) for part in (got, expected, hint, problem)
-        )
-        got = None if got is None else f"got {got}"
-        expected = None if expected is None else f"expected {expected}"
-        text = ": ".join(filter(None, (self.argument, ", ".join(filter(None, (got, self.problem, expected))))))
-        super().__init__(text if self.hint is None else f"{text}; {self.hint}")
+        self.got, self.expected, self.hint, self.problem = map(_text, (got, expected, hint, problem))
+        parts = []
+        if self.got is not None:
+            parts.append(f"got {self.got}")
+        if self.problem:
+            parts.append(self.problem)
+        if self.expected is not None:
+            parts.append(f"expected {self.expected}")
+        text = ": ".join(filter(None, (self.argument, ", ".join(parts))))
+        if self.hint is not None:
+            text = f"{text}; {self.hint}"
+        super().__init__(text)
 
     def of(self, argument: str) -> Self:
         """Return the same error of another argument, such as the option of a command."""
@@ -47,6 +52,12 @@ class OrdinateError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.argument, self.got, self.expected, self.hint, self.problem)
+
+
+def _text(part: object) -> str | None:
+    if part is None:
+        return None
+    return str(part)
 
 
 def did_you_mean(given: str, known: Iterable[str], shown: Callable[[str], str] = repr) -> str | None:
@@ -57,7 +68,9 @@ def did_you_mean(given: str, known: Iterable[str], shown: Callable[[str], str] =
         "did you mean 'grade'?"
     """
     near = difflib.get_close_matches(given, list(known), n=1)
-    return f"did you mean {shown(near[0])}?" if near else None
+    if not near:
+        return None
+    return f"did you mean {shown(near[0])}?"
 
 
 def _rebuild(

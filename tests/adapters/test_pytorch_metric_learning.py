@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from pytorch_metric_learning import miners, reducers, regularizers, trainers
+from pytorch_metric_learning import miners, reducers, trainers
 from pytorch_metric_learning.utils.distributed import DistributedLossWrapper
 from pytorch_metric_learning.utils.loss_and_miner_utils import convert_to_triplets, get_all_pairs_indices
 from torch import nn
@@ -131,19 +131,6 @@ def test_a_reducer_reduces_the_values_per_anchor(reducer, expected):
     assert_same_with_gradients(adapted(z, RANKS), expected(values), z)
 
 
-def test_a_reducer_of_a_loss_that_reduces_by_itself_is_an_error():
-    with pytest.raises(OrdinateError, match=r"reducer: got MeanReducer for SupCRLoss.*reduction='mean'"):
-        MetricLearningLoss(SupCRLoss(), reducer=reducers.MeanReducer())
-
-
-def test_a_regularizer_is_added():
-    z = embeddings(9)
-    adapted = MetricLearningLoss(
-        SupCRLoss(), embedding_regularizer=regularizers.LpRegularizer(), embedding_reg_weight=0.5
-    )
-    assert_same_with_gradients(adapted(z, RANKS), SupCRLoss()(z, RANKS) + 0.5 * z.norm(dim=1).mean(), z)
-
-
 # the memory
 
 BATCHES = [(embeddings(4, seed=seed), (torch.arange(4) + seed) % 4) for seed in range(6)]
@@ -164,29 +151,6 @@ def test_the_memory_contrasts_anchors_with_all_it_holds_but_themselves(name, siz
             contrasted = {"ref_emb": held[others], "ref_labels": held_ranks[others]}
             values.append(loss(z[i : i + 1], ranks[i : i + 1], **contrasted))
         assert_same_with_gradients(memory(z, ranks), torch.cat(values).mean(), z)
-
-
-def test_the_memory_takes_continuous_targets():
-    memory = CrossBatchMemory(MetricLearningLoss(SupCRLoss()), embedding_size=3, memory_size=20)
-    (first, targets), (second, next_targets) = ((z, ranks / 4) for z, ranks in BATCHES[:2])
-    memory(first, targets)
-    held = {"ref_emb": torch.cat([first, second.detach()]), "ref_labels": torch.cat([targets, next_targets])}
-    expected = functional.supcr(second, next_targets, **held, self_index=torch.arange(4, 8))
-    assert_same_with_gradients(memory(second, next_targets), expected, second)
-
-
-@for_every_miner
-def test_the_memory_mines(miner):
-    margins = torch.tensor(list(MARGINS.values()), dtype=torch.float64)
-    memory = CrossBatchMemory(MetricLearningLoss(LOSSES["mmnp"]().double()), 3, memory_size=8, miner=MINERS[miner])
-    (first, first_ranks), (z, ranks) = BATCHES[:2]
-    memory(first, first_ranks)
-    held = {"ref_emb": torch.cat([first, z]).detach(), "ref_labels": torch.cat([first_ranks, ranks])}
-    anchor, positive, negative = convert_to_triplets(MINERS[miner](z, ranks, **held), ranks)
-    triplets = torch.stack([positive, anchor, negative], 1)[positive != anchor + 4]
-    assert len(triplets) > 0
-    expected = brute_force.mmnp(z, ranks, margins, triplets=triplets, **held)
-    torch.testing.assert_close(memory(z, ranks), expected, rtol=0, atol=1e-7)
 
 
 # processes
@@ -232,15 +196,6 @@ def test_the_distributed_memory_holds_the_joined_batches(joined):
         torch.testing.assert_close(outcome["memory"], 2 * expected, rtol=1e-12, atol=0)
 
 
-def test_the_efficient_wrapper_contrasts_each_processs_anchors_with_all(tmp_path):
-    outcomes = processes.together(2, in_two_processes, tmp_path / "efficient", True)
-    z, ranks = embeddings(10).detach(), torch.arange(10) % 4
-    for name, make in LOSSES.items():
-        for outcome, mine in zip(outcomes, (torch.arange(5), torch.arange(5, 10)), strict=True):
-            expected = make().double()(z[mine], ranks[mine], ref_emb=z, ref_labels=ranks, self_index=mine)
-            torch.testing.assert_close(outcome[name][0], 2 * expected, rtol=1e-12, atol=0)
-
-
 # trainers
 
 
@@ -276,13 +231,6 @@ def train(loss, targets, *, tuple_miner=None, **options):
     )
     trainer.train(num_epochs=10)
     return steps
-
-
-def test_its_trainer_trains_on_continuous_targets():
-    steps = train(MetricLearningLoss(SupCRLoss()), lambda x: x[:, 0])
-    for value, x, z in steps[:3]:
-        assert value == pytest.approx(functional.supcr(z, x[:, 0]).item(), rel=1e-12)
-    assert steps[-1][0] < steps[0][0]
 
 
 def test_its_trainer_mines_and_learns_margins():

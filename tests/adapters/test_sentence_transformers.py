@@ -4,7 +4,6 @@ import pytest
 import torch
 from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
-from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss
 
 from ordinate import functional
 from ordinate.adapters import SentenceLoss
@@ -86,15 +85,6 @@ def test_a_head_is_trained_too_and_the_estimators_head_fits(model, tmp_path):
     value = loss(features, torch.tensor(SCORES))
     embeddings = head.eval()(torch.stack([vectors(model, TEXTS), vectors(model, OTHERS)], 1))
     torch.testing.assert_close(value, functional.supcr(embeddings, torch.tensor(SCORES)), rtol=1e-12, atol=0)
-
-
-def test_matryoshka_sums_the_loss_over_its_dimensions(model):
-    features = [model.preprocess(TEXTS)]
-    targets = torch.tensor(SCORES)
-    whole = vectors(model, TEXTS)
-    nested = MatryoshkaLoss(model, SentenceLoss(model, SupCRLoss()), [16, 4])(features, targets)
-    expected = sum(functional.supcr(torch.nn.functional.normalize(whole[:, :d]), targets) for d in (16, 4))
-    torch.testing.assert_close(nested, expected, rtol=1e-10, atol=0)
 
 
 def test_more_than_two_texts_have_no_embedding(model):

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skorch import NeuralNet
@@ -14,7 +11,6 @@ from torch import nn
 
 from ordinate import functional
 from ordinate.adapters import EmbeddingNet
-from ordinate.errors import OrdinateError
 from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
 
 X = np.random.default_rng(0).normal(size=(64, 3))
@@ -75,30 +71,8 @@ def test_embeddings_feed_the_next_step_of_a_pipeline():
     assert embedded.score(X, TARGETS) > 0.97 > untrained.score(X, TARGETS)
 
 
-def test_a_search_over_the_losss_options_refits_the_best():
-    pipeline = make_pipeline(net(MMNPLoss, max_epochs=3, criterion__num_classes=4), KNeighborsClassifier(3))
-    search = GridSearchCV(pipeline, {"embeddingnet__criterion__floor": [0.0, 0.3]}, cv=2).fit(X, RANKS)
-    floor = search.best_params_["embeddingnet__criterion__floor"]
-    assert search.best_estimator_[0].criterion_.floor == floor
-    assert clone(pipeline).set_params(embeddingnet__criterion__floor=0.3).fit(X, RANKS)[0].criterion_.floor == 0.3
-
-
 def test_margins_are_trained():
     fitted = net(MMNPLoss, max_epochs=0, criterion__num_classes=4).fit(X, RANKS)
     start = fitted.criterion_.margins.detach().clone()
     fitted.partial_fit(X, RANKS, epochs=5)
     assert not torch.isclose(fitted.criterion_.margins, start, atol=1e-3).any()
-
-
-def test_the_number_of_ranks_is_required():
-    with pytest.raises(TypeError, match="num_classes"):
-        net(MMNPLoss).fit(X, RANKS)
-    with pytest.raises(OrdinateError, match="labels: got ranks 0 to 3, expected 0 to 2"):
-        net(MMNPLoss, criterion__num_classes=3).fit(X, RANKS)
-
-
-def test_a_last_batch_that_is_too_small_is_an_error_and_can_be_left_out():
-    with pytest.raises(OrdinateError, match="drop_last=True"):
-        net(SupCRLoss, batch_size=21).fit(X, TARGETS)
-    fitted = net(SupCRLoss, batch_size=21, max_epochs=1, iterator_train__drop_last=True).fit(X, TARGETS)
-    assert fitted.transform(X).shape == (64, 2)

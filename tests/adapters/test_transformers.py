@@ -77,16 +77,6 @@ def test_a_step_is_the_mean_of_its_accumulated_batches_weighted_by_their_samples
         torch.testing.assert_close(value, before[parameter] - before[parameter].grad, rtol=0, atol=1e-12)
 
 
-def test_labels_of_several_dimensions_have_the_weights_of_their_samples():
-    compute_loss = trainer_loss(SupCRLoss())
-    z, labels = torch.randn(2, 8, 3, dtype=torch.float64), torch.randn(2, 8, 2)
-    step = sum(compute_loss(z[part], labels[part], num_items_in_batch=torch.tensor(26)) for part in (0, 1))
-    last = compute_loss(z[0, :5], labels[0, :5], num_items_in_batch=torch.tensor(42))
-    parts = [functional.supcr(z[part], labels[part]) for part in (0, 1)]
-    torch.testing.assert_close(step, (parts[0] + parts[1]) * 16 / 26)
-    torch.testing.assert_close(last, functional.supcr(z[0, :5], labels[0, :5]) * 10 / 42)
-
-
 def test_margins_are_part_of_the_model_and_have_no_decay(tmp_path):
     model, loss = Network(), MMNPLoss(4).double()
     compute_loss = trainer_loss(loss, model=model)
@@ -97,12 +87,6 @@ def test_margins_are_part_of_the_model_and_have_no_decay(tmp_path):
     weight = twin.layers[0].weight
     torch.testing.assert_close(model.layers[0].weight, weight - 0.1 * (weight.grad + 0.5 * weight), rtol=0, atol=1e-12)
     assert any(parameter is loss.raw for parameter in model.parameters())
-
-
-@pytest.mark.parametrize("margins", [None, {(0, 1): 0.5}], ids=["learned", "fixed"])
-def test_a_loss_with_margins_requires_the_model(margins):
-    with pytest.raises(OrdinateError, match="model: required, as MMNPLoss has parameters or buffers"):
-        trainer_loss(MMNPLoss(2, margins))
 
 
 def test_a_memory_does_not_remember_what_is_evaluated():

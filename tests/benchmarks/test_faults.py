@@ -31,19 +31,7 @@ def test_a_fault_whose_line_has_changed_is_noticed(tmp_path):
             fault.place(tmp_path)
 
 
-def test_a_change_of_a_comment_is_no_fault(tmp_path):
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "a.py").write_text("x = 1  # one\n")
-    with pytest.raises(SystemExit, match="expected a change"):
-        faults.Fault("f", "# one", "# two", "", []).place(tmp_path)
-
-
 @pytest.mark.parametrize(("test", "passes"), [("assert 1 + 1 == 2", True), ("assert 1 + 1 == 3", False)])
 def test_a_test_that_fails_catches_a_fault(tmp_path, test, passes):
     (tmp_path / "test_a.py").write_text(f"def test_a():\n    {test}\n")
     assert faults.tests_pass(["test_a.py"], tmp_path) is passes
-
-
-def test_a_test_that_does_not_exist_is_no_catch(tmp_path):
-    with pytest.raises(SystemExit, match="cannot be run"):
-        faults.tests_pass(["test_missing.py"], tmp_path)

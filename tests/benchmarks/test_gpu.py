@@ -14,8 +14,6 @@ import gpu
 import gpu_kernels
 from tests.benchmarks.conftest import BENCHMARKS
 
-ROW = {"case": "ties", "dtype": "float32", "rows in kernels": 3, "right": True}
-
 
 @pytest.mark.thorough
 def test_the_smoke_run_finds_nothing_wrong(tmp_path):
@@ -30,7 +28,6 @@ def test_the_smoke_run_finds_nothing_wrong(tmp_path):
     for name, section in sections.items():
         assert section["rows"], name
         assert section["error"] is None, name
-    assert all(row["right"] for row in sections["processes"]["rows"])
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.0001])
@@ -45,21 +42,6 @@ def test_a_wrong_kernel_is_found(factor, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "wrong"),
-    [
-        ([ROW], None, []),
-        ([ROW | {"right": False}], None, ["kernels otd, ties, float32"]),
-        ([ROW], "ended with -9", ["kernels otd failed"]),
-        ([ROW | {"rows in kernels": 0}], None, ["kernels otd ran none"]),
-        ([], None, ["kernels otd ran none"]),
-    ],
-)
-def test_a_kernel_that_is_not_known_to_be_right_is_wrong(rows, error, wrong):
-    results = {"kernels otd": {"rows": rows, "error": error}, "processes": {"rows": [], "error": None}}
-    assert gpu.wrong_kernels(results) == wrong
-
-
-@pytest.mark.parametrize(
     ("script", "error"),
     [("raise SystemExit('no card')", "ended with 1"), ("import time; time.sleep(60)", "ended after 1 s")],
     ids=["fails", "hangs"],
@@ -67,12 +49,12 @@ def test_a_kernel_that_is_not_known_to_be_right_is_wrong(rows, error, wrong):
 def test_a_section_that_fails_costs_the_others_nothing(script, error, tmp_path, monkeypatch, capsys):
     stand_in = tmp_path / "gpu.py"
     printed = "import json, sys\nprint(json.dumps({'loss': 'supcr'}), flush=True)\n"
-    stand_in.write_text(f"{printed}if 'processes' in sys.argv:\n    {script}\n")
+    stand_in.write_text(f"{printed}if 'training 60x100' in sys.argv:\n    {script}\n")
     monkeypatch.setattr(gpu, "__file__", str(stand_in))
-    monkeypatch.setitem(gpu.SECTIONS, "processes", gpu.Section(gpu.processes, 1))
+    monkeypatch.setitem(gpu.SECTIONS, "training 60x100", gpu.Section(gpu.training, 1))
     monkeypatch.setitem(gpu.SECTIONS, "environment", gpu.Section(gpu.environment, 9))
-    results = gpu.run_all(["processes", "environment"], tmp_path, 10.0, "cpu")
-    assert results["processes"] == {"rows": [{"loss": "supcr"}], "error": error}
+    results = gpu.run_all(["training 60x100", "environment"], tmp_path, 10.0, "cpu")
+    assert results["training 60x100"] == {"rows": [{"loss": "supcr"}], "error": error}
     assert results["environment"] == {"rows": [{"loss": "supcr"}], "error": None}
     assert json.loads((tmp_path / "gpu.json").read_text()) == results
     assert error in capsys.readouterr().out

@@ -95,13 +95,6 @@ def test_the_search_finds_a_guide_first(visit, words):
     assert first.startswith(("start/", "guides/", "methods.html"))
 
 
-def test_two_clicks_choose_the_colour_scheme(visit):
-    page = visit("index.html", theme="light")
-    page.locator(".theme-switch-button:visible").click()
-    page.locator(".theme-change-button[data-mode=dark]:visible").click()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-
-
 def test_formulas_are_drawn_by_the_browser(visit):
     page = visit("generated/api/ordinate.functional.supcr.html")
     size = page.eval_on_selector("math[display=block]", "formula => formula.getBoundingClientRect().height")

@@ -19,7 +19,6 @@ from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table,
 
 HOSTILE = '</script><img src=x onerror="alert(1)">\u2028\'{{7*7}}&amp;'
 COSTS = pd.DataFrame({"rule": ["most probable rank", "least expected cost"], "mean cost": [0.8, 0.6]})
-SWEEP = {"margins": [None, 0.8, 1.2], "critical_error": [0.2, 0.15, 0.1], "accuracy": [0.6, 0.58, 0.5]}
 
 POSITION = """i => {
     const plot = Bokeh.documents[0].roots().find(({name}) => name === "embedding");
@@ -61,7 +60,7 @@ def table(folder):
     model = cloc(epochs=(3, 3), critical_margins={(1, 2): 0.8}).fit(X[:60], y[:60])
     return write_report(
         model, X[60:], y[60:], folder / "table.html", training=(X[:60], y[:60]), target=HOSTILE, names=names,
-        costs=COSTS, sweep={**SWEEP, "boundary_name": "1 | 2"}, command="ordinate report", facts={"Data": HOSTILE},
+        costs=COSTS, command="ordinate report", facts={"Data": HOSTILE},
         projections=("pca", "tsne"),
     )  # fmt: skip
 
@@ -191,35 +190,6 @@ def test_a_cell_of_the_confusion_matrix_selects_its_samples_by_keyboard(open_pag
     assert len(page.evaluate(SELECTED)) == count
     page.locator("#clear").click()
     assert page.evaluate(SELECTED) == []
-
-
-def test_the_label_and_the_prediction_filter_together(open_page, table):
-    page = open_page(table)
-    cells = page.locator("#confusion [data-true='1'] button").all_inner_texts()
-    predicted = next(place for place, text in enumerate(cells) if text != "·")
-    page.select_option("#filter-true", "1")
-    assert sum(counts(page)) == counts(page)[1] > 0
-    page.select_option("#filter-predicted", str(predicted))
-    assert sum(counts(page)) == int(cells[predicted])
-    if "·" in cells:
-        page.select_option("#filter-predicted", str(cells.index("·")))
-        assert page.locator("#selection-text").inner_text() == "No sample has both: all are shown."
-        assert sum(counts(page)) == 100
-
-
-def test_colours_and_projections_change_the_picture(open_page, table):
-    page = open_page(table)
-    read = """() => {
-        const {x, colour} = Bokeh.documents[0].get_model_by_name("samples").data;
-        return [x[1], colour.join()];
-    }"""
-    start = page.evaluate(read)
-    page.get_by_role("radio", name="Error").check()
-    assert page.evaluate(read)[1] != start[1]
-    assert page.locator('[data-legend="error"]').is_visible()
-    page.get_by_role("radio", name="t-SNE").check()
-    assert page.evaluate(read)[0] != start[0]
-    assert "mean nothing" in page.locator("#projection-note").inner_text()
 
 
 def test_the_theme_follows_the_system_and_the_switch(open_page, table):

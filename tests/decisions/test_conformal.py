@@ -21,7 +21,6 @@ from ordinate.decisions import (
     interval_coverage_report,
     intervals,
     least_samples,
-    neighbour_difficulty,
     rank_coverage,
     rank_coverage_report,
     rank_sets,
@@ -93,22 +92,6 @@ def test_sets_are_adjacent_hold_the_most_probable_rank_and_grow_with_the_coverag
         previous = sets
 
 
-@given(votes(least=9))
-def test_of_the_samples_calibrated_on_enough_are_in_their_sets(known):
-    probabilities, ranks = known
-    for coverage in (0.5, 0.8, 0.9):
-        sets = rank_sets(probabilities, calibrate_ranks(ranks, probabilities, coverage))
-        inside = (sets[:, 0] <= ranks) & (ranks <= sets[:, 1])
-        assert inside.sum() >= math.ceil((len(ranks) + 1) * Fraction(str(coverage)))
-
-
-@given(votes(least=9), votes())
-def test_a_sample_s_set_does_not_depend_on_those_beside_it(known, new):
-    calibration = calibrate_ranks(known[1], known[0], 0.8)
-    alone = np.concatenate([rank_sets(row[None], calibration) for row in new[0]])
-    np.testing.assert_array_equal(alone, rank_sets(new[0], calibration))
-
-
 @given(votes(least=9), votes())
 def test_reversing_the_ranks_reverses_the_sets(known, new):
     """Where the most probable rank is one only; of two the lower is predicted."""
@@ -132,7 +115,7 @@ def draw_of_a_wrong_model(rng, n):
 def test_sets_by_rank_cover_every_rank_as_promised():
     rng = np.random.default_rng(0)
     shares = {by_rank: [] for by_rank in (False, True)}
-    for _ in range(400):
+    for _ in range(100):
         probabilities, ranks = draw_of_a_wrong_model(rng, 700)
         for by_rank, found in shares.items():
             calibration = calibrate_ranks(ranks[:400], probabilities[:400], 0.9, by_rank=by_rank)
@@ -163,7 +146,7 @@ def test_a_rank_of_too_few_samples_is_in_every_set():
     assert report["coverage_by_rank"] == [1.0, None, 1.0]
 
 
-def measured_coverage(samples, coverage, draw, repeats=1500, new=40):
+def measured_coverage(samples, coverage, draw, repeats=400, new=40):
     """Coverage over repeated draws of calibration and new samples, and its standard error."""
     rng = np.random.default_rng(0)
     shares = np.empty(repeats)
@@ -180,30 +163,7 @@ def test_coverage_is_that_of_the_n_plus_1_rule(samples, coverage):
     exact = math.ceil((samples + 1) * Fraction(str(coverage))) / (samples + 1)
     measured, error = measured_coverage(samples, coverage, lambda rng, n: draw_ranks(rng, n, concentration=5.0))
     assert abs(measured - exact) < 4 * error
-    assert error < 0.003
-
-
-@pytest.mark.parametrize("samples", [9, 50])
-def test_coverage_of_votes_is_at_least_the_promised_one(samples):
-    """Three neighbours vote: probabilities are 0, 1/3, 2/3 or 1, and one truth in three got no vote."""
-
-    def draw(rng, n):
-        probabilities, ranks = draw_ranks(rng, n, concentration=1.0)
-        return np.stack([rng.multinomial(3, row) for row in probabilities]) / 3, ranks
-
-    measured, error = measured_coverage(samples, 0.9, draw, repeats=600)
-    assert measured > 0.9 - 3 * error
-
-
-def test_a_model_that_is_right_more_often_than_promised_gets_sets_of_one_rank():
-    ranks = np.arange(100) % C
-    probabilities = np.full((100, C), 0.1)
-    probabilities[np.arange(100), ranks] = 0.7
-    wrong = np.roll(ranks, 1)
-    ranks = np.where(np.arange(100) < 5, wrong, ranks)
-    np.testing.assert_array_equal(
-        np.ptp(rank_sets(probabilities, calibrate_ranks(ranks, probabilities, 0.9)), axis=1), 0
-    )
+    assert error < 0.006
 
 
 def test_where_no_vote_tells_sets_grow_by_distance_then_towards_the_middle_then_where_it_is_less_certain():
@@ -266,22 +226,6 @@ def test_with_one_peak_the_sets_are_mapie_s_smallest_which_are_contiguous_then(c
     np.testing.assert_array_equal(inside, members)
 
 
-@pytest.mark.parametrize("coverage", [0.8, 0.9, 0.95])
-def test_sets_of_votes_cover_with_fewer_ranks_than_mapie_s_sets(coverage):
-    """Where the k-th calibration rank got no vote, its sets hold every rank."""
-    rng = np.random.default_rng(2)
-    place = rng.uniform(0, 6, 600)
-    ranks = np.round(place + rng.normal(0, 0.7, 600)).clip(0, 6).astype(int)
-    seen = np.round(place[:, None] + rng.normal(0, 0.7, (600, 3))).clip(0, 6).astype(int)
-    probabilities = np.stack([np.bincount(row, minlength=7) for row in seen]) / 3
-    known, new, truth = probabilities[:300], probabilities[300:], ranks[300:]
-    lac = SplitConformalClassifier(Votes(7), coverage, conformity_score="lac", prefit=True)
-    theirs = lac.conformalize(known, ranks[:300]).predict_set(new)[1][:, :, 0]
-    ours = rank_coverage(truth, rank_sets(new, calibrate_ranks(ranks[:300], known, coverage)), 7)
-    assert ours["mean_size"] <= theirs.sum(axis=1).mean()
-    assert ours["coverage"] > coverage - 3 * math.sqrt(coverage * (1 - coverage) * 2 / 300)
-
-
 # intervals
 
 
@@ -297,39 +241,15 @@ def test_intervals_are_mapie_s(samples, coverage):
     np.testing.assert_allclose(found, expected[:, :, 0], rtol=0, atol=1e-12)
 
 
-def box_coverage(draw, samples, coverage, repeats=2500, new=40, scaled=False):
-    rng = np.random.default_rng(0)
-    shares = np.empty(repeats)
-    for i in range(repeats):
-        targets, predicted, difficulty = draw(rng, samples + new)
-        given = {"difficulty": difficulty[:samples]} if scaled else {}
-        calibration = calibrate_intervals(targets[:samples], predicted[:samples], coverage, **given)
-        bounds = intervals(predicted[samples:], calibration, difficulty=difficulty[samples:] if scaled else None)
-        shares[i] = interval_coverage(targets[samples:], bounds)["coverage"]
-    return shares.mean(), shares.std() / math.sqrt(repeats)
-
-
-def heteroscedastic(rng, n):
-    difficulty = rng.uniform(0.1, 2, n)
-    predicted = rng.normal(size=n)
-    return predicted + difficulty * rng.standard_t(3, n), predicted, difficulty
-
-
-@pytest.mark.parametrize("scaled", [False, True], ids=["one width", "by difficulty"])
-def test_coverage_of_intervals_is_that_of_the_n_plus_1_rule(scaled):
-    measured, error = box_coverage(heteroscedastic, 24, 0.9, scaled=scaled)
-    assert abs(measured - 23 / 25) < 4 * error
-    assert error < 0.003
-
-
 def test_a_box_holds_all_dimensions_as_often_as_promised_whatever_their_units():
-    def draw(rng, n):
-        predicted = rng.normal(size=(n, 3)) * [1, 1000, 0.001]
-        return predicted + rng.normal(size=(n, 3)) * [1, 1000, 0.001], predicted, None
-
-    measured, error = box_coverage(draw, 59, 0.9, repeats=1000)
-    assert measured > 0.9 - 3 * error
-    assert measured < 0.92  # independent dimensions lose little to the sum of their shares
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(1000):
+        predicted, targets = np.cumsum(rng.normal(size=(2, 99, 3)), axis=0) * [1, 1000, 0.001]
+        bounds = intervals(predicted[59:], calibrate_intervals(targets[:59], predicted[:59], 0.9))
+        shares.append(interval_coverage(targets[59:], bounds)["coverage"])
+    error = np.std(shares) / math.sqrt(1000)
+    assert 0.9 - 3 * error < np.mean(shares) < 0.92  # independent dimensions lose little to the sum of their shares
 
 
 def test_targets_on_the_very_end_of_their_interval_are_inside():
@@ -337,34 +257,6 @@ def test_targets_on_the_very_end_of_their_interval_are_inside():
     for target, predicted in np.random.default_rng(0).uniform(-1, 1, (300, 2)).round(1):
         bounds = intervals([predicted], calibrate_intervals([target], [predicted], 0.5))
         assert interval_coverage([target], bounds)["coverage"] == 1.0
-
-
-def test_intervals_adapt_to_the_difficulty():
-    rng = np.random.default_rng(0)
-    angle = rng.uniform(0, np.pi / 2, 900)
-    embeddings = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    residuals = np.where(angle < np.pi / 4, 0.1, 2.0) * rng.normal(size=900)
-    difficulty = neighbour_difficulty(embeddings[300:], embeddings[:300], residuals[:300])
-    zeros = np.zeros(600)
-    calibration = calibrate_intervals(residuals[300:600], zeros[:300], 0.9, difficulty=difficulty[:300])
-    adapted = intervals(zeros[300:], calibration, difficulty=difficulty[300:])
-    plain = intervals(zeros[300:], calibrate_intervals(residuals[300:600], zeros[:300], 0.9))
-    report, flat = (interval_coverage(residuals[600:], bounds) for bounds in (adapted, plain))
-    assert report["mean_width"] < 0.95 * flat["mean_width"]
-    assert report["coverage"] > 0.86
-
-
-def test_difficulty_is_half_way_between_the_neighbours_and_all():
-    rng = np.random.default_rng(0)
-    embeddings, references = rng.normal(size=(5, 3)), rng.normal(size=(30, 3))
-    residuals = rng.normal(size=(30, 2))
-    cosines = (embeddings / np.linalg.norm(embeddings, axis=1)[:, None]) @ (
-        references / np.linalg.norm(references, axis=1)[:, None]
-    ).T
-    nearest = np.argsort(-cosines, axis=1)[:, :4]
-    expected = (np.abs(residuals)[nearest].mean(axis=1) + np.abs(residuals).mean(axis=0)) / 2
-    np.testing.assert_allclose(neighbour_difficulty(embeddings, references, residuals, 4), expected, rtol=1e-12)
-    assert neighbour_difficulty(embeddings, references, residuals[:, 0], 4).shape == (5,)
 
 
 # reports
@@ -378,11 +270,6 @@ def test_coverage_by_rank_counts_the_samples_of_each_rank():
         "coverage_by_rank": [0.5, 1.0, None, 1.0],
         "mean_size_by_rank": [1.5, 4.0, None, 1.0],
     }
-
-
-def test_a_box_covers_where_every_dimension_does():
-    bounds = [[[0, 2], [0, 2]], [[0, 2], [0, 4]]]
-    assert interval_coverage([[1.0, 3.0], [1.0, 3.0]], bounds) == {"coverage": 0.5, "mean_width": 2.5}
 
 
 def test_reports_over_halves_come_near_the_promise_repeat_and_are_strict_json():
@@ -455,23 +342,8 @@ def test_sets_take_what_they_were_calibrated_for():
     ranks = calibrate_ranks([0, 1], [[1.0, 0.0]] * 2, 0.5)
     with pytest.raises(OrdinateError, match="probabilities: got 3 ranks, expected 2, as many as calibrated"):
         rank_sets([[1.0, 0.0, 0.0]], ranks)
-    one, scaled = calibrate_intervals([0.0], [1.0], 0.5), calibrate_intervals([0.0], [1.0], 0.5, difficulty=[1.0])
     with pytest.raises(OrdinateError, match="y_pred: got 2 dimensions, expected 1"):
-        intervals([[0.0, 1.0]], one)
-    with pytest.raises(OrdinateError, match="difficulty: got values, expected None"):
-        intervals([0.0], one, difficulty=[1.0])
-    with pytest.raises(OrdinateError, match="difficulty: got None, expected one a prediction"):
-        intervals([0.0], scaled)
-    with pytest.raises(OrdinateError, match="difficulty: got 0, expected values above 0"):
-        intervals([0.0], scaled, difficulty=[0.0])
-    with pytest.raises(OrdinateError, match=r"difficulty: got shape \(2,\), expected \(1,\)"):
-        intervals([0.0], scaled, difficulty=[1.0, 1.0])
-
-
-@pytest.mark.parametrize("repeats", [0, -1])
-def test_halves_are_taken_at_least_once(repeats):
-    with pytest.raises(OrdinateError, match="repeats: got"):
-        interval_coverage_report([0.0, 1.0], [0.0, 1.0], 0.5, repeats=repeats)
+        intervals([[0.0, 1.0]], calibrate_intervals([0.0], [1.0], 0.5))
 
 
 def test_shapes_of_sets_and_bounds_are_checked():
@@ -479,5 +351,3 @@ def test_shapes_of_sets_and_bounds_are_checked():
         rank_coverage([0, 1], [0, 1], 2)
     with pytest.raises(OrdinateError, match=r"bounds: got shape \(2, 2\), expected \(3, 2\)"):
         interval_coverage([0.0, 1.0, 2.0], [[0, 1], [0, 1]])
-    with pytest.raises(OrdinateError, match="residuals: got 2 samples, expected 3"):
-        neighbour_difficulty([[1.0, 0.0]], [[1.0, 0.0]] * 3, [0.0, 1.0], k=1)

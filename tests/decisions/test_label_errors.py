@@ -10,7 +10,6 @@ from sklearn.neighbors import NearestNeighbors
 
 from ordinate.decisions.label_errors import (
     neighbour_shares,
-    neighbour_suspicion,
     residual_suspicion,
     suggested_ranks,
     suspicion,
@@ -58,29 +57,9 @@ def test_the_suggested_rank_is_the_median_and_the_label_where_that_is_one(case):
     assert np.median(np.repeat(np.arange(len(counts)), counts)) in (np.mean(best), *best)
 
 
-@given(votes)
-def test_a_label_is_suspected_where_another_rank_is_suggested_and_only_there(case):
-    counts, label = case
-    probabilities = probabilities_of(counts)
-    assert (suspicion([label], probabilities) > 0) == (suggested_ranks([label], probabilities) != label)
-
-
-@given(votes)
-def test_suspicion_is_the_same_with_the_ranks_in_reverse(case):
-    counts, label = case
-    reverse = suspicion([len(counts) - 1 - label], probabilities_of(counts[::-1]))
-    assert reverse == pytest.approx(suspicion([label], probabilities_of(counts)), abs=1e-11)
-
-
 def test_where_the_truth_is_certain_suspicion_is_the_distance_in_ranks():
     certain = np.tile([0.0, 1.0, 0.0, 0.0, 0.0], (5, 1))
     assert suspicion(np.arange(5), certain).tolist() == [1, 0, 1, 2, 3]
-
-
-def test_a_vague_prediction_raises_less_suspicion_than_a_sure_one():
-    sure, less, vague = [0.9, 0.05, 0.05], [0.6, 0.3, 0.1], [0.4, 0.3, 0.3]
-    scores = suspicion([2, 2, 2], [sure, less, vague])
-    assert scores[0] > scores[1] > scores[2] > 0
 
 
 @pytest.mark.parametrize(
@@ -118,27 +97,6 @@ def test_neighbour_shares_are_those_of_scikit_learn():
     assert neighbour_shares(queries, refs, ranks, 5, k=7) == pytest.approx(np.array(expected), abs=1e-15)
 
 
-def test_neighbour_suspicion_leaves_out_the_sample_itself():
-    points, ranks = draw_embeddings()
-    nearest = NearestNeighbors(n_neighbors=7, metric="cosine").fit(points).kneighbors(return_distance=False)
-    shares = np.array([np.bincount(ranks[row], minlength=4) / 7 for row in nearest])
-    assert neighbour_suspicion(points, ranks, k=7) == pytest.approx(suspicion(ranks, shares), abs=1e-15)
-
-
-def test_a_moved_label_amid_its_like_is_the_most_suspicious():
-    angles = np.linspace(0, np.pi, 90)
-    ranks = np.repeat([0, 1, 2], 30)
-    ranks[10], ranks[45] = 2, 0
-    scores = neighbour_suspicion(np.stack([np.cos(angles), np.sin(angles)], axis=1), ranks)
-    assert np.argsort(-scores)[:2].tolist() == [10, 45]
-    assert scores[10] == 2 * scores[45] == 2
-
-
-def test_more_neighbours_than_there_are_is_an_error():
-    with pytest.raises(OrdinateError, match=r"^k: got 10, expected a whole number from 1 to 2"):
-        neighbour_suspicion(np.eye(3), [0, 1, 2])
-
-
 def test_a_neighbour_of_a_rank_past_the_last_is_an_error():
     with pytest.raises(OrdinateError, match=r"^ref_labels: got ranks 0 to 2, expected 0 to 1"):
         neighbour_shares(np.eye(3), np.eye(3), [0, 1, 2], num_classes=2, k=1)
@@ -158,22 +116,6 @@ def test_the_spread_is_the_median_residual_of_the_k_samples_around(k, seed):
         around = order[start : start + k]
         expected[row] = abs(targets[row] - predictions[row]) / np.median(np.abs(targets - predictions)[around])
     assert residual_suspicion(targets, predictions, k) == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_units_of_the_targets_cancel():
-    targets, predictions = np.random.default_rng(0).normal(size=(2, 80))
-    scores = residual_suspicion(targets, predictions)
-    assert residual_suspicion(1000 * targets + 7, 1000 * predictions + 7) == pytest.approx(scores, rel=1e-9)
-
-
-def test_the_same_residual_is_more_suspicious_where_predictions_are_good():
-    random = np.random.default_rng(0)
-    predictions = np.linspace(0, 1, 400)
-    targets = predictions + random.normal(size=400) * np.where(predictions < 0.5, 0.01, 0.1)
-    targets[[100, 300]] = predictions[[100, 300]] + 0.3
-    scores = residual_suspicion(targets, predictions)
-    assert scores.argmax() == 100
-    assert scores[100] > 5 * scores[300]
 
 
 def test_exact_predictions_suspect_nothing_but_what_differs():

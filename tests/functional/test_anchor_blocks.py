@@ -6,8 +6,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from ordinate.errors import OrdinateError
-from ordinate.functional import mmnp, supcr, supremix
-from ordinate.functional.anchor_blocks import anchor_blocks
+from ordinate.functional import supcr, supremix
 from tests.functional import brute_force, every_loss
 from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.every_loss import for_every_loss
@@ -15,7 +14,6 @@ from tests.functional.every_loss import for_every_loss
 RANKS = torch.tensor([0, 1, 2, 3, 4, 0, 2, 4, 1, 4, 4, 1])
 REFERENCES = {"ref_emb": brute_force.embeddings(7, seed=1), "ref_labels": torch.tensor([4, 0, 1, 2, 2, 4, 0])}
 WEIGHTS = torch.linspace(0, 2, 12)
-MARGINS = torch.tensor([0.3, 0.6, 0.5, 0.9], dtype=torch.float64)
 for_every_block_size = pytest.mark.parametrize("block_size", [1, 2, 5, 11, 12, 100])
 
 
@@ -57,15 +55,6 @@ def test_blocks_of_every_size_are_supcr(block_size, similarity, labels, label_di
     blocked.__name__ = "supcr"
     options = {"similarity": similarity, "label_distance": label_distance}
     brute_force.assert_agrees(blocked, brute_force.embeddings(12), labels, **options)
-
-
-@for_every_block_size
-def test_blocks_of_every_size_are_mmnp_down_to_the_margins(block_size):
-    def blocked(*args, **options):
-        return mmnp(*args, block_size=block_size, **options)
-
-    blocked.__name__ = "mmnp"
-    brute_force.assert_agrees(blocked, brute_force.embeddings(12), RANKS, MARGINS.clone().requires_grad_())
 
 
 @pytest.mark.parametrize("block_size", [1, 31, 32, 33, 50, None])
@@ -127,13 +116,6 @@ def test_the_loss_composes_with_what_stands_before_and_after_it(loss):
     assert torch.autograd.gradcheck(outer, layer.weight.detach().requires_grad_(), atol=1e-7)
 
 
-@for_every_loss
-def test_a_scaled_gradient_is_the_gradient_times_the_scale(loss):
-    z = brute_force.embeddings(12).detach().float().requires_grad_()
-    gradients = [torch.autograd.grad(loss(z, RANKS) * scale, z)[0] for scale in (1.0, 65536.0)]
-    torch.testing.assert_close(gradients[0] * 65536, gradients[1], rtol=1e-6, atol=0)
-
-
 @pytest.mark.thorough
 @pytest.mark.typical("torch-supcr", "torch-supremix")
 @for_every_loss
@@ -149,16 +131,3 @@ def test_a_compiled_model_trains_on_it(loss):
     torch.testing.assert_close(plain, compiled, rtol=1e-6, atol=0)
     gradients = [torch.autograd.grad(value, list(model.parameters())) for value in (plain, compiled)]
     torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-7)
-
-
-def test_blocks_hold_every_anchor_once():
-    for n, block_size in ((1, None), (10, 3), (10, 10), (10, 99), (5000, None)):
-        blocks = list(anchor_blocks(n, 100, block_size, torch.device("cpu")))
-        assert [i for block in blocks for i in range(block.start, block.stop)] == list(range(n))
-
-
-@for_every_loss
-@pytest.mark.parametrize("block_size", [0, -1, 2.5, "8", True])
-def test_a_block_size_that_is_none_is_an_error(loss, block_size):
-    with pytest.raises(OrdinateError, match="block_size: got"):
-        loss(brute_force.embeddings(12), RANKS, block_size=block_size)

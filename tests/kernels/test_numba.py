@@ -44,13 +44,6 @@ def test_the_number_of_threads_does_not_change_the_loss(four_threads):
         assert torch.equal(several, one)
 
 
-def test_threads_of_its_own_change_nothing_where_torch_has_none_to_lend(four_threads, monkeypatch):
-    lent = losses()
-    monkeypatch.setattr(numba_rows, "run_in_torch_threads", lambda work, threads: False)
-    for borrowed, own in zip(lent, losses(), strict=True):
-        assert torch.equal(borrowed, own)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="needs GNU's OpenMP")
 def test_torch_lends_its_threads_but_to_no_forked_process(monkeypatch):
     calls = []

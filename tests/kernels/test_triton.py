@@ -9,7 +9,7 @@ import torch
 
 from ordinate import kernels
 from ordinate.functional import angular_triangle, mmnp, supcr, supremix
-from tests.functional import brute_force, every_loss
+from tests.functional import brute_force
 from tests.functional.every_loss import for_every_loss
 
 triton_rows = pytest.importorskip("ordinate.kernels.triton", reason="triton is not installed")
@@ -225,10 +225,6 @@ def test_kernels_are_left_alone_where_they_cannot_be_built(monkeypatch, capabili
         return
     with pytest.warns(RuntimeWarning, match="Triton builds no kernel for cuda"):
         assert not builds(torch.device("cuda"))
-
-
-def test_the_probe_runs():
-    triton_rows.run_smallest_kernel(torch.device(DEVICE))
 
 
 COMPILE_ALL = """

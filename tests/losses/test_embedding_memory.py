@@ -27,14 +27,6 @@ def value_and_gradient(value, z):
 
 
 @for_every_loss
-def test_the_first_batch_is_contrasted_with_itself_alone(loss):
-    (z,) = batches(1)
-    torch.testing.assert_close(
-        value_and_gradient(EmbeddingMemory(loss, 100)(z, RANKS), z), value_and_gradient(loss(z, RANKS), z)
-    )
-
-
-@for_every_loss
 @pytest.mark.parametrize(("size", "held"), [(100, 16), (16, 16), (11, 11), (8, 8), (5, 5)])
 def test_a_batch_is_contrasted_with_itself_and_the_last_ones_but_no_anchor_with_itself(loss, size, held):
     first, second, third = batches(3)
@@ -99,10 +91,6 @@ def test_validation_neither_uses_nor_feeds_the_memory():
     assert len(memory) == 8
 
 
-def test_margins_of_the_loss_are_parameters_of_the_memory():
-    assert [name for name, _ in EmbeddingMemory(MMNPLoss(4), 10).named_parameters()] == ["loss.raw"]
-
-
 def test_weights_and_labels_of_two_dimensions_reach_the_loss():
     first, second = batches(2)
     memory, targets = EmbeddingMemory(SupCRLoss(), 100), torch.rand(8, 2)
@@ -128,18 +116,6 @@ def test_what_does_not_fit_is_an_error(call, message):
     memory(batches(1)[0], RANKS)
     with pytest.raises(OrdinateError, match=message):
         call(memory)
-
-
-def test_a_memory_shows_its_size_and_its_loss():
-    assert repr(EmbeddingMemory(SupCRLoss(temperature=0.5), 100)).startswith(
-        "EmbeddingMemory(\n  size=100\n  (loss): SupCRLoss(temperature=0.5,"
-    )
-
-
-def test_an_empty_memory_is_true_like_any_module():
-    memory = EmbeddingMemory(SupCRLoss(), 100)
-    assert len(memory) == 0
-    assert bool(memory)
 
 
 def test_what_is_loaded_is_a_copy():

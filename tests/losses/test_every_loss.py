@@ -145,21 +145,6 @@ def test_a_module_shows_every_setting_it_was_made_with(name):
         assert f"{option}={expected!r}" in repr(module)
 
 
-def test_a_module_shows_settings_that_are_not_the_default():
-    assert "temperature=0.5, similarity='cosine'" in repr(SupCRLoss(temperature=0.5, similarity="cosine"))
-    assert "margins={(1, 2): 0.8}, floor=0.1, shared=True" in repr(MMNPLoss(4, {(1, 2): 0.8}, floor=0.1, shared=True))
-
-
-@for_every_loss
-def test_options_are_given_by_name(name):
-    by_position = [
-        option
-        for option, parameter in inspect.signature(type(LOSSES[name]())).parameters.items()
-        if parameter.kind is not parameter.KEYWORD_ONLY
-    ]
-    assert by_position == {"mmnp": ["num_classes", "margins"], "angular_triangle": ["num_classes"]}.get(name, [])
-
-
 @for_every_loss
 def test_options_are_checked_once_where_the_module_is_made(monkeypatch, name):
     module = LOSSES[name]()

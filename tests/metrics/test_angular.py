@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.label_distance import pairwise_label_distance
-from ordinate.metrics import angular_error, vector_angular_error
+from ordinate.metrics import angular_error
 
 
 def gazes(n=200, seed=0):
@@ -22,7 +22,6 @@ def test_the_angle_is_that_between_the_directions_that_pitch_and_yaw_turn_to():
     cosines = np.sum(vectors[0] * vectors[1], axis=1)
     expected = np.degrees(np.arccos(cosines)).mean()
     assert angular_error(true, pred) == pytest.approx(expected, abs=1e-9)
-    assert vector_angular_error(*vectors) == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_angle_is_the_label_distance_of_the_losses_in_degrees():
@@ -37,20 +36,11 @@ def test_no_angle_loses_digits(angle):
     assert angular_error(turned[:1], turned[1:]) == pytest.approx(angle, rel=1e-9)
 
 
-def test_the_length_of_a_vector_does_not_matter():
-    rng = np.random.default_rng(0)
-    true, pred = rng.normal(size=(2, 50, 4))
-    lengths = 2.0 ** rng.integers(-200, 200, (2, 50, 1))
-    assert vector_angular_error(true * lengths[0], pred * lengths[1]) == vector_angular_error(true, pred)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: angular_error([[0.0] * 3], [[0.0] * 3]), r"y_true: got 3 dimensions, expected \(pitch, yaw\)"),
         (lambda: angular_error([[0.0, np.nan]], [[0.0, 0.0]]), "y_true: got NaN"),
-        (lambda: vector_angular_error([1.0], [2.0]), "y_true: got 1 dimension"),
-        (lambda: vector_angular_error([[1.0, 0.0]], [[0.0, 0.0]]), "y_pred: got a zero vector"),
     ],
 )
 def test_input_that_cannot_be_used_is_named(call, message):

@@ -5,13 +5,11 @@ import time
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import gmean, kendalltau, pearsonr, spearmanr
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score, root_mean_squared_error
-from torchmetrics.functional import pearson_corrcoef
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report, geometric_mean_error, kendall, mae, mse, pearson, r2, rmse, spearman
@@ -46,14 +44,6 @@ def test_r2_and_correlations_are_those_of_scikit_learn_and_scipy(pair):
     assert spearman(true, pred) == pytest.approx(np.mean([spearmanr(*d).statistic for d in dimensions]), abs=1e-12)
 
 
-@given(pairs_of_targets, st.floats(0.125, 8), st.floats(-80, 80))
-def test_scaling_and_shifting_predictions_does_not_change_the_correlations(pair, scale, shift):
-    true, pred = pair
-    assert pearson(true, scale * pred + shift) == pytest.approx(pearson(true, pred), abs=1e-12)
-    assert spearman(true, pred**3) == spearman(true, pred)
-    assert pearson(pred, true) == pytest.approx(pearson(true, pred), abs=1e-15)
-
-
 @given(pairs_of_targets)
 def test_kendall_is_tau_b_counted_pair_by_pair(pair):
     taus = []
@@ -73,13 +63,6 @@ def test_rank_correlations_are_those_of_scipy_with_many_ties_at_300000_samples()
     assert time.perf_counter() - start < 2  # 0.1 s on one core
     assert measured[0] == pytest.approx(spearmanr(true, pred).statistic, abs=1e-12)
     assert measured[1] == pytest.approx(kendalltau(true, pred).statistic, abs=1e-12)
-
-
-def test_pearson_is_that_of_torchmetrics():
-    rng = np.random.default_rng(0)
-    true, pred = rng.normal(size=(2, 100))
-    expected = pearson_corrcoef(torch.tensor(pred), torch.tensor(true)).item()
-    assert pearson(true, pred) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", REPORTED)
@@ -104,11 +87,6 @@ def test_undefined_values_are_0_without_a_warning(constant, n):
     assert r2(flat, varying) == 0.0
 
 
-def test_a_constant_dimension_counts_0_beside_the_others():
-    true = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
-    assert r2(true, true) == pearson(true, true) == spearman(true, true) == kendall(true, true) == 0.5
-
-
 @pytest.mark.filterwarnings("error")
 def test_correlations_hold_at_both_ends_of_float64():
     true, pred = np.array([1.0, 2.0, 3.0, 5.0]), np.array([2.0, 1.0, 4.0, 4.0])
@@ -119,12 +97,6 @@ def test_correlations_hold_at_both_ends_of_float64():
 def test_one_exact_prediction_does_not_make_the_geometric_mean_0():
     assert geometric_mean_error([1.0, 2.0], [1.0, 3.0]) == pytest.approx(1e-5, rel=1e-12)
     assert geometric_mean_error([1.0, 2.0], [1.0, 2.0]) == pytest.approx(1e-10, rel=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float32])
-def test_the_dtype_of_the_targets_does_not_matter(dtype):
-    true, pred = np.array([0, 100, 3, 120]), np.array([90, 2, 3, 1])
-    assert continuous_report(true.astype(dtype), pred.astype(dtype)) == continuous_report(true, pred)
 
 
 def test_the_report_is_json_of_its_metrics():

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
 from ordinate import decisions, metrics
-from ordinate.metrics import streaming
 
 RANDOM = np.random.default_rng(0)
 RANKS, PREDICTED_RANKS = RANDOM.integers(4, size=(2, 30))
@@ -23,7 +21,6 @@ OF_TARGETS = {
 }  # fmt: skip
 OF_RANKS = {
     "accuracy": metrics.accuracy,
-    "accuracy_within": lambda true, pred: metrics.accuracy_within(true, pred, 1),
     "quadratic_weighted_kappa": metrics.quadratic_weighted_kappa,
     "adjacent_error_rates": lambda true, pred: metrics.adjacent_error_rates(true, pred, 4).tolist(),
     "rank_report": lambda true, pred: metrics.rank_report(true, pred, 4),
@@ -33,11 +30,6 @@ OF_RANKS = {
 CASES = {
     **{name: (function, TARGETS, PREDICTIONS) for name, function in OF_TARGETS.items()},
     **{name: (function, RANKS, PREDICTED_RANKS) for name, function in OF_RANKS.items()},
-}
-STREAMING = {
-    "GeometricMeanError": (streaming.GeometricMeanError, TARGETS, PREDICTIONS),
-    "AccuracyWithin": (lambda: streaming.AccuracyWithin(1), RANKS, PREDICTED_RANKS),
-    "AdjacentErrorRates": (lambda: streaming.AdjacentErrorRates(4), RANKS, PREDICTED_RANKS),
 }
 
 
@@ -50,10 +42,3 @@ def test_a_column_is_a_vector(function, true, predicted):
     expected = function(true, predicted)
     for pair in shapes(true, predicted):
         assert function(*pair) == expected
-
-
-@pytest.mark.parametrize(("make", "true", "predicted"), STREAMING.values(), ids=STREAMING)
-def test_a_column_is_a_vector_to_metrics_over_batches(make, true, predicted):
-    expected = make()(torch.from_numpy(predicted), torch.from_numpy(true))
-    for target, preds in shapes(torch.from_numpy(true), torch.from_numpy(predicted)):
-        assert torch.equal(make()(preds, target), expected)

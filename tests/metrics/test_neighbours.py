@@ -47,11 +47,6 @@ def test_knn_accuracy_among_references(chunk, k):
     assert actual == pytest.approx(expected, abs=1e-15)
 
 
-def test_references_that_are_the_queries_are_not_left_out():
-    points, ranks = draw(20, 3, seed=3)
-    assert knn_accuracy(points, ranks, 1, ref_emb=points, ref_labels=ranks) == 1.0
-
-
 @pytest.mark.parametrize("k", [1, 3, 7])  # odd votes of two ranks cannot tie
 def test_knn_error_is_that_of_scikit_learn(chunk, k):
     points, ranks = draw(60, 2, seed=4)
@@ -76,17 +71,6 @@ def test_neighbours_and_votes_that_tie_are_settled_as_documented(refs, points, k
     assert accuracy == pytest.approx(np.mean(ref_ranks[nearest] == ranks[:, None]), abs=1e-15)
 
 
-def test_three_ranks_with_a_vote_each_go_to_the_nearest():
-    refs = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.1]]
-    assert knn_error(refs, [0, 1, 2], [[1.0, 0.0]], [2], k=3) == 0.0
-
-
-def test_the_scale_of_an_embedding_does_not_change_its_neighbours():
-    points, ranks = draw(30, 3, seed=6)
-    scale = np.logspace(-200, 100, 30)[:, None]
-    assert knn_accuracy(points * scale, ranks, 3) == knn_accuracy(points, ranks, 3)
-
-
 # several k in one pass
 
 
@@ -104,19 +88,6 @@ def test_the_curve_is_knn_accuracy_at_every_k(chunk, with_references):
     np.testing.assert_allclose(curve, [hits[:, :k].mean() for k in ks], rtol=0, atol=1e-15)
 
 
-@given(grid_points, st.lists(st.integers(1, 4), min_size=1, max_size=6), st.randoms(use_true_random=False))
-def test_the_curve_keeps_the_order_of_its_ks_and_settles_ties_alike(points, ks, random):
-    ranks = [random.choice([0, 2, 7]) for _ in points]
-    curve = knn_accuracy_curve(points, ranks, ks)
-    assert curve.tolist() == [knn_accuracy(points, ranks, k) for k in ks]
-
-
-def test_the_curve_ends_at_the_share_of_all_pairs_that_share_a_rank():
-    points, ranks = draw(30, 3, seed=9)
-    same = np.equal.outer(ranks, ranks).sum() - 30
-    assert knn_accuracy_curve(points, ranks, np.array([29]))[0] == pytest.approx(same / (30 * 29), abs=1e-15)
-
-
 # image search
 
 
@@ -131,21 +102,6 @@ def test_nearest_neighbours_are_those_of_scikit_learn(chunk, k):
         nearest_neighbours(refs, None, min(k, 24)),
         among.fit(refs).kneighbors(n_neighbors=min(k, 24), return_distance=False),
     )
-
-
-@given(grid_points, grid_points, st.integers(1, 5))
-def test_equally_near_neighbours_come_in_the_order_of_the_references(points, refs, k):
-    expected = neighbours_by_sorting(cosine_similarity(points, refs), k)
-    np.testing.assert_array_equal(nearest_neighbours(points, refs, k), expected)
-
-
-def test_a_query_finds_itself_among_references_and_never_where_it_is_left_out():
-    points, _ = draw(30, 3, seed=12)
-    own = np.arange(30)
-    np.testing.assert_array_equal(nearest_neighbours(points, points, 1)[:, 0], own)
-    left_out = nearest_neighbours(points, None, 29)
-    assert not (left_out == own[:, None]).any()
-    np.testing.assert_array_equal(np.sort(left_out), [np.delete(own, i) for i in own])
 
 
 GOOD, RANKS = np.eye(3), [0, 1, 1]

@@ -5,16 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, brier_score_loss, cohen_kappa_score, confusion_matrix, mean_absolute_error
-from torchmetrics.functional.classification import multiclass_cohen_kappa
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import (
     accuracy,
-    accuracy_within,
     adjacent_error_rates,
     amae,
     mae,
@@ -36,17 +33,6 @@ def test_accuracy_and_mae_are_those_of_scikit_learn(pairs):
 
 
 @given(pairs_of_ranks)
-def test_accuracy_within_k_is_the_band_of_the_confusion_matrix(pairs):
-    true, pred = np.array(pairs).T
-    confusion = confusion_matrix(true, pred, labels=range(C))
-    for k in range(C + 1):
-        band = np.tril(np.triu(confusion, -k), k)
-        assert accuracy_within(true, pred, k) == pytest.approx(band.sum() / confusion.sum(), abs=1e-15)
-    assert accuracy_within(true, pred, 0) == accuracy(true, pred)
-    assert accuracy_within(true, pred, C - 1) == 1.0
-
-
-@given(pairs_of_ranks)
 def test_amae_and_mmae_are_the_mean_and_the_largest_mae_of_the_classes(pairs):
     true, pred = np.array(pairs).T
     errors = [mean_absolute_error(true[true == rank], pred[true == rank]) for rank in set(true.tolist())]
@@ -58,12 +44,6 @@ def test_amae_and_mmae_are_the_mean_and_the_largest_mae_of_the_classes(pairs):
         assert metric(true, pred, weights) == pytest.approx(metric(true[repeated], pred[repeated]), abs=1e-12)
 
 
-@pytest.mark.parametrize("k", [-1, 0.5, True, None])
-def test_a_k_that_is_no_count_is_named(k):
-    with pytest.raises(OrdinateError, match=r"k: got .*, expected a whole number of at least 0"):
-        accuracy_within([0, 1], [0, 1], k)
-
-
 @given(pairs_of_ranks)
 def test_kappa_is_that_of_scikit_learn_and_finite_where_that_is_not(pairs):
     true, pred = np.array(pairs).T
@@ -73,13 +53,6 @@ def test_kappa_is_that_of_scikit_learn_and_finite_where_that_is_not(pairs):
     expected = 1.0 if np.isnan(expected) else expected
     assert quadratic_weighted_kappa(true, pred) == pytest.approx(expected, abs=1e-12)
     assert quadratic_weighted_kappa(true, pred, C) == quadratic_weighted_kappa(true, pred)
-
-
-def test_kappa_is_that_of_torchmetrics():
-    rng = np.random.default_rng(0)
-    true, pred = rng.integers(0, C, (2, 200))
-    expected = multiclass_cohen_kappa(torch.tensor(pred), torch.tensor(true), C, weights="quadratic").item()
-    assert quadratic_weighted_kappa(true, pred) == pytest.approx(expected, abs=1e-6)  # theirs is float32
 
 
 @pytest.mark.parametrize(
@@ -127,10 +100,6 @@ def test_adjacent_error_rates_are_those_of_cloc_table_2(swapped, printed):
     np.testing.assert_allclose(adjacent_error_rates(true, pred, C), printed, rtol=0, atol=1e-4)
 
 
-def test_mistakes_past_the_adjacent_rank_are_no_adjacent_errors():
-    np.testing.assert_array_equal(adjacent_error_rates([0, 0, 1, 2], [2, 0, 1, 0], 3), [0, 0])
-
-
 def test_the_report_holds_every_metric_and_is_strict_json():
     true, pred = [0, 1, 1, 4], [0, 1, 2, 4]
     report = rank_report(true, pred, 7)
@@ -141,12 +110,6 @@ def test_the_report_holds_every_metric_and_is_strict_json():
         "adjacent_error_rates": [0.0, 0.5, None, 0.0, 0.0, None],
     }
     assert json.loads(json.dumps(report, allow_nan=False)) == report
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32])
-def test_the_dtype_of_the_ranks_does_not_matter(dtype):
-    true, pred = np.array([0, 1, 2, 4]), np.array([4, 1, 0, 3])
-    assert rank_report(true.astype(dtype), pred.astype(dtype), C) == rank_report(true, pred, C)
 
 
 @pytest.mark.parametrize(
@@ -168,12 +131,6 @@ def test_ranks_that_cannot_be_used_are_named(true, pred, message):
         rank_report(true, pred, C)
 
 
-@pytest.mark.parametrize("num_classes", [1, 2.0, True])
-def test_num_classes_is_a_whole_number_from_2(num_classes):
-    with pytest.raises(OrdinateError, match="num_classes"):
-        rank_report([0, 1], [0, 1], num_classes)
-
-
 def test_ranks_past_the_range_of_integers_are_refused():
     with pytest.raises(OrdinateError, match="y_true: got ranks 0 to 1e\\+300"):
         accuracy([0, 1e300], [0, 1])
@@ -187,12 +144,6 @@ def test_the_ranked_probability_score_is_the_sum_of_the_brier_scores_of_the_boun
         for boundary in range(C - 1)
     )
     assert ranked_probability_score(true, probabilities) == pytest.approx(brier, abs=1e-12)
-
-
-@given(pairs_of_ranks)
-def test_the_ranked_probability_score_of_certain_predictions_is_their_mean_absolute_error(pairs):
-    true, pred = np.array(pairs).T
-    assert ranked_probability_score(true, np.eye(C)[pred]) == pytest.approx(mae(true, pred))
 
 
 def test_the_ranked_probability_score_weighs_samples_and_refuses_what_is_no_distribution():

@@ -23,12 +23,6 @@ def read_yaml(path):
     return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
 
 
-def test_every_target_is_in_the_help():
-    command = ["make", "--no-print-directory", "help"]  # Make run by make, as here, prints its folder.
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert {line.split()[1] for line in shown.splitlines()} == TARGETS.keys()
-
-
 @pytest.mark.parametrize("path", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda path: path.name)
 def test_workflows_run_targets_of_make(path):
     jobs = read_yaml(path)["jobs"].values()
@@ -44,12 +38,6 @@ def test_the_suite_runs_on_every_version_that_the_package_names():
     assert matrix["python"] == named
     assert PROJECT["requires-python"] == f">={named[0]}"
     assert len(matrix["os"]) == sum("Operating System" in each for each in PROJECT["classifiers"])
-
-
-def test_pre_commit_is_make_lint():
-    (repository,) = read_yaml(".pre-commit-config.yaml")["repos"]
-    entries = [hook["entry"] for hook in repository["hooks"]]
-    assert entries == [line.strip().replace("$(BIN)", ".venv/bin") for line in TARGETS["lint"].splitlines()]
 
 
 def test_the_oldest_versions_are_the_bounds_of_the_requirements():

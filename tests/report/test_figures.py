@@ -1,23 +1,20 @@
 """What the pictures show, read back from their axes."""
 
-import sys
-import warnings
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from sklearn.decomposition import PCA
-from sklearn.manifold import trustworthiness
 from sklearn.metrics import confusion_matrix
 
-from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_cosine_matrix
 from ordinate.report import figures
 
 RNG = np.random.default_rng(0)
 EMBEDDINGS = RNG.normal(size=(40, 5)) * [5, 3, 1, 0.5, 0.2] + 7
 TARGETS, RANKS, NAMES = RNG.normal(size=40), np.arange(40) % 3, ["low", "mid", "high"]
+ODD_NAMES = ["_low", "$_", "over $5", "é"]
+IMAGES = RNG.integers(0, 256, (2, 4, 3, 6, 5), dtype=np.uint8)
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +28,15 @@ def cells(axes):
     texts = [(round(text.get_position()[1]), round(text.get_position()[0]), text.get_text()) for text in axes.texts]
     side = round(len(texts) ** 0.5)
     return np.array([text for _, _, text in sorted(texts)]).reshape(side, side)
+
+
+def legend_of(figure):
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def points_of(line):
+    return line.get_xydata().tolist()
 
 
 def labels(axis):
@@ -59,21 +65,6 @@ def test_targets_are_shown_on_the_principal_components_of_scikit_learn():
     assert colours.get_ylabel() == "target"
 
 
-def test_each_rank_has_its_points_its_colour_and_its_name():
-    (axes,) = figures.embedding(EMBEDDINGS, RANKS, NAMES).axes
-    expected = PCA(2).fit_transform(EMBEDDINGS)
-    for rank, points in enumerate(axes.collections):
-        np.testing.assert_allclose(abs(points.get_offsets()), abs(expected[rank == RANKS]), rtol=0, atol=1e-9)
-    assert len({to_rgba(points.get_facecolor()[0]) for points in axes.collections}) == 3
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == NAMES
-
-
-def test_a_rank_without_samples_keeps_its_name():
-    (axes,) = figures.embedding(EMBEDDINGS, RANKS % 2 * 2, NAMES).axes
-    assert [len(points.get_offsets()) for points in axes.collections] == [27, 0, 13]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == NAMES
-
-
 @pytest.mark.parametrize(
     "embeddings",
     [EMBEDDINGS[:, :1], EMBEDDINGS[:1], np.ones((4, 3)), EMBEDDINGS.astype(np.float32)],
@@ -83,41 +74,6 @@ def test_embeddings_of_every_kind_are_shown(tmp_path, embeddings):
     figure = figures.embedding(embeddings, TARGETS[: len(embeddings)])
     assert np.isfinite(figure.axes[0].collections[0].get_offsets()).all()
     assert figures.save(figure, tmp_path / "embedding.png").stat().st_size > 1000
-
-
-@pytest.mark.thorough  # to compile its loops for the cosine takes six seconds
-def test_umap_keeps_near_what_is_near_by_cosine_and_gives_the_same_picture_again_without_a_warning():
-    around = RNG.uniform(0, np.pi, 60)
-    embeddings = np.column_stack([np.cos(around), np.sin(around)]) * RNG.uniform(1, 100, (60, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        (axes,) = figures.embedding(embeddings, np.digitize(around, [1, 2]), NAMES, projection="umap").axes
-        again = figures.embedding(embeddings, around, projection="umap").axes[0]
-        few = figures.embedding(embeddings[:5], around[:5], projection="umap").axes[0]
-    points = np.empty((60, 2))
-    for rank, marks in enumerate(axes.collections):
-        points[np.digitize(around, [1, 2]) == rank] = marks.get_offsets()
-    assert trustworthiness(embeddings, points, n_neighbors=5, metric="cosine") > 0.95
-    np.testing.assert_array_equal(again.collections[0].get_offsets(), points)
-    assert axes.get_title(loc="left") == "Embedding, UMAP by cosine"
-    assert labels(axes.xaxis) == labels(axes.yaxis) == []
-    assert np.isfinite(few.collections[0].get_offsets()).all()
-
-
-@pytest.mark.parametrize(
-    ("embeddings", "projection", "message"),
-    [
-        (EMBEDDINGS, "umap", r'projection="umap": requires umap .*pip install "ordinate\[umap\]"'),
-        (EMBEDDINGS[:4], "umap", "embeddings: got 4 samples, expected at least 5"),
-        (EMBEDDINGS, "tsne", "projection: got 'tsne', expected 'pca' or 'umap'"),
-    ],
-    ids=["not installed", "few samples", "unknown"],
-)
-def test_a_projection_that_cannot_be_made_is_refused(monkeypatch, embeddings, projection, message):
-    monkeypatch.setitem(sys.modules, "umap", None)
-    with pytest.raises(OrdinateError, match=message):
-        figures.embedding(embeddings, TARGETS[: len(embeddings)], projection=projection)
-    assert plt.get_fignums() == []
 
 
 # predictions
@@ -131,19 +87,6 @@ def test_predicted_ranks_are_counted_as_by_scikit_learn_and_coloured_by_their_sh
     np.testing.assert_allclose(axes.images[0].get_array(), counts / counts.sum(1, keepdims=True), rtol=1e-12)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted", "true")
     assert labels(axes.xaxis) == labels(axes.yaxis) == NAMES
-
-
-def test_a_true_rank_without_samples_is_an_empty_row():
-    axes = figures.predicted_ranks(np.array([0, 2]), np.array([1, 2]), NAMES).axes[0]
-    np.testing.assert_array_equal(axes.images[0].get_array(), [[0, 1, 0], [0, 0, 0], [0, 0, 1]])
-
-
-@pytest.mark.parametrize(("count", "written"), [(12, 144), (13, 0)])
-def test_many_ranks_are_coloured_without_counts(count, written):
-    ranks = np.arange(count)
-    axes = figures.predicted_ranks(ranks, ranks, [str(rank) for rank in ranks]).axes[0]
-    assert len(axes.texts) == written
-    assert axes.images[0].get_array().shape == (count, count)
 
 
 def test_predicted_targets_stand_over_the_true_ones_beside_the_line_where_they_agree():
@@ -208,35 +151,85 @@ def test_ranks_may_have_any_name(tmp_path, names):
     assert [text.get_text() for text in legend.axes[0].get_legend().get_texts()] == names
 
 
-# what a loss costs
-
-LINES = {
-    "mmnp": [(16, 1.0), (32, 4.0)],
-    "mmnp published": [(16, 2.0)],
-    "matrix products": [(16, 0.125), (32, 0.5)],
-    "SupConLoss": [(16, 3.0), (32, 5.0)],
-}
+# accuracies
 
 
-def test_growth_is_log_log_with_a_line_a_contender_and_a_slope_of_two():
-    figure = figures.growth({"Time, s": LINES, "Peak memory, MiB": {"mmnp": [(16, 7.0)]}}, ["mmnp"])
-    time, memory = figure.axes
-    assert (time.get_xscale(), time.get_yscale(), time.get_title(loc="left")) == ("log", "log", "Time, s")
-    drawn = {line.get_label(): line for line in time.lines}
-    assert drawn.keys() == LINES.keys() | {"slope 2"}
-    for name, points in LINES.items():
-        assert drawn[name].get_xydata().tolist() == [list(point) for point in points]
-    assert drawn["slope 2"].get_xydata().tolist() == [[16, 0.125], [32, 0.5]]
-    assert labels(time.xaxis) == ["16", "32"]
-    assert memory.lines[0].get_xydata().tolist() == [[16, 7]]
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [*LINES, "slope 2"]
+def test_every_name_has_its_line_and_can_be_told_with_and_without_colour(tmp_path):
+    accuracies = {name: [0.5 + i / 10, 0.6, 0.4] for i, name in enumerate(ODD_NAMES)}
+    figure = figures.knn_curve([2, 8, 16], accuracies)
+    lines = figure.axes[0].lines
+    assert [points_of(line) for line in lines] == [
+        [[2, first], [8, 0.6], [16, 0.4]] for first, _, _ in accuracies.values()
+    ]
+    assert len({to_rgba(line.get_color()) for line in lines}) == len({line.get_marker() for line in lines}) == 4
+    assert legend_of(figure) == ODD_NAMES
+    assert figures.save(figure, tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_published_loop_is_dashed_in_the_colour_of_its_loss_and_the_rest_is_grey():
-    (axes,) = figures.growth({"Time, s": LINES}, ["mmnp"]).axes
-    ours, published, products, peer, _ = axes.lines
-    assert to_rgba(ours.get_color()) == to_rgba(published.get_color()) != to_rgba(peer.get_color())
-    assert (ours.get_linestyle(), published.get_linestyle(), peer.get_linestyle()) == ("-", "--", ":")
-    assert products.get_color() == peer.get_color()
-    assert products.get_marker() != peer.get_marker()
+@pytest.mark.parametrize("values", [[1.0, 1.0], [0.0, 0.0], [0.7, 0.7], [0.0, 1.0]])
+def test_accuracies_keep_within_0_and_1_and_their_axis_spans_some_room(values):
+    low, high = figures.knn_curve([1, 2], {"embedding": values}).axes[0].get_ylim()
+    assert 0 <= low <= min(values) <= max(values) <= high <= 1
+    assert high - low >= 0.05
+
+
+# margins over training
+
+
+def train(first, second, fall=0.01):
+    """What CLOC logs of two phases, the margins falling in the first."""
+    epochs = []
+    for epoch in range(first + second):
+        margins = [start - fall * min(epoch, first - 1) for start in (0.9, 0.6)]
+        epochs.append(
+            {"epoch": float(epoch), "stage": float(epoch >= first), "margin_0|1": margins[0], "margin_1|2": margins[1]}
+        )
+    return epochs
+
+
+def test_every_boundary_has_a_line_from_epoch_1_on_and_fixed_ones_are_dashed():
+    figure = figures.margins_over_training(train(3, 2), NAMES, [False, True])
+    drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 5]
+    for line, start in zip(drawn, (0.9, 0.6), strict=True):
+        values = [start, start - 0.01, start - 0.02, start - 0.02, start - 0.02]
+        np.testing.assert_allclose(line.get_xydata(), np.column_stack([range(1, 6), values]), rtol=0, atol=1e-12)
+    assert [line.get_linestyle() for line in drawn] == ["-", "--"]
+    assert len({to_rgba(line.get_color()) for line in drawn}) == 2
+    assert legend_of(figure) == ["low | mid", "mid | high", "fixed"]
+
+
+@pytest.mark.parametrize(("first", "second", "side"), [(3, 30, "left"), (30, 3, "right")])
+def test_the_end_of_phase_one_is_marked_and_named_where_there_is_room(first, second, side):
+    (axes,) = figures.margins_over_training(train(first, second), NAMES, [False, False]).axes
+    assert [first + 0.5] * 2 in [list(line.get_xdata()) for line in axes.lines]
+    (text,) = axes.texts
+    assert (text.get_text(), text.get_ha()) == ("phase one ends", side)
+
+
+def test_a_training_without_precautions_lies_dotted_over_it_in_the_same_colours():
+    collapsing = train(4, 0, fall=0.2)
+    figure = figures.margins_over_training(train(4, 2), NAMES, [False, False], without_precautions=collapsing)
+    solid = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 6]
+    dotted = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert [list(line.get_ydata()) for line in dotted] == [
+        [epoch[f"margin_{h}|{h + 1}"] for epoch in collapsing] for h in (0, 1)
+    ]
+    assert [line.get_color().tolist() for line in dotted] == [line.get_color().tolist() for line in solid]
+    assert legend_of(figure)[-1] == "without precautions"
+
+
+# image search
+
+
+@pytest.mark.parametrize("images", [IMAGES, IMAGES[:, :, :1]], ids=["colour", "grey"])
+def test_queries_come_first_and_images_of_other_labels_are_crossed_out(images):
+    names = [[ODD_NAMES[0], *NAMES], [*NAMES, ODD_NAMES[1]]]
+    wrong = np.array([[True, False, False], [False, False, True]])
+    figure = figures.image_search(images[:, 0], images[:, 1:], wrong, names)
+    grid = np.reshape(figure.axes, (2, 4))
+    assert [[bool(axes.lines) for axes in row] for row in grid[:, 1:]] == wrong.tolist()
+    assert not any(axes.lines for axes in grid[:, 0])
+    assert [[axes.get_xlabel() for axes in row] for row in grid] == names
+    assert [axes.get_title() for axes in grid[0]] == ["query", "1", "2", "3"]
+    for axes, image in zip(figure.axes, images.reshape(8, *images.shape[2:]), strict=True):
+        np.testing.assert_array_equal(axes.images[0].get_array(), np.squeeze(image.transpose(1, 2, 0)))

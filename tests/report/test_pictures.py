@@ -48,16 +48,6 @@ def test_every_method_has_its_pictures(tmp_path, make, y, names):
     assert set(paths) == set(tmp_path.iterdir())
 
 
-def test_the_margins_over_training_are_those_of_the_history_with_the_fixed_one_dashed(tmp_path, fitted, drawn):
-    pictures.draw(Predictions.of(fitted, X, Y), tmp_path)
-    (axes,) = drawn["margins_over_training.png"].axes
-    lines = [line for line in axes.lines if len(line.get_xdata()) == len(fitted.history_)]
-    assert [line.get_linestyle() for line in lines] == ["-", "--"]
-    for h, line in enumerate(lines):
-        assert list(line.get_ydata()) == [epoch[f"margin_{h}|{h + 1}"] for epoch in fitted.history_]
-    np.testing.assert_allclose([line.get_ydata()[-1] for line in lines], fitted.margins_, rtol=1e-6)
-
-
 @pytest.mark.parametrize(("samples", "most"), [(48, 30), (9, 8), (2, 1)])
 def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted, drawn, samples, most):
     rows = np.linspace(0, 47, samples, dtype=int)
@@ -67,11 +57,6 @@ def test_the_curve_of_neighbours_ends_at_30_or_at_all_there_are(tmp_path, fitted
     if samples == 48:
         assert line.get_ydata()[2] == pytest.approx(evaluation.evaluate(fitted, X, Y)["knn_accuracy"], abs=1e-15)
         assert line.get_ydata()[29] == pytest.approx(knn_accuracy(fitted.transform(X), Y, 30), abs=1e-15)
-
-
-def test_one_sample_has_no_neighbours_to_draw(tmp_path, fitted, drawn):
-    pictures.draw(Predictions.of(fitted, X[:1], Y[:1]), tmp_path)
-    assert "knn_curve.png" not in drawn
 
 
 def test_of_many_samples_a_random_part_is_compared_and_drawn(tmp_path, fitted, drawn, monkeypatch):

@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,15 +41,6 @@ def test_every_metric_of_ranks_has_a_line_and_every_boundary_its_own():
     }
 
 
-def test_what_is_no_metric_has_no_line():
-    assert metric_lines({"method": "cloc", "test_samples": 12}) == []
-
-
-def test_values_end_in_one_column():
-    metrics = rank_report([0, 1, 1], [0, 1, 0], 2) | {"margins": [12.5]}
-    assert {len(line) for line in metric_lines(metrics, ["a", "b"])} == {52}
-
-
 @given(data=st.data(), columns=st.integers(1, 4), rows=st.integers(0, 4))
 def test_a_table_holds_every_cell_in_aligned_columns(data, columns, rows):
     header, *body = data.draw(
@@ -65,8 +55,3 @@ def test_a_table_holds_every_cell_in_aligned_columns(data, columns, rows):
         for i, (width, cell) in enumerate(zip(widths, cells, strict=True)):
             start = sum(widths[:i]) + 2 * i
             assert line[start : start + width] == (cell.ljust(width) if i == 0 else cell.rjust(width))
-
-
-@pytest.mark.parametrize("rows", [[], [["a", "1"]]])
-def test_a_column_is_at_least_five_wide(rows):
-    assert table(["m", "n"], rows).split("\n")[1] == "-----  -----"

@@ -3,22 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.datasets import load_diabetes
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import RidgeCV
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 from ordinate.commands.fit.write import REPORT, named_failure
 from ordinate.commands.workspace import Workspace
@@ -38,6 +30,7 @@ from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, rank_report
 from ordinate.optional import optional
 from ordinate.report.page import write_report
+from ordinate.report.page.measures import Predictor
 from ordinate.report.text import table
 from ordinate.training.options import Training
 
@@ -53,7 +46,6 @@ class Job:
         X: (n, features), samples.
         y: (n,), labels.
         is_ranks: Whether the labels are ranks.
-        baselines: Unfitted baselines by name.
         ours: Classes of Ordinate's estimators by name.
         shown: Names of metrics by their headings in the printed table.
     """
@@ -64,7 +56,6 @@ class Job:
     X: pd.DataFrame
     y: NDArray[Any]
     is_ranks: bool
-    baselines: Mapping[str, BaseEstimator]
     ours: Mapping[str, Callable[..., EmbeddingEstimator]]
     shown: Mapping[str, str]
 
@@ -75,7 +66,7 @@ def demo(out: str, seed: int) -> None:
     with Workspace(Path(out), {"demo": 1, "seed": seed}) as workspace:
         result = workspace.partial / "result"
         result.mkdir(exist_ok=True)
-        jobs = (graded(seed), _diabetes(seed))
+        jobs = (graded(), _diabetes())
         measured = {job.name: _run(job, result, workspace.checkpoints, seed) for job in jobs}
         (result / "measured.json").write_text(json.dumps(measured, indent=2) + "\n")
         workspace.publish(result)
@@ -83,11 +74,9 @@ def demo(out: str, seed: int) -> None:
     print("next: ordinate fit YOUR.csv --target COLUMN")
 
 
-def graded(seed: int) -> Job:
-    """Return the job on SWD, with an ordinal baseline; without skordinal, on diabetes in grades."""
-    ordinal: dict[str, BaseEstimator] = {}
+def graded() -> Job:
+    """Return the job on SWD; without skordinal, on diabetes in grades."""
     try:
-        from skordinal.classifiers import LogisticAT
         from skordinal.datasets import load_swd
     except ImportError:
         print('note: SWD, the table of ranks that the documentation shows: pip install "ordinate[demo]"')
@@ -98,34 +87,21 @@ def graded(seed: int) -> Job:
         data = load_swd()
         X, y = pd.DataFrame(data.data, columns=data.feature_names), np.asarray(data.target)
         name, description = "swd", "SWD: social workers' decisions"
-        ordinal["ordinal logistic"] = make_pipeline(StandardScaler(), LogisticAT())
-    baselines = {
-        "most frequent rank": DummyClassifier(),
-        "k nearest neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
-        **ordinal,
-        "gradient boosting": HistGradientBoostingClassifier(random_state=seed),
-    }
     ours = {"Blend": BlendClassifier, "CLOC": CLOCClassifier, "OTD": OTDClassifier}
     shown = {"accuracy": "accuracy", "MAE": "mae", "weighted kappa": "quadratic_weighted_kappa"}
-    return Job(name, description, "the rank", X, y, True, baselines, ours, shown)
+    return Job(name, description, "the rank", X, y, True, ours, shown)
 
 
-def _diabetes(seed: int) -> Job:
+def _diabetes() -> Job:
     data = load_diabetes(as_frame=True)
-    baselines = {
-        "mean": DummyRegressor(),
-        "k nearest neighbours": make_pipeline(StandardScaler(), KNeighborsRegressor(5)),
-        "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))),
-        "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
-    }
     ours = {"Blend": BlendRegressor, "SupCR": SupCRRegressor, "SupReMix": SupReMixRegressor}
     shown = {"MAE": "mae", "RMSE": "rmse", "R2": "r2", "Spearman": "spearman"}
     description = "diabetes: progression after a year"
-    return Job("diabetes", description, "progression", data.data, data.target.to_numpy(), False, baselines, ours, shown)
+    return Job("diabetes", description, "progression", data.data, data.target.to_numpy(), False, ours, shown)
 
 
 def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: float = 0.25) -> dict[str, Any]:
-    """Train and measure all models of a job; return their metrics by name."""
+    """Train and measure all models of a job; return their metrics, and those of the report's baselines, by name."""
     classes = len(np.unique(job.y))
     rows, test = split_rows(job.y, test_fraction, seed, stratify=job.is_ranks)
     ranks = f", {classes} ranks" if job.is_ranks else ""
@@ -135,13 +111,16 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
     for name, kind in job.ours.items():
         folder = checkpoints / f"{job.name}-{name.lower()}"
         folder.mkdir(parents=True, exist_ok=True)
-        ours[name] = kind(training=Training(checkpoint_dir=folder), verbose=1, random_state=seed)
-    measured = {}
-    for name, model in {**job.baselines, **ours}.items():
-        predicted = _fit(model, name, *seen).predict(unseen[0])
-        report = rank_report(unseen[1], predicted, classes) if job.is_ranks else continuous_report(unseen[1], predicted)
-        measured[name] = dict(report)
-    _keep(job, ours, unseen, seen, result)
+        print(f"training {name}", flush=True)
+        model = kind(training=Training(checkpoint_dir=folder), verbose=1, random_state=seed)
+        ours[name] = model.fit(*seen)
+    measured: dict[str, Any] = {}
+    true = np.searchsorted(np.unique(job.y), unseen[1])
+    for predictor in _keep(job, ours, unseen, seen, result):
+        if job.is_ranks:
+            measured[predictor.name] = dict(rank_report(true, predictor.predicted, classes))
+        else:
+            measured[predictor.name] = dict(continuous_report(unseen[1], predictor.predicted))
     lines = []
     for name, metrics in measured.items():
         mark = "*" if name in ours else " "
@@ -154,19 +133,12 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
     return measured
 
 
-def _fit(model: Any, name: str, X: pd.DataFrame, y: NDArray[Any]) -> Any:
-    if isinstance(model, EmbeddingEstimator):
-        print(f"training {name}", flush=True)
-        return model.fit(X, y)
-    with threadpool_limits(1):  # On so few samples, threads wait for each other longer than they work.
-        return model.fit(X, y)
-
-
 def _keep(
     job: Job, models: Mapping[str, EmbeddingEstimator], unseen: tuple[Any, Any], seen: tuple[Any, Any], result: Path
-) -> None:
-    """Save the models with their reports and pictures."""
+) -> list[Predictor]:
+    """Save the models with their reports and pictures; return the baselines of the reports, then the models."""
     drawn = {}
+    reported: list[list[Predictor]] = []
     for name, model in models.items():
         model.set_params(training__checkpoint_dir=None, verbose=0)
         folder = result / f"{job.name}-{name.lower()}"
@@ -176,10 +148,12 @@ def _keep(
         HeldOut.of(predictions).write(folder)
         write_report(
             model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=job.target,
-            projections=("pca", "tsne"), command="ordinate demo",
+            projections=("pca", "tsne"), command="ordinate demo", on_scores=reported.append,
         )  # fmt: skip
         drawn[folder] = predictions
     with named_failure("pictures"):
         draw = optional("ordinate.report.pictures", "pictures", "pictures").draw
         for folder, predictions in drawn.items():
             draw(predictions, folder)
+    ours = [replace(predictors[0], name=name) for name, predictors in zip(models, reported, strict=True)]
+    return [*reported[0][1:], *ours]

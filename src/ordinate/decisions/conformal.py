@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
 from ordinate.errors import OrdinateError
-from ordinate.metrics import nearest_neighbours
 from ordinate.metrics.embedding import DECIMALS
 from ordinate.metrics.inputs import check_probabilities, check_ranks, check_targets, shape_of
 
@@ -48,16 +47,13 @@ class RankCalibration:
 class IntervalCalibration:
     """Calibration of intervals: nominal coverage, and half an interval's width in every dimension of the target.
 
-    ``scaled`` says that the widths are in units of the samples' difficulty.
-
     Example:
-        >>> intervals([2.0], IntervalCalibration(coverage=0.9, half_widths=(0.5,), scaled=False)).round(6).tolist()
+        >>> intervals([2.0], IntervalCalibration(coverage=0.9, half_widths=(0.5,))).round(6).tolist()
         [[1.5, 2.5]]
     """
 
     coverage: float
     half_widths: tuple[float, ...]
-    scaled: bool
 
 
 def least_samples(coverage: float, dimensions: int = 1) -> int:
@@ -153,17 +149,11 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
     return np.stack([inside.argmax(axis=1), values.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)], axis=1)
 
 
-def calibrate_intervals(
-    y_true: ArrayLike, y_pred: ArrayLike, coverage: float = 0.9, *, difficulty: ArrayLike | None = None
-) -> IntervalCalibration:
+def calibrate_intervals(y_true: ArrayLike, y_pred: ArrayLike, coverage: float = 0.9) -> IntervalCalibration:
     """Calibrate the width of intervals around predictions to a nominal coverage of the target.
 
-    The width is the same everywhere, or proportional to each sample's difficulty. For targets of p dimensions the
-    intervals make a box that holds all of them as often as promised: each dimension may miss a p-th of what the box
-    may (Bonferroni).
-
-    ``difficulty``, of the shape of ``y_pred`` and above 0, is the error to expect. It must not come from these targets:
-    :func:`neighbour_difficulty` makes one from other samples. None is the same width everywhere.
+    The width is the same everywhere. For targets of p dimensions the intervals make a box that holds all of them as
+    often as promised: each dimension may miss a p-th of what the box may (Bonferroni).
 
     Raises:
         OrdinateError: also for too few samples for the coverage.
@@ -175,24 +165,21 @@ def calibrate_intervals(
     """
     true, pred = check_targets(y_true, y_pred)
     place = _place(len(true), coverage, true.shape[1])
-    errors = np.abs(true - pred) / _scale(difficulty, y_pred)
-    return IntervalCalibration(float(coverage), tuple(np.sort(errors, axis=0)[place].tolist()), difficulty is not None)
+    errors = np.abs(true - pred)
+    return IntervalCalibration(float(coverage), tuple(np.sort(errors, axis=0)[place].tolist()))
 
 
-def intervals(
-    y_pred: ArrayLike, calibration: IntervalCalibration, *, difficulty: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def intervals(y_pred: ArrayLike, calibration: IntervalCalibration) -> NDArray[np.float64]:
     """Return the interval around every prediction, with the calibrated coverage of the target.
 
     Returns:
         (n, 2) or (n, p, 2), lower and upper ends.
 
     Raises:
-        OrdinateError: also for another number of dimensions than calibrated, or a ``difficulty`` (of the shape of
-            ``y_pred``) where the calibration had none, or the other way round.
+        OrdinateError: also for another number of dimensions than calibrated.
 
     Example:
-        >>> calibration = IntervalCalibration(coverage=0.9, half_widths=(0.5,), scaled=False)
+        >>> calibration = IntervalCalibration(coverage=0.9, half_widths=(0.5,))
         >>> intervals([1.0, 4.0], calibration).round(6)
         array([[0.5, 1.5],
                [3.5, 4.5]])
@@ -202,46 +189,9 @@ def intervals(
         raise OrdinateError(
             "y_pred", f"{pred.shape[1]} dimensions", f"{len(calibration.half_widths)}, as many as calibrated"
         )
-    if calibration.scaled != (difficulty is not None):
-        wanted = "one a prediction, as the calibration had" if calibration.scaled else "None, as the calibration had"
-        raise OrdinateError("difficulty", f"{'None' if difficulty is None else 'values'}", wanted)
-    half = np.asarray(calibration.half_widths) * _scale(difficulty, y_pred)
+    half = np.asarray(calibration.half_widths)
     half = half + 4 * np.finfo(np.float64).eps * (np.abs(pred) + half)  # a target at the very end stays inside
     return np.stack([pred - half, pred + half], axis=-1).reshape(*np.shape(y_pred), 2)
-
-
-def neighbour_difficulty(
-    embeddings: ArrayLike, ref_emb: ArrayLike, residuals: ArrayLike, k: int = 20
-) -> NDArray[np.float64]:
-    """Estimate the error of a prediction by that of its nearest neighbours in the embedding.
-
-    Half-way between the mean absolute residual of the k nearest references by cosine and that of all, so that a
-    handful of lucky references makes no sample certain (after Papadopoulos, Vovk and Gammerman, *Regression Conformal
-    Prediction with Nearest Neighbours*, JAIR 40, 2011). The references are samples that the model has not seen, and
-    that are not among those calibrated on.
-
-    Args:
-        embeddings: (n, d).
-        ref_emb: (m, d), the references.
-        residuals: (m,) or (m, p), by how much their targets were missed.
-        k: Number of neighbours of each sample.
-
-    Returns:
-        (n,) or (n, p), what :func:`calibrate_intervals` and :func:`intervals` take as ``difficulty``.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k references.
-
-    Example:
-        >>> neighbour_difficulty([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.1], [0.1, 1.0]], [1.0, -3.0], k=1)
-        array([1.5, 2.5])
-    """
-    errors = np.abs(check_targets(residuals, residuals)[0])
-    nearest = nearest_neighbours(embeddings, ref_emb, k)
-    if len(errors) != np.shape(ref_emb)[0]:
-        raise OrdinateError("residuals", f"{len(errors)} samples", f"{np.shape(ref_emb)[0]}, as many as ref_emb")
-    expected: NDArray[np.float64] = (errors[nearest].mean(axis=1) + errors.mean(axis=0)) / 2
-    return expected.reshape(len(nearest), *np.shape(residuals)[1:])
 
 
 def rank_coverage(y_true: ArrayLike, sets: ArrayLike, num_classes: int) -> Report:
@@ -388,19 +338,6 @@ def _falling_above(probabilities: NDArray[np.float64], mode: NDArray[np.int64]) 
         largest = np.maximum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
         levels[:, start:] = np.where(mode < start, np.minimum(levels[:, start:], largest), levels[:, start:])
     return levels
-
-
-def _scale(difficulty: ArrayLike | None, y_pred: ArrayLike) -> NDArray[np.float64]:
-    """The difficulty (n, p), or 1 everywhere."""
-    if difficulty is None:
-        return np.ones((1, 1))
-    shape = shape_of(difficulty, "difficulty")
-    if shape != np.shape(y_pred):
-        raise OrdinateError("difficulty", f"shape {shape}", f"{np.shape(y_pred)}, one per prediction")
-    scale, _ = check_targets(difficulty, y_pred)
-    if scale.min() <= 0:
-        raise OrdinateError("difficulty", f"{scale.min():g}", "values above 0")
-    return scale
 
 
 def _by_rank(values: NDArray[Any], ranks: NDArray[np.int64], num_classes: int) -> list[float | None]:

@@ -249,8 +249,7 @@ def margins_from_costs(costs: ArrayLike, classes: Sequence[Any] | None = None) -
 
     A boundary costs what mistaking its two ranks does, in the direction that costs more. With r its cost over that of
     the cheapest boundary, its margin is ``2 - 1.5 / r``: 0.5, about what margins are learned to be, for r = 1; 1.25 for
-    2, 1.7 for 5; never quite 2, the widest gap there is between two cosines. It trades accuracy elsewhere, and
-    :func:`~ordinate.report.margin_sweep.sweep_margin` measures how much.
+    2, 1.7 for 5; never quite 2, the widest gap there is between two cosines. It may trade accuracy elsewhere.
 
     Args:
         costs: (C, C), true by predicted rank, such as :func:`cost_matrix` makes from critical boundaries.

@@ -73,24 +73,6 @@ def neighbour_shares(
     return _shares(ref_ranks[nearest], num_classes)
 
 
-def neighbour_suspicion(embeddings: ArrayLike, labels: ArrayLike, k: int = 10) -> NDArray[np.float64]:
-    """Return the :func:`suspicion` of every label, with the shares of ranks among its k neighbours as probabilities.
-
-    The embeddings must come from an encoder that has not seen the labels, such as that of another task, or be raw
-    features: training moves a wrong label among its like. Neighbours are by cosine, each sample itself left out.
-
-    Returns:
-        (n,), values from 0, where no rank lies nearer to the neighbours', to C-1.
-
-    Example:
-        >>> embeddings = [[1.0, 0.0], [0.9, 0.1], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0], [0.1, 0.9]]
-        >>> neighbour_suspicion(embeddings, [0, 0, 2, 2, 2, 2], k=2)
-        array([0., 0., 2., 0., 0., 0.])
-    """
-    points, ranks = check_embeddings(embeddings, labels)
-    return suspicion(ranks, _shares(ranks[nearest_neighbours(points, None, k)], int(ranks.max()) + 1))
-
-
 def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) -> NDArray[np.float64]:
     """Return the error of each prediction relative to the errors of similar predictions.
 

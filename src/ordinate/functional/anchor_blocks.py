@@ -70,6 +70,13 @@ class Order:
     self_index: Int[Tensor, " n"] | None
 
 
+def rows_of(values: Tensor | None, rows: slice) -> Tensor | None:
+    """Return some rows of a tensor; None if there is none."""
+    if values is None:
+        return None
+    return values[rows]
+
+
 def in_order(row_sums: RowSums, order: Order) -> RowSums:
     """Return row sums of anchors and references as they come, from those of anchors and references in an order."""
 
@@ -103,7 +110,7 @@ def block_sums(
     """
     values = torch.zeros(len(pairs.a), dtype=accumulation_dtype(pairs.a.device), device=pairs.a.device)
     for block in blocks:
-        values[block], gradient = rows(block, None if coefficients is None else coefficients[block])
+        values[block], gradient = rows(block, rows_of(coefficients, block))
         if coefficients is not None:
             pairs.add_gradient(block, gradient)
     return values, None if coefficients is None else pairs.gradients()

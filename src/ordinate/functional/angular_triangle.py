@@ -17,6 +17,7 @@ from ordinate.functional.anchor_blocks import (
     anchor_blocks,
     block_sums,
     refuse_second_derivative,
+    rows_of,
 )
 from ordinate.functional.contrast import Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere
@@ -205,7 +206,7 @@ class _AllTriplets:
         self, cosines: CosineBlocks, rows: slice, coefficients: Float[Tensor, " b"] | None
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"] | None]:
         """Return the sums of some anchors' terms, and the gradient of their weighted sum for the cosines."""
-        ranks, self_index = self.ranks[rows], None if self.self_index is None else self.self_index[rows]
+        ranks, self_index = self.ranks[rows], rows_of(self.self_index, rows)
         if (compiled := kernels.uses_numba(cosines.a)) or kernels.uses_triton(cosines.a):
             if not compiled:
                 from ordinate.kernels.triton.angular_triangle import angle_rows

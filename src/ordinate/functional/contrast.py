@@ -75,7 +75,9 @@ class Contrast:
         if reduction == "none":
             return share
         share = share * processes(self.group)
-        return share if reduction == "sum" else share / total
+        if reduction == "sum":
+            return share
+        return share / total
 
     def loss(
         self,
@@ -99,11 +101,16 @@ class Contrast:
         if order is not None:
             row_sums = in_order(row_sums, order)
         if reduction == "none":
-            values = reduced(row_sums, None, *tensors)
-            values = values if order is None else values[order.anchors.argsort()]
-            return ((values - offset if offset else values) * coefficients).to(self.anchors.dtype)
-        loss = reduced(row_sums, coefficients if order is None else coefficients[order.anchors], *tensors)
-        loss = loss - offset * coefficients.sum() if offset else loss
+            values = reduced(row_sums, None, *tensors) - offset
+            if order is not None:
+                values = values[order.anchors.argsort()]
+            return (values * coefficients).to(self.anchors.dtype)
+        ordered = coefficients
+        if order is not None:
+            ordered = coefficients[order.anchors]
+        loss = reduced(row_sums, ordered, *tensors)
+        if offset:
+            loss = loss - offset * coefficients.sum()
         return joined_value(loss, self.group).to(self.anchors.dtype)
 
 
@@ -126,9 +133,9 @@ def prepare(
     anchors = check_embeddings(embeddings)
     weights = check_weights(inputs["weights"], len(anchors))
     checked = check_labels(labels, len(anchors), name="labels")
-    if (ref_emb is None) != (ref_labels is None):
-        missing = "ref_emb" if ref_emb is None else "ref_labels"
-        raise OrdinateError(missing, "None", "a tensor whenever its counterpart is given")
+    for name, given, other in (("ref_emb", ref_emb, ref_labels), ("ref_labels", ref_labels, ref_emb)):
+        if given is None and other is not None:
+            raise OrdinateError(name, "None", "a tensor whenever its counterpart is given")
     if ref_emb is None or ref_labels is None:
         if self_index is not None:
             raise OrdinateError("self_index", "positions without ref_emb", "None: every anchor is left out already")
@@ -158,7 +165,7 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
         points = [to_accumulation_dtype(x.detach()) for x in {contrast.anchors, contrast.references}]
         highest, lowest = (torch.stack([end(x, 0) for x in points]) for end in (torch.amax, torch.amin))
         extent = highest.amax(0) - lowest.amin(0)
-        largest = float(torch.linalg.vector_norm(extent, ord=1 if similarity == "neg_l1" else 2))
+        largest = float(torch.linalg.vector_norm(extent, ord={"neg_l1": 1, "neg_l2": 2}[similarity]))
     least = max(MIN_TEMPERATURE, largest / MAX_EXPONENT)
     if temperature < least:
         raise OrdinateError(
@@ -174,7 +181,9 @@ def check_contrasted(contrast: Contrast) -> None:
     left_out = contrast.self_index is not None
     if len(contrast.references) - left_out > 1:
         return
-    name, least = ("ref_emb", 2 + left_out) if contrast.given else ("embeddings", 3)
+    name, least = "embeddings", 3
+    if contrast.given:
+        name, least = "ref_emb", 2 + left_out
     raise OrdinateError(
         name,
         len(contrast.references),

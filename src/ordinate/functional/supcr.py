@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ordinate import kernels
-from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums
+from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, rows_of
 from ordinate.functional.contrast import Contrast, Inputs, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_targets
@@ -174,7 +174,7 @@ class _RowSums:
         scale = 1 / float(self.options.temperature)
 
         def rows(block: slice, factors: Tensor | None) -> _ValuesAndGradient:
-            self_index = None if self.self_index is None else self.self_index[block]
+            self_index = rows_of(self.self_index, block)
             if factors is None:
                 factors = to_accumulation_dtype(a.new_ones(block.stop - block.start))
             else:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums
+from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, rows_of
 from ordinate.functional.contrast import Contrast, Inputs, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
 from ordinate.functional.inputs import check_constant, check_devices, check_targets
@@ -271,7 +271,7 @@ class _RowSums:
         block_rows = _TorchRows if has_zeros or cold else _fastest_rows(cosines.a)
 
         def rows(block: slice, factors: Tensor | None) -> tuple[Tensor, MixtureGradient | None]:
-            self_index = None if self.self_index is None else self.self_index[block]
+            self_index = rows_of(self.self_index, block)
             share = None if self.shares is None else self.shares.of(block, self.dtype)
             bounds = self.bounds(block) if self.options.mix_positives else None
             of_block = (lengths[0][block], lengths[1]) if has_zeros else None

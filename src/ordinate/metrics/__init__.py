@@ -1,10 +1,6 @@
-"""Metrics of predictions and embeddings: pure functions of NumPy arrays.
+"""Metrics of predictions and embeddings: pure functions of NumPy arrays."""
 
-:mod:`ordinate.metrics.streaming` has the metrics that TorchMetrics lacks. It is not imported here because it needs
-torch.
-"""
-
-from ordinate.metrics.angular import angular_error, vector_angular_error
+from ordinate.metrics.angular import angular_error
 from ordinate.metrics.continuous import (
     continuous_report,
     geometric_mean_error,
@@ -18,10 +14,9 @@ from ordinate.metrics.continuous import (
 )
 from ordinate.metrics.embedding import is_rank_ordered, rank_cosine_matrix, svm_accuracy
 from ordinate.metrics.neighbours import knn_accuracy, knn_accuracy_curve, knn_error, nearest_neighbours
-from ordinate.metrics.order import delta_order, distance_rank_correlation, local_linearity, ordered_triples
+from ordinate.metrics.order import distance_rank_correlation, ordered_triples
 from ordinate.metrics.ranks import (
     accuracy,
-    accuracy_within,
     adjacent_error_rates,
     amae,
     mmae,
@@ -34,12 +29,10 @@ from ordinate.metrics.shots import shot_regions, shot_report
 
 __all__ = [
     "accuracy",
-    "accuracy_within",
     "adjacent_error_rates",
     "amae",
     "angular_error",
     "continuous_report",
-    "delta_order",
     "distance_rank_correlation",
     "geometric_mean_error",
     "is_rank_ordered",
@@ -47,7 +40,6 @@ __all__ = [
     "knn_accuracy",
     "knn_accuracy_curve",
     "knn_error",
-    "local_linearity",
     "mae",
     "mean_average_precision",
     "mmae",
@@ -66,5 +58,4 @@ __all__ = [
     "shot_report",
     "spearman",
     "svm_accuracy",
-    "vector_angular_error",
 ]

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics.embedding import unit_norm
 from ordinate.metrics.inputs import check_targets
 
 
@@ -27,30 +26,8 @@ def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, pred = check_targets(y_true, y_pred)
     if true.shape[1] != 2:
-        raise OrdinateError("y_true", f"{true.shape[1]} dimensions", "(pitch, yaw)", "see vector_angular_error")
+        raise OrdinateError("y_true", f"{true.shape[1]} dimensions", "(pitch, yaw)")
     return float(np.mean(_angles(gaze_directions(true), gaze_directions(pred))))
-
-
-def vector_angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Return the mean angle between true and predicted vectors, whose lengths do not matter.
-
-    Returns:
-        Of vectors (n, d), d at least 2, a value in [0, 180], in degrees.
-
-    Raises:
-        OrdinateError: shapes that differ, one dimension, no samples, zero vectors, or values that are not finite.
-
-    Example:
-        >>> vector_angular_error([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 9.0, 0.0]])
-        45.0
-    """
-    true, pred = check_targets(y_true, y_pred)
-    if true.shape[1] < 2:
-        raise OrdinateError("y_true", "1 dimension", "vectors (n, d) with d at least 2")
-    for name, vectors in (("y_true", true), ("y_pred", pred)):
-        if not vectors.any(axis=1).all():
-            raise OrdinateError(name, "a zero vector", "vectors with a direction")
-    return float(np.mean(_angles(unit_norm(true), unit_norm(pred))))
 
 
 def gaze_directions(gaze: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.checks import check_choice, check_positive, check_whole
+from ordinate.checks import check_choice, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.metrics.angular import gaze_directions
 from ordinate.metrics.continuous import spearman
@@ -96,108 +96,6 @@ def distance_rank_correlation(
         label_distances.append(apart[new])
         distances.append(far[new])
     return spearman(_rounded(np.concatenate(label_distances)), _rounded(np.concatenate(distances)))
-
-
-def delta_order(
-    embeddings: ArrayLike,
-    labels: ArrayLike,
-    *,
-    temperature: float = 2.0,
-    similarity: Similarity = "neg_l2",
-    label_distance: LabelDistanceName = "l1",
-    anchors: int | None = None,
-    seed: int = 0,
-) -> float:
-    """Return the least delta for which the embeddings are delta-ordered (SupCR, Definition 1).
-
-    With s the similarity over the temperature, embeddings are delta-ordered, for a delta in (0, 1), if for every
-    anchor s differs by less than delta between samples at equal label distance, and is larger by more than 1/delta
-    for the nearer of two samples at different ones. So they are for every delta above the value returned and below
-    1, and for none if that is 1 or more. ``temperature`` is that of the loss, above 0.
-
-    Returns:
-        A value >= 0, a lower bound where anchors are drawn; infinity where a triple is out of order.
-
-    Example:
-        >>> delta_order([[0.0], [8.0], [24.0]], [20, 21, 23])
-        0.25
-    """
-    temperature = check_positive(temperature, "temperature")
-    widest_tie = 0.0
-    least_gap = np.inf
-    for _, _, apart, far in _rows(embeddings, labels, similarity, label_distance, anchors, seed):
-        label_distances = _rounded(apart)
-        order = np.argsort(label_distances)
-        starts = np.flatnonzero(np.diff(label_distances[order], prepend=-1.0))
-        scores = -far[order] / temperature
-        high = np.maximum.reduceat(scores, starts)
-        low = np.minimum.reduceat(scores, starts)
-        widest_tie = max(widest_tie, float(np.max(high - low)))
-        if len(starts) > 1:
-            lowest_nearer = np.minimum.accumulate(low)[:-1]
-            highest_farther = np.maximum.accumulate(high[::-1])[::-1][1:]
-            least_gap = min(least_gap, float(np.min(lowest_nearer - highest_farther)))
-    return max(widest_tie, 1 / least_gap) if least_gap > 0 else np.inf
-
-
-def local_linearity(embeddings: ArrayLike, labels: ArrayLike, window: float) -> float:
-    """Measure how nearly the embeddings around a label lie on a line, at places proportional to their labels.
-
-    That is what SupReMix's loss ends in (Theorem 2 and its proof: "closed to a line, and their positions on the line
-    are proportional to their labels"). The paper gives no measure of it; this one is the share of the variance of
-    the embeddings, scaled to norm 1, that a straight line over the label explains among the samples whose labels lie
-    within the window of an anchor's, averaged over the anchors whose window holds two labels or more.
-
-    Args:
-        embeddings: Embeddings (n, d).
-        labels: Targets (n,).
-        window: Largest label difference, inclusive, in units of the label; Mix-pos has the same window.
-
-    Returns:
-        A share in [0, 1]; a window whose embeddings have collapsed to a point counts 0.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, a window not above 0 or too small to
-            hold two labels.
-
-    Example:
-        >>> angles = np.array([0.0, 0.1, 0.2, 0.3])
-        >>> arc = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        >>> bool(local_linearity(arc, angles, window=0.1) > 0.99)
-        True
-        >>> bool(local_linearity(arc, [0, 2, 1, 3], window=1) < 0.7)
-        True
-    """
-    window = check_positive(window, "window")
-    points, targets = check_targeted_embeddings(embeddings, labels)
-    if targets.shape[1] != 1:
-        raise OrdinateError("labels", f"{targets.shape[1]} dimensions", "one, (n,)")
-    order = np.argsort(targets[:, 0], kind="stable")
-    units = unit_norm(points)[order]
-    sorted_labels = targets[order, 0]
-    reach = window + np.abs(sorted_labels).max() * 10.0**-DECIMALS
-    total = 0.0
-    count = 0
-    for label, anchors in zip(*np.unique(sorted_labels, return_counts=True), strict=True):
-        first = np.searchsorted(sorted_labels, label - reach)
-        last = np.searchsorted(sorted_labels, label + reach, "right")
-        near_labels = sorted_labels[first:last]
-        if near_labels[0] < near_labels[-1]:
-            total += anchors * _explained(units[first:last], near_labels)
-            count += anchors
-    if not count:
-        raise OrdinateError("window", f"{window:g}", "one that two different labels lie within")
-    return float(total / count)
-
-
-def _explained(points: NDArray[np.float64], labels: NDArray[np.float64]) -> float:
-    """Return the share of the variance of points (n, d) that a line over the labels (n,) explains."""
-    x = labels - labels.mean()
-    z = points - points.mean(axis=0)
-    variance = np.sum(z**2)
-    if variance <= len(z) * 10.0 ** (-2 * DECIMALS):
-        return 0.0
-    return float(min(1.0, np.sum((x @ z) ** 2) / (x @ x * variance)))
 
 
 def _rows(

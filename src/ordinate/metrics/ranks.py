@@ -8,7 +8,7 @@ value is not such a rank.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.checks import check_num_classes, check_whole
+from ordinate.checks import check_num_classes
 from ordinate.metrics.continuous import mae
 from ordinate.metrics.inputs import check_probabilities, check_ranks, check_weights
 
@@ -25,24 +25,6 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | No
     """
     true, pred = check_ranks(y_true, y_pred)
     return float(np.mean(check_weights(sample_weight, len(true)) * (true == pred)))
-
-
-def accuracy_within(y_true: ArrayLike, y_pred: ArrayLike, k: int) -> float:
-    """Return the share of samples whose rank is predicted at most k ranks off; k = 0 is :func:`accuracy`.
-
-    Returns:
-        A share in [0, 1].
-
-    Raises:
-        OrdinateError: also for a k that is not a whole number of at least 0.
-
-    Example:
-        >>> accuracy_within([0, 1, 2, 3], [0, 2, 2, 1], k=1)
-        0.75
-    """
-    k = check_whole(k, "k", least=0)
-    true, pred = check_ranks(y_true, y_pred)
-    return float(np.mean(np.abs(true - pred) <= k))
 
 
 def quadratic_weighted_kappa(

@@ -17,7 +17,7 @@ LABELS = {
 }
 
 
-def boundary_names(names: Sequence[Any]) -> list[str]:
+def boundary_names(names: Sequence[object]) -> list[str]:
     """Return the name of every boundary between adjacent ranks."""
     return [f"{low} | {high}" for low, high in pairwise(names)]
 

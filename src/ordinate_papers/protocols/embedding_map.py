@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from ordinate.data.rows import take
 from ordinate.metrics import spearman
-from ordinate.report.umap_points import umap_points
+from ordinate.report.page.projections import umap_points
 from ordinate_papers.protocols.parts import Figures
 
 MOST_SAMPLES = 1000

@@ -11,9 +11,7 @@ from matplotlib.figure import Figure as Picture
 
 from ordinate.data.new_files import new_file
 from ordinate.data.rows import take
-from ordinate.report.curves import MARKERS
-from ordinate.report.figures import rank_colours, save, styled, write_names
-from ordinate.report.image_figures import image_search
+from ordinate.report.figures import image_search, rank_colours, save, styled, write_names
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.figures.distributions import logit_distributions, training_targets
@@ -147,7 +145,7 @@ def _lines(filled: FilledTable) -> Picture:
             places = [x for x, _ in points]
             means = [one.ours for _, one in points]
             spread = [one.deviation or 0.0 for _, one in points]
-            style: dict[str, Any] = {"color": colour, "marker": MARKERS[order % len(MARKERS)], "markersize": 5}
+            style: dict[str, Any] = {"color": colour, "marker": "osD^vPX"[order % 7], "markersize": 5}
             axes.errorbar(places, means, spread, linewidth=1.6, elinewidth=1, label=" ", **style)
             paper = [(x, one.cell.paper) for x, one in points if isinstance(one.cell.paper, int | float)]
             if paper:

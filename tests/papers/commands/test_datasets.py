@@ -1,7 +1,6 @@
 """``ordinate datasets``: what it lists, explains and fetches."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ordinate.cli import main
@@ -115,45 +114,6 @@ def test_targets_are_summed_up_by_split(said, data):
     ]
 
 
-def test_targets_of_two_dimensions_and_sets_without_splits(said, data):
-    write_text(data / "mpiifacegaze/p00/p00.txt", " ".join(["1.png", *["0"] * 23, "0", "0", "-1", "left"]))
-    write_images(data / "mpiifacegaze", ["p00/1.png"])
-    header = said("mpiifacegaze")[-3]
-    assert header.split("  ")[-1] == "yaw highest"
-    write_images(data / "agedb", ["0_A_31_f.png", "1_A_33_f.png"])
-    assert said("agedb")[-1].split() == ["all", "2", "31.00", "32.00", "33.00"]
-
-
-def test_many_ranks_are_summed_up(said, data):
-    for split in ("Train", "Validation", "Test"):
-        write_text(data / f"clap2015/{split}.csv", *[f"{age}.png;{age};3" for age in range(20, 40)])
-        write_images(data / "clap2015" / split, [f"{age}.png" for age in range(20, 40)])
-    assert said("clap2015")[-1].split() == ["test", "20", "0.00", "9.50", "19.00"]
-
-
-def test_sentences_are_summed_up_by_split(said, data):
-    trees.plant_pairs(data)
-    here, header, _, *rows = said("stsb_dir")[-6:]
-    assert here == "here: 56 samples"
-    assert header.split("  ")[-1] == "label highest"
-    assert [row.split()[:2] for row in rows] == [["train", "40"], ["validation", "8"], ["test", "8"]]
-
-
-def test_the_ranks_of_a_table_are_counted(said, data):
-    (data / "uci_ordinal").mkdir()
-    frame = pd.DataFrame({"left_weight": range(10), "class": list("LLLLLLBBRR")})
-    frame.to_csv(data / "uci_ordinal" / "balance_scale.csv.gz", index=False)
-    header, _, *rows = said("balance_scale")[-4:]
-    assert header.split() == ["split", "0", "1", "2", "all"]
-    assert np.sum([[int(cell) for cell in row.split()[1:]] for row in rows], axis=0).tolist() == [6, 2, 2, 10]
-    assert [row.split()[-1] for row in rows] == ["7", "3"]
-
-
-def test_signals_that_take_minutes_to_read_are_counted_as_files(said, data):
-    trees.plant_matrices(data)
-    assert said("hcp_aging")[-1] == f"here: {trees.SUBJECTS + 1} files"
-
-
 def test_a_set_that_lacks_something_says_what(data, capsys):
     trees.plant_pairs(data, vectors=None)
     assert main(["datasets", "stsb_dir"]) == 2
@@ -181,11 +141,3 @@ def test_a_set_is_fetched(said, monkeypatch, data):
     line = said("retinamnist", "--download", "new")[0]
     assert line.startswith("new/retinamnist/retinamnist.npz: fetched and checked; with ORDINATE_DATA=new it is read by")
     assert [str(folder) for folder in asked] == ["new/retinamnist"]
-
-
-def test_what_may_not_be_fetched_is_refused(refused, tmp_path):
-    assert refused("koa", "--download", str(tmp_path)).startswith(
-        "ordinate: koa: is not for download by a program; get"
-    )
-    assert "tuab: is not for download by a program; get it from https" in refused("tuab", "--download", str(tmp_path))
-    assert refused("--download", str(tmp_path)).startswith("ordinate: --download: expected the name of a set before it")

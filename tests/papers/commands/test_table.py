@@ -74,13 +74,6 @@ def test_finished_runs_are_not_run_again_and_failed_ones_only_when_asked(run, ai
     assert len(airfoil) == 8
 
 
-def test_more_seeds_add_to_those_that_are_there(run, airfoil):
-    run("supremix-5")
-    run("supremix-5", seeds=3)
-    assert len(airfoil) == 9
-    assert next(line for line in run(None).splitlines() if line.startswith("supremix-5")).split()[2:4] == ["6", "4"]
-
-
 def test_a_dry_run_runs_nothing_and_writes_nothing(run, airfoil, tmp_path):
     text = run("supremix-5", dry_run=True)
     assert "6 runs can run here; 0 of them have, 6 are to be done" in text
@@ -94,12 +87,6 @@ def test_other_data_takes_the_place_of_the_papers(run, airfoil, tmp_path):
     assert "airfoil MAE" in text
     assert len(airfoil) == 28
     assert {result.state for result in ResultsFile(tmp_path / "results.jsonl").read(airfoil).values()} == {"done"}
-
-
-def test_a_table_that_cannot_run_here_still_shows_its_figures(run):
-    text = run("supremix-4")
-    assert "0.863" in text
-    assert "[1] uk_biobank: not in $ORDINATE_DATA" in text
 
 
 @pytest.mark.parametrize(

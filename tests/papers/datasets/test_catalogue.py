@@ -1,9 +1,5 @@
 """What is said of the data sets."""
 
-from dataclasses import replace
-
-import pytest
-
 from ordinate_papers.datasets.catalogue import DATA_SETS, IMAGE_SETS, OTHER_SETS, TABLE_SETS
 from ordinate_papers.datasets.reading import FILES, READERS
 
@@ -33,12 +29,6 @@ def test_every_set_can_be_found_and_read():
     for chosen in DATA_SETS.values():
         assert chosen.kind in READERS
         assert chosen.kind in FILES or chosen.reading["files"]
-
-
-def test_a_set_is_not_to_be_changed():
-    with pytest.raises(AttributeError):
-        DATA_SETS["koa"].title = "other"
-    assert replace(DATA_SETS["koa"], title="other").title == "other"
 
 
 def test_the_parts_of_a_split_with_numbers_are_all_samples():

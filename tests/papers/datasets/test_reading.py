@@ -9,7 +9,6 @@ from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import TABLE_SETS
 from ordinate_papers.datasets.reading import digest, load, unavailable, word_vectors
 from ordinate_papers.datasets.tuab import read_tuab
-from ordinate_papers.tables.models import build
 from tests.papers.datasets import trees
 
 CAR = TABLE_SETS["car"].reading
@@ -44,12 +43,6 @@ def test_ranks_follow_the_order_of_the_classes(car):
     assert y.tolist() == [CAR["ranks"].index(label) for label in car["class"]]
 
 
-def test_text_with_levels_is_ordered(car):
-    X, _, _ = load("car")
-    assert list(X["safety"].cat.categories) == ["low", "med", "high"]
-    assert all(dtype.ordered for dtype in X.dtypes)
-
-
 def test_splits_are_drawn_by_seed_and_leave_nothing_out(car):
     _, _, first = load("car", 0)
     _, _, again = load("car", 0)
@@ -57,16 +50,6 @@ def test_splits_are_drawn_by_seed_and_leave_nothing_out(car):
     assert first.train.tolist() == again.train.tolist() != other.train.tolist()
     assert sorted([*first.train, *first.validation, *first.test]) == list(range(100))
     assert len(first.train) == 70
-
-
-def test_airfoil_has_the_shares_of_the_paper(data):
-    (data / "uci_airfoil").mkdir()
-    frame = pd.DataFrame({"frequency_hz": np.arange(1503.0), "sound_pressure_db": np.arange(1503.0) / 10})
-    frame.to_csv(data / "uci_airfoil" / "airfoil_self_noise.csv.gz", index=False)
-    X, y, split = load("airfoil", 3)
-    assert (len(split.train), len(split.validation), len(split.test)) == (1203, 150, 150)
-    assert list(X) == ["frequency_hz"]
-    assert y[7] == pytest.approx(0.7, abs=1e-12)
 
 
 def test_series_keep_the_owners_split_as_ts_and_as_npz(data):
@@ -155,15 +138,6 @@ def test_a_subject_is_in_one_part(data):
     assert len(set.union(*parts)) == 12
 
 
-def test_a_split_of_labels_csv_is_kept_and_has_to_be_one(data):
-    trees.plant_matrices(data, split=["train", "val", "test", "train"] * 6)
-    assert load("hcp_aging", 1)[2].validation.tolist() == list(range(1, 24, 4))
-    frame = pd.read_csv(data / "hcp_aging" / "labels.csv")
-    frame.assign(split="fold 1").to_csv(data / "hcp_aging" / "labels.csv", index=False)
-    with pytest.raises(OrdinateError, match=r"hcp_aging: got samples in \['fold 1'\], expected train, test and"):
-        load("hcp_aging")
-
-
 def test_volumes_are_files_with_ages_split_by_subject(data):
     trees.plant_volumes(data)
     X, y, split = load("uk_biobank", 1)
@@ -199,17 +173,6 @@ def test_what_is_not_here_says_why(name):
     assert str(error.value) == reason
 
 
-def test_without_a_folder_of_data_the_variable_is_named(monkeypatch):
-    monkeypatch.delenv("ORDINATE_DATA")
-    assert unavailable("airfoil") == "airfoil: ORDINATE_DATA is not set"
-
-
 def test_a_misspelt_set_gets_a_hint():
     with pytest.raises(OrdinateError, match="did you mean 'airfoil'"):
         load("airfoils")
-
-
-def test_neighbours_take_the_levels_as_they_are_read(car):
-    X, y, split = load("car")
-    model = build("knn_thermometer", "ranks").fit(X.iloc[split.train], y[split.train])
-    assert model.transform(X).shape == (100, sum(len(levels) - 1 for levels in CAR["levels"].values()))

@@ -1,15 +1,12 @@
 """What every baseline that classifies ranks promises: functions that are each given what makes one."""
 
 import copy
-import pickle
 import signal
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 import ordinate
 from ordinate import ImageOptions
@@ -17,7 +14,7 @@ from ordinate.errors import OrdinateError
 from ordinate.training.stages import StagedMethod
 from tests import processes
 from tests.data import pictures
-from tests.estimators.examples import draw_frame, draw_series, draw_table, ranks_of
+from tests.estimators.examples import draw_frame, draw_table, ranks_of
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
@@ -31,39 +28,6 @@ def the_same_seed_gives_the_same_weights_and_another_seed_others(make, tmp_path)
     first, again, other = (make(random_state=seed).fit(X, RANKS).method_.state_dict() for seed in (3, 3, 4))
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not any(torch.equal(first[name], other[name]) for name in first if name.endswith("weight"))
-
-
-def a_second_fit_starts_anew(make, tmp_path):
-    model = make().fit(X, RANKS)
-    first, history = model.predict_proba(X), model.history_
-    model.fit(X, RANKS)
-    assert (model.predict_proba(X) == first).all()
-    assert model.history_ == history
-
-
-def a_fit_chunk_by_chunk_is_the_plain_fit(make, tmp_path):
-    plain, chunked = (make(chunk_size=size).fit(X, RANKS) for size in (None, 5))
-    assert chunked.method_.chunk_size == 5
-    np.testing.assert_allclose(chunked.transform(X), plain.transform(X), rtol=0, atol=1e-4)
-
-
-def a_fit_and_the_random_state_around_it_do_not_touch(make, tmp_path):
-    torch.manual_seed(7)
-    first = make().fit(X, RANKS)
-    expected = first.predict_proba(X)
-    drawn = torch.rand(1).item()
-    torch.manual_seed(7)
-    assert drawn == torch.rand(1).item()
-    assert (make().fit(X, RANKS).predict_proba(X) == expected).all()
-
-
-def a_fit_leaves_its_arguments_as_they_were_and_writes_nothing(make, tmp_path):
-    frame, target = draw_frame()
-    kept, labels = frame.copy(), ranks_of(target)
-    make().fit(frame, labels).predict(frame)
-    pd.testing.assert_frame_equal(frame, kept)
-    assert (labels == ranks_of(target)).all()
-    assert list(tmp_path.iterdir()) == []
 
 
 def ranks_that_are_easy_are_learned(make, tmp_path):
@@ -85,30 +49,6 @@ def a_prediction_does_not_depend_on_the_samples_beside_it(make, tmp_path):
     model = make().fit(X, RANKS)
     np.testing.assert_allclose(model.transform(X[:1]), model.transform(X)[:1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba(X[:1]), model.predict_proba(X)[:1], rtol=0, atol=1e-9)
-
-
-def validation_samples_are_monitored_and_not_trained_on(make, tmp_path):
-    alone, beside = make().fit(X, RANKS), make().fit(X, RANKS, validation=(HELD_OUT, NEW_RANKS))
-    assert (alone.predict_proba(X) == beside.predict_proba(X)).all()
-    assert "val_loss" in beside.history_[-1]
-    assert "val_loss" not in alone.history_[-1]
-    assert all(np.isfinite(list(entry.values())).all() for entry in beside.history_)
-
-
-def patience_ends_a_fit_early(make, tmp_path):
-    options = {"epochs": 200, "patience": 3, "learning_rate": 0.03, "weight_decay": 0.0}
-    model = make(**options).fit(X, RANKS, validation=(HELD_OUT, NEW_RANKS))
-    losses = [entry["val_loss"] for entry in model.history_]
-    assert len(losses) < 200
-    assert int(np.argmin(losses)) == len(losses) - 4
-
-
-def series_are_learned(make, tmp_path):
-    series, target = draw_series()
-    model = make(batch_size=32).fit(series, ranks_of(target))
-    assert model.predict_proba(series).shape == (32, 3)
-    assert np.isfinite(model.predict_proba(np.full((1, 2, 20), np.nan))).all()
-    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_series(seed=1)[0])
 
 
 def pictures_are_learned_and_kept_over_a_save(make, tmp_path):
@@ -139,27 +79,6 @@ def a_class_without_samples_is_never_predicted_as_nan(make, tmp_path):
     assert probability.shape == (48, 5)
     assert np.isfinite(probability).all()
     assert_same_model(save_and_load(model, tmp_path / "model"), model, HELD_OUT)
-
-
-def a_clone_and_a_copy_predict_the_same(make, tmp_path):
-    model = make().fit(X, RANKS)
-    expected = model.predict_proba(X)
-    assert (pickle.loads(pickle.dumps(model)).predict_proba(X) == expected).all()
-    assert (clone(model).fit(X, RANKS).predict_proba(X) == expected).all()
-
-
-def a_grid_of_settings_is_searched(make, tmp_path):
-    grid = {"training__learning_rate": [1e-7, 1e-2]}
-    search = GridSearchCV(make(), grid, cv=2, error_score="raise").fit(X, RANKS)
-    assert len(set(search.cv_results_["mean_test_score"].tolist())) > 1
-
-
-def two_ranks_are_enough_and_one_is_refused(make, tmp_path):
-    two = (TARGET > 0).astype(int)
-    assert set(make().fit(X, two).predict(X)) <= {0, 1}
-    assert make().fit(X[:4], [0, 1, 2, 2]).predict_proba(X).shape == (48, 3)
-    with pytest.raises(OrdinateError, match=r"y: got 48 sample\(s\) of one class"):
-        make().fit(X, np.zeros(48, dtype=int))
 
 
 def a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not(make, tmp_path):
@@ -195,22 +114,12 @@ def _fit_and_die(make, options, epoch, batch):
 
 PROMISES = [
     the_same_seed_gives_the_same_weights_and_another_seed_others,
-    a_second_fit_starts_anew,
-    a_fit_chunk_by_chunk_is_the_plain_fit,
-    a_fit_and_the_random_state_around_it_do_not_touch,
-    a_fit_leaves_its_arguments_as_they_were_and_writes_nothing,
     ranks_that_are_easy_are_learned,
     probabilities_are_those_of_the_predicted_classes,
     a_prediction_does_not_depend_on_the_samples_beside_it,
-    validation_samples_are_monitored_and_not_trained_on,
-    patience_ends_a_fit_early,
-    series_are_learned,
     pictures_are_learned_and_kept_over_a_save,
     a_loaded_model_is_the_saved_one,
     a_class_without_samples_is_never_predicted_as_nan,
-    a_clone_and_a_copy_predict_the_same,
-    a_grid_of_settings_is_searched,
-    two_ranks_are_enough_and_one_is_refused,
     a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not,
 ]
 for_every_promise = pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
@@ -219,11 +128,7 @@ for_every_promise = pytest.mark.parametrize("promise", PROMISES, ids=lambda prom
 def for_typical_promises(test):
     """Mark those promises thorough whose code is the same for every baseline, which :mod:`test_poe` keeps."""
     typical = pytest.mark.typical(
-        "the_same_seed_gives_the_same_weights_and_another_seed_others",
         "ranks_that_are_easy_are_learned",
-        "probabilities_are_those_of_the_predicted_classes",
-        "a_prediction_does_not_depend_on_the_samples_beside_it",
-        "pictures_are_learned_and_kept_over_a_save",
         "a_loaded_model_is_the_saved_one",
         "a_class_without_samples_is_never_predicted_as_nan",
         "a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not",

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.neighbors import KNeighborsRegressor
 
 from ordinate_papers.estimators.gol import GOLClassifier
@@ -46,19 +45,3 @@ def test_the_rank_is_the_rounded_mean_of_the_nearest_on_the_unit_sphere():
     probability = model.predict_proba(X)
     assert probability[means == np.round(means)].max(axis=1).min() > 0.4
     assert probability[means != np.round(means)].max() < 1
-
-
-def test_a_half_is_rounded_towards_the_nearest():
-    model = gol(n_neighbors=2).fit(X, RANKS)
-    ties = np.array([2 * x for x in model.predictor_.vote.embeddings.numpy()])
-    shares = model.predictor_.vote(torch.from_numpy(ties)).numpy()
-    halves = (np.abs(shares - 0.5) < 1e-3).sum(axis=1) == 2
-    halves &= np.abs(shares.argsort(axis=1)[:, -1] - shares.argsort(axis=1)[:, -2]) == 1
-    assert halves.any()
-    predicted = model.predictor_(torch.from_numpy(ties)).numpy().argmax(axis=1)
-    np.testing.assert_array_equal(predicted[halves], RANKS[halves])  # each sample's nearest is itself
-
-
-def test_one_neighbour_is_enough():
-    model = gol(n_neighbors=1).fit(X, RANKS)
-    assert model.score(X, RANKS) == 1.0  # each sample's nearest is itself

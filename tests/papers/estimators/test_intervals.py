@@ -79,17 +79,6 @@ def test_the_loss_is_that_of_a_loop_over_triples_and_its_gradients_those_of_diff
     assert slope < 1e-4 * np.linalg.norm(gradient)
 
 
-def test_the_expected_distance_is_the_mean_over_drawn_latent_values():
-    places, *_, classes, _ = draw(1)
-    model = LatentIntervals("uniform").fit(places, classes, (3, 4, 2))
-    rng, starts = np.random.default_rng(0), np.cumsum([0, 3, 4])
-    means, widths = model.means_, np.sqrt(12 * model.variances_)
-    drawn = [means[row] + widths[row] * rng.uniform(-0.5, 0.5, (200_000, 3)) for row in places[:2] + starts]
-    sampled = np.sum(((drawn[0] - drawn[1]) @ model.components_.T) ** 2, axis=1).mean()
-    mapped, spread = model.transform(places[:2]), model.spread(places[:2])
-    assert np.sum((mapped[0] - mapped[1]) ** 2) + spread.sum() == pytest.approx(sampled, rel=0.02)
-
-
 def test_targets_are_those_of_the_distance_learned_before():
     """The loss reached is that of the targets that were nearest by the widths and the map of the pass before."""
     rng = np.random.default_rng(2)
@@ -112,21 +101,6 @@ def test_targets_are_those_of_the_distance_learned_before():
         np.fill_diagonal(distance, np.inf)
         targets = np.argsort(np.round(distance, 12), axis=1, kind="stable")[:, :3]
     assert reached[1] < reached[0]
-
-
-@pytest.mark.thorough
-@pytest.mark.typical("True-uniform", "True-beta", "False-beta_rectangular")
-@pytest.mark.parametrize("distribution", ["uniform", "beta", "beta_rectangular"])
-@pytest.mark.parametrize("learn_map", [False, True])
-def test_a_feature_that_only_disturbs_gets_the_narrow_intervals(distribution, learn_map):
-    rng = np.random.default_rng(0)
-    places = rng.integers(0, 4, (150, 2))
-    model = LatentIntervals(distribution, learn_map).fit(places, places[:, 0] > 1, (4, 4))
-    ends = model.transform(np.array([[0, 0], [3, 0], [0, 3]]))
-    disturbing, telling = np.linalg.norm(ends[2] - ends[0]), np.linalg.norm(ends[1] - ends[0])
-    assert disturbing < 0.7 * telling
-    assert (np.diff(model.means_[:4]) >= 0).all()
-    assert learn_map or np.array_equal(model.components_, np.eye(2))
 
 
 def test_an_unknown_distribution_is_named():

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
 from scipy.sparse import csr_array
-from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate.errors import OrdinateError
 from ordinate_papers.estimators.lmnn import (
@@ -13,7 +11,6 @@ from ordinate_papers.estimators.lmnn import (
     lmnn_loss,
     target_neighbours,
 )
-from tests.estimators.conformity import parametrize_with_essential_checks
 
 
 def draw(n=30, d=3, num_classes=3, seed=0):
@@ -56,33 +53,12 @@ def test_loss_and_gradient_are_those_of_a_loop_over_triples(push, seed):
         np.testing.assert_allclose(measured[1].reshape(L.shape), gradient, rtol=1e-10, atol=1e-10)
 
 
-def test_the_gradient_is_that_of_differences():
-    X, classes, L = draw(seed=5)
-    targets, pairs = target_neighbours(X, classes, 3), every_other(classes)
-    of = [lambda x, part=part: lmnn_loss(x, X, targets, pairs, 0.5)[part] for part in (0, 1)]
-    assert check_grad(*of, L.ravel()) < 1e-4 * np.linalg.norm(of[1](L.ravel()))
-
-
 def test_targets_are_the_nearest_of_the_own_class():
     X, classes, _ = draw(n=40, seed=1)
     targets = target_neighbours(X, classes, 3)
     for i, own in enumerate(targets):
         others = [j for j in np.flatnonzero(classes == classes[i]) if j != i]
         assert own.tolist() == sorted(others, key=lambda j: np.sum((X[i] - X[j]) ** 2))[:3]
-
-
-def test_a_class_of_two_has_one_target_each_and_a_class_of_one_none():
-    targets = target_neighbours(np.arange(5.0)[:, None] ** 2, np.array([0, 0, 1, 1, 2]), 3)
-    assert targets.tolist() == [[1, -1, -1], [0, -1, -1], [3, -1, -1], [2, -1, -1], [-1, -1, -1]]
-
-
-@pytest.mark.parametrize("integers", [False, True])
-def test_no_impostor_is_overlooked_in_the_end(integers):
-    X, classes, _ = draw(n=120, d=4, seed=2)
-    X = np.round(X) if integers else X
-    model = LargeMarginNearestNeighbours().fit(X, classes)
-    targets = target_neighbours(X, classes, 3)
-    assert model.loss_ == pytest.approx(brute_force(model.components_, X, classes, targets, 0.5)[0], rel=1e-10)
 
 
 @pytest.mark.parametrize("integers", [False, True])
@@ -102,24 +78,6 @@ def test_the_loss_found_is_that_of_a_long_subgradient_descent(integers):
         values, vectors = np.linalg.eigh(stepped)
         metric = (vectors * np.maximum(values, 0)) @ vectors.T
     assert LargeMarginNearestNeighbours().fit(X, classes).loss_ == pytest.approx(least, rel=5e-3)
-
-
-def test_it_turns_away_from_a_feature_that_only_disturbs():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2)) * [1, 20]
-    y = (X[:, 0] > 0).astype(int)
-    plain = KNeighborsClassifier(3).fit(X[:200], y[:200]).score(X[200:], y[200:])
-    model = LargeMarginNearestNeighbours().fit(X[:200], y[:200])
-    mapped = model.transform(X)
-    learned = KNeighborsClassifier(3).fit(mapped[:200], y[:200]).score(mapped[200:], y[200:])
-    assert plain < 0.8
-    assert learned >= 0.95
-    assert model.n_iter_ <= model.max_iter
-
-
-@parametrize_with_essential_checks([LargeMarginNearestNeighbours()], lambda _: {})
-def test_scikit_learn_checks_the_map(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

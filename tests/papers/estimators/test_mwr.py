@@ -41,11 +41,3 @@ def test_the_predicted_rank_is_the_one_nearest_to_the_estimate():
     model = mwr().fit(X, RANKS)
     estimates = model.predictor_.estimates(model.embed(model.read(X))).mean(1).numpy()
     np.testing.assert_array_equal(model.predict(X), np.floor(estimates + 0.5))
-
-
-def test_probabilities_are_wider_the_more_the_model_errs():
-    learned = mwr(epochs=60, learning_rate=0.003, weight_decay=0.0).fit(X, RANKS)
-    lost = mwr(epochs=60, learning_rate=0.003, weight_decay=0.0).fit(X, np.random.default_rng(0).permutation(RANKS))
-    assert learned.predictor_.error < lost.predictor_.error
-    held_out = np.random.default_rng(5).normal(size=(200, 3))
-    assert learned.predict_proba(held_out).max(axis=1).mean() > lost.predict_proba(held_out).max(axis=1).mean()

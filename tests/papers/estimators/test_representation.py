@@ -8,9 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 
 import ordinate
 from ordinate import ImageOptions
@@ -28,7 +26,7 @@ from ordinate_papers.estimators.representation import (
 from tests import processes
 from tests.data import pictures
 from tests.estimators.conformity import EQUIVALENCE, UNWEIGHTED, parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, in_groups, ranks_of
+from tests.estimators.examples import SMALL, draw_frame, draw_table, in_groups, ranks_of
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET)
@@ -78,27 +76,6 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 
 
-@pytest.mark.thorough
-@parametrize_with_essential_checks(
-    [
-        RepresentationClassifier(loss="dino", head="neighbours", epochs=5, decision="mode"),
-        RepresentationRegressor(epochs=(10, 10)),
-    ],
-    exceptions,
-)
-def test_scikit_learn_checks_the_estimator_of_other_losses(estimator, check):
-    run_check(estimator, check)
-
-
-@pytest.mark.typical("classifier triplet", "classifier dino", "regressor supcon", "regressor simclr", "regressor dino")
-@for_every_one
-def test_a_clone_fits_the_same_weights_and_another_seed_others(make):
-    labels = labels_for(make, TARGET)
-    model = make().fit(X, labels)
-    assert_same_model(clone(model).fit(X, labels), model, X)
-    assert not np.array_equal(make(random_state=1).fit(X, labels).transform(X), model.transform(X))
-
-
 @pytest.mark.typical("classifier triplet", "classifier dino", "regressor supcon", "regressor simclr", "regressor dino")
 @for_every_one
 def test_a_loaded_or_pickled_model_is_the_saved_one(make, tmp_path):
@@ -113,36 +90,11 @@ def test_a_loaded_or_pickled_model_is_the_saved_one(make, tmp_path):
         assert_same_model(copy, model, new)
 
 
-@pytest.mark.typical("classifier dino", "regressor simclr")
-@for_one_of_each_kind
-def test_series_are_learned_and_saved(make, tmp_path):
-    series, target = draw_series()
-    model = make(epochs=1 if make.func is classifier else (1, 1)).fit(series, labels_for(make, target))
-    model.save(tmp_path / "model")
-    assert_same_model(ordinate.load(tmp_path / "model"), model, draw_series(seed=1)[0])
-
-
-@pytest.mark.parametrize("head", ["linear", "neighbours"])
-@pytest.mark.parametrize("loss", ["triplet", "supcr"])
-def test_either_head_survives_a_save(loss, head, tmp_path):
-    model = classifier(loss, head=head, n_neighbors=5).fit(X, RANKS)
-    model.save(tmp_path / "model")
-    assert_same_model(ordinate.load(tmp_path / "model"), model, draw_table(seed=1)[0])
-
-
 @pytest.mark.parametrize("options", [{"head_loss": "or"}, {"scheme": "regularise"}, {"scheme": "fine_tune"}])
 def test_the_schemes_and_heads_of_a_regressor_survive_a_save(options, tmp_path):
     model = regressor("supcon", head="linear", **options).fit(X, TARGET)
     model.save(tmp_path / "model")
     assert_same_model(ordinate.load(tmp_path / "model"), model, draw_table(seed=1)[0])
-
-
-def test_several_targets_and_a_bin_size_for_each(tmp_path):
-    targets = np.stack([TARGET, TARGET**2], axis=1)
-    model = regressor("supcon", bin_size=(0.5, 1.0)).fit(X, targets)
-    assert model.predict(X).shape == (48, 2)
-    model.save(tmp_path / "model")
-    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(X), model.predict(X))
 
 
 # learning
@@ -166,16 +118,6 @@ def test_the_linear_head_is_a_logistic_regression_on_unit_embeddings():
     np.testing.assert_allclose(model.predict_proba(X), expected, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("loss", "metric", "weights"), [("triplet", "cosine", "uniform"), ("supcr", "euclidean", "distance")]
-)
-def test_the_neighbours_are_those_of_scikit_learn(loss, metric, weights):
-    model = classifier(loss, head="neighbours", n_neighbors=5).fit(X, RANKS)
-    new = draw_table(seed=1)[0]
-    theirs = KNeighborsClassifier(5, metric=metric, weights=weights).fit(model.transform(X), RANKS)
-    np.testing.assert_allclose(model.predict_proba(new), theirs.predict_proba(model.transform(new)), rtol=0, atol=1e-5)
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_rank_without_a_sample_has_probability_0(classes):
     embedded = torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -185,14 +127,6 @@ def test_a_rank_without_a_sample_has_probability_0(classes):
     scaled = (embedded - embedded.mean(0)) / embedded.var(0, correction=0).mean().sqrt()
     expected = LogisticRegression(max_iter=1000).fit(scaled, ranks).predict_proba(scaled)
     np.testing.assert_allclose(probabilities[:, ranks.unique()].numpy(), expected, rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("loss", LOSSES_OF_TARGETS)
-def test_new_targets_are_predicted_better_than_by_their_median(loss):
-    X, target = draw_table(260)
-    model = regressor(loss, epochs=(10, 30), batch_size=100, head="ridge").fit(X[:200], target[:200])
-    error = np.abs(model.predict(X[200:]) - target[200:]).mean()
-    assert error < 0.7 * np.abs(target[200:] - np.median(target[:200])).mean()
 
 
 # views
@@ -237,13 +171,6 @@ def test_a_batch_holds_the_views_that_the_loss_compares(loss, views, monkeypatch
 def spy(seen, method):
     batch_loss = method.batch_loss
     return lambda self, x, y: seen.append((x, y)) or batch_loss(self, x, y)
-
-
-@pytest.mark.parametrize("loss", ["simclr", "dino"])
-@pytest.mark.parametrize("options", [{"augmentation": "none"}, {"views": 3}, {"views": 1}])
-def test_pictures_without_two_views_that_differ_are_refused(loss, options):
-    with pytest.raises(OrdinateError, match=r"data: got . views of augmentation .*, expected two that differ"):
-        classifier(loss, encoder="test_resnet", data=ImageOptions(workers=0, **options)).fit(DRAWN, PICTURE_RANKS)
 
 
 # killed and resumed
@@ -305,8 +232,3 @@ def test_what_cannot_be_used_is_refused(make, options, y, message, monkeypatch):
     monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
     with pytest.raises(OrdinateError, match=f"^{re.escape(message)}"):
         make(**options).fit(X, y)
-
-
-def test_bins_of_their_own_are_found_where_targets_are_all_different():
-    model = regressor("supcon", bin_size=None).fit(X[:10], np.linspace(0, 1, 10) ** 2)
-    assert np.isfinite(model.predict(X)).all()

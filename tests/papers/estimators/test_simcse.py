@@ -62,16 +62,6 @@ def test_the_views_of_a_text_differ_in_training_alone(training):
     torch.testing.assert_close(first, second, rtol=0, atol=1e-6)
 
 
-def test_predictions_survive_saving(model, tmp_path):
-    model.save(tmp_path / "model")
-    np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(X), model.predict(X))
-
-
-def test_its_temperature_is_that_of_its_authors(model):
-    assert model.method_.loss.loss.temperature == TEMPERATURE
-    assert model.method_name == "SimCSE"
-
-
 def test_other_data_than_text_is_refused():
     with pytest.raises(OrdinateError, match=r"^X: got no text, expected text for the loss 'simcse'"):
         RepresentationRegressor(loss="simcse", epochs=(1, 1)).fit(np.eye(30), np.arange(30.0))

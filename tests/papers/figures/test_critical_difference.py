@@ -34,9 +34,3 @@ def test_the_critical_difference_is_that_of_the_published_table():
         ranks = {f"m{place}": float(place) for place in range(count)}
         found = Ranking(["set"] * 14, ranks).critical_difference
         assert found == pytest.approx(quantile * np.sqrt(count * (count + 1) / (6 * 14)), rel=1e-3)
-
-
-def test_groups_are_the_longest_runs_that_do_not_differ():
-    ranking = Ranking(["set"] * 20, {"a": 1.0, "b": 1.5, "c": 2.4, "d": 5.0})
-    assert 1.0 < ranking.critical_difference < 1.4
-    assert ranking.groups == [("a", "b"), ("b", "c")]

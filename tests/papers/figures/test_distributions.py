@@ -1,11 +1,9 @@
 """Pictures of distributions and of distances: what they show is what they were given."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 
 from ordinate_papers.figures.distributions import logit_distributions, training_targets
-from ordinate_papers.figures.similarity import cosine_matrices
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +26,3 @@ def test_logits_are_shares_of_their_kind_of_pairs():
     drawn = [[patch.get_data().values.tolist() for patch in axes.patches] for axes in figure.axes]
     assert drawn == [[[0.5, 0.5], [0.75, 0.25]], [[0.0, 1.0], [0.5, 0.5]]]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["positive pairs", "negative pairs"]
-
-
-def test_a_matrix_is_ticked_in_the_middle_of_each_rank():
-    distances = np.arange(16.0).reshape(4, 4) / 8
-    axes = cosine_matrices({"O-Net": (distances, [0, 0, 0, 2])}, "BUSI").axes[0]
-    np.testing.assert_array_equal(axes.images[0].get_array(), distances)
-    assert axes.get_xticks().tolist() == [1, 3]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "2"]
-    assert axes.images[0].get_clim() == (0, 2)

@@ -9,7 +9,7 @@ from pytorch_metric_learning.distances import CosineSimilarity, LpDistance
 from pytorch_metric_learning.losses import NPairsLoss, TripletMarginLoss
 
 from ordinate.errors import OrdinateError
-from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss, deal_tuples, pairs_term, squared_distances
+from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss, deal_tuples
 from tests.functional.brute_force import embeddings
 
 LABELS = torch.tensor([0, 2, 1, 0, 1, 3, 2, 0, 2, 1, 0])  # 3 stands alone
@@ -94,28 +94,6 @@ def test_the_triplet_loss_is_that_of_pytorch_metric_learning_over_all_triplets()
     torch.testing.assert_close(build_pair_loss("triplet")(x, labels), theirs(x, labels), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", PAIR_LOSSES)
-def test_what_the_ranks_are_called_and_how_long_embeddings_are_does_not_change_the_loss(name):
-    x, loss = embeddings(len(LABELS)), build_pair_loss(name)
-    torch.testing.assert_close(loss(3 * x, LABELS), loss(x, LABELS), rtol=0, atol=1e-12)
-    if name != "n_pair":  # which deals the pairs in the order of the batch
-        order = torch.randperm(len(LABELS), generator=torch.Generator().manual_seed(0))
-        torch.testing.assert_close(loss(x[order], (9 - LABELS)[order]), loss(x, LABELS), rtol=0, atol=1e-12)
-    torch.testing.assert_close(loss(x, 9 - LABELS), loss(x, LABELS), rtol=0, atol=1e-12)
-
-
-def test_the_second_term_of_the_quadruplet_loss_sees_no_pair_with_the_rank_of_the_anchor():
-    x = embeddings(6)
-    two_ranks = torch.tensor([0, 0, 0, 1, 1, 1])
-    assert pairs_term(squared_distances(x), two_ranks, margin=10.0) == 0
-
-
-def test_a_temperature_scales_supcon():
-    x = embeddings(len(LABELS))
-    expected = supcon(x, LABELS, 0.5)
-    torch.testing.assert_close(build_pair_loss("supcon", 0.5)(x, LABELS), expected, rtol=0, atol=1e-10)
-
-
 def test_tuples_are_dealt_until_one_rank_is_left():
     labels = torch.tensor([5] * 7 + [2] * 4 + [8] * 2 + [9])
     anchors, positives, tuples = deal_tuples(labels)
@@ -130,34 +108,11 @@ def test_the_loss_of_one_tuple_is_that_of_pytorch_metric_learning():
     torch.testing.assert_close(build_pair_loss("n_pair")(x, labels), theirs(x, labels), rtol=0, atol=1e-12)
 
 
-def test_in_many_tuples_every_anchor_counts_the_same():
-    labels = torch.tensor([0, 0, 1, 1, 2, 2, 0, 0, 1, 1])
-    x = embeddings(10)
-    first, second = (build_pair_loss("n_pair")(x[rows], labels[rows]) for rows in (slice(0, 6), slice(6, 10)))
-    torch.testing.assert_close(build_pair_loss("n_pair")(x, labels), (3 * first + 2 * second) / 5, rtol=0, atol=1e-12)
-
-
-def test_separated_ranks_have_no_triplet_or_quadruplet_loss_and_no_gradient():
-    x = torch.eye(3, dtype=torch.float64).repeat_interleave(2, 0).requires_grad_()
-    labels = torch.tensor([0, 0, 1, 1, 2, 2])
-    for name in ("triplet", "quadruplet"):
-        loss = build_pair_loss(name)(x, labels)
-        assert loss == 0
-        assert torch.autograd.grad(loss, x)[0].abs().max() == 0
-
-
 @pytest.mark.parametrize("name", PAIR_LOSSES)
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0], [0, 1, 2, 3]], ids=["one rank", "no rank twice"])
 def test_labels_with_nothing_to_compare_are_an_error_not_a_zero(name, labels):
     with pytest.raises(OrdinateError, match="labels: got a batch of"):
         build_pair_loss(name)(embeddings(4), torch.tensor(labels))
-
-
-def test_a_quadruplet_takes_three_ranks_and_an_n_pair_two_of_two_samples():
-    with pytest.raises(OrdinateError, match="2 ranks, 2 of two samples or more, expected 3 and 1"):
-        build_pair_loss("quadruplet")(embeddings(4), torch.tensor([0, 0, 1, 1]))
-    with pytest.raises(OrdinateError, match="3 ranks, 1 of two samples or more, expected 2 and 2"):
-        build_pair_loss("n_pair")(embeddings(4), torch.tensor([0, 0, 1, 2]))
 
 
 @pytest.mark.parametrize(

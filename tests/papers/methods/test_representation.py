@@ -49,13 +49,6 @@ def test_patience_watches_the_validation_loss_where_pairs_are_held_out():
     assert len(history) <= 4
 
 
-def test_validation_samples_without_a_pair_have_no_loss():
-    held_out = ranks(seed=1)
-    few = type(held_out)(held_out.x[:2], torch.tensor([1, 2]))
-    history = train(Representation(encoder(), DIM, build_pair_loss("triplet"), epochs=2), ranks(), few)
-    assert all("val_loss" not in entry for entry in history)
-
-
 def regression(loss=None, **options):
     torch.manual_seed(0)
     loss = build_pair_loss("supcon") if loss is None else loss
@@ -64,14 +57,6 @@ def regression(loss=None, **options):
     method.head.standardise(targets().y)
     method.fit_bins(targets().y)
     return method
-
-
-def test_targets_of_a_bin_are_a_class():
-    method, data = regression(), targets()
-    classes = torch.tensor([round((value - data.y.min().item()) / 0.5) for value in data.y[:, 0].tolist()])
-    embedded = method.encoder(data.x)
-    expected = build_pair_loss("supcon")(embedded, classes)
-    torch.testing.assert_close(method.contrast(embedded, data.y), expected, rtol=0, atol=1e-6)
 
 
 def test_the_stages_of_each_scheme():
@@ -90,34 +75,12 @@ def test_simclr_beside_the_loss_of_the_head():
     torch.testing.assert_close(method.batch_loss(data.x, data.y), expected, rtol=0, atol=1e-5)
 
 
-def test_simclr_is_not_measured_on_validation_samples_which_have_one_view():
-    history = train(regression(NTXentLoss(), draw=TableViews([1, 1, 1])), targets(), targets(seed=1))
-    assert ["val_contrast" in entry for entry in history] == [False] * 5
-    assert ["val_mae" in entry for entry in history] == [False, False, True, True, True]
-    assert "val_contrast" in train(regression(), targets(), targets(seed=1))[0]
-
-
-def test_whole_numbers_are_bins_of_their_own():
-    ages = torch.tensor([[21.0], [64.0], [22.0], [21.0], [64.0]])
-    lowest, size = usual_bins(ages)
-    assert (lowest.tolist(), size.tolist()) == ([21.0], [1.0])
-    for shift in (0.0, 0.1, 34.7):  # a mean that is taken off is no whole number
-        moved = ages - torch.tensor(shift)
-        bins = bins_of(moved, *usual_bins(moved))
-        assert bins.tolist() == [0, 2, 1, 0, 2]
-
-
 def test_bins_are_widened_until_two_of_them_hold_two_samples():
     apart = torch.tensor([[0.0], [1.0], [20.0], [21.5], [90.0], [127.0]])
     lowest, size = usual_bins(apart)
     assert size.tolist() == [4.0]
     assert bins_of(apart, lowest, size).tolist() == [0, 0, 1, 1, 2, 3]
     assert bins_of(apart, lowest, size / 2).tolist() == [0, 0, 1, 2, 3, 4]
-
-
-def test_a_size_that_was_given_is_kept():
-    apart = torch.tensor([[0.0], [1.0], [10.0], [12.0]])
-    assert usual_bins(apart, 0.25)[1].tolist() == [0.25]
 
 
 def test_bins_of_several_dimensions_are_cells():

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from ordinate import ImageOptions
-from ordinate.data.images.pixels import Decoded, Preprocessing
+from ordinate.data.images.pixels import Decoded
 from ordinate.errors import OrdinateError
 from ordinate_papers.protocols.corruption_robustness import corruption_robustness
 from ordinate_papers.protocols.corruptions import CORRUPTIONS, corrupt
-from ordinate_papers.protocols.parts import KeptParts
 from tests.estimators.examples import cloc
 
 
@@ -19,13 +18,6 @@ class MeanLight(RegressorMixin, BaseEstimator):
     def predict(self, images):
         pixels = images.pixels if isinstance(images, Decoded) else images
         return pixels.mean(axis=(1, 2, 3))
-
-
-class BrightOrDark(ClassifierMixin, BaseEstimator):
-    classes_ = np.array(["dark", "mid", "bright"])
-
-    def predict(self, images):
-        return self.classes_[np.digitize(images.mean(axis=(1, 2, 3)), [85, 170])]
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +38,6 @@ def test_the_error_is_that_of_the_predictions_on_corrupted_images(images):
     ]  # fmt: skip
 
 
-def test_decoded_images_are_corrupted_and_stay_decoded(images):
-    decoded = Decoded(images, Preprocessing((16, 16), 1))
-    labels = np.arange(5.0)
-    figures = [corruption_robustness(MeanLight(), X, labels, names=["snow"]) for X in (images, decoded)]
-    assert figures[0] == figures[1]
-
-
-def test_ranks_are_told_apart_in_their_order(images):
-    light = np.full((2, 1, 8, 8), 250, dtype=np.uint8)
-    labels = np.array(["dark", "bright"])
-    assert corruption_robustness(BrightOrDark(), light, labels, names=["fog"])["clean"] == 1.0  # one of two, by 2 ranks
-
-
 def test_an_estimator_is_measured_under_all_19():
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], 8)
@@ -67,13 +46,6 @@ def test_an_estimator_is_measured_under_all_19():
     figures = corruption_robustness(model, X[::4], y[::4], severities=[5])
     assert list(figures["errors"]) == list(CORRUPTIONS)
     assert len(figures["rows"]) == 20
-
-
-def test_a_corruption_that_was_measured_is_not_measured_again(images, tmp_path):
-    keep = KeptParts(tmp_path)
-    first = corruption_robustness(MeanLight(), images, np.arange(5), names=["fog"], keep=keep)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.json", "fog.json"]
-    assert corruption_robustness(None, images, np.arange(5), names=["fog"], keep=keep) == first
 
 
 @pytest.mark.parametrize(

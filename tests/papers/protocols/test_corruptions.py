@@ -19,8 +19,6 @@ DRAWN = {
     "fog", "elastic_transform", "spatter",
 }  # fmt: skip
 NOT_MONOTONE = {"snow", "frost", "fog", "saturate"}
-KEEP_CONSTANT = {"defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "contrast", "elastic_transform", "pixelate",
-                 "jpeg_compression", "gaussian_blur"}  # fmt: skip
 LUMINANCE = np.array([  # the quantisation table of the standard (ITU T.81, table K.1)
     [16, 11, 10, 16, 24, 40, 51, 61], [12, 12, 14, 19, 26, 58, 60, 55], [14, 13, 16, 24, 40, 57, 69, 56],
     [14, 17, 22, 29, 51, 87, 80, 62], [18, 22, 37, 56, 68, 109, 103, 77], [24, 35, 55, 64, 81, 104, 113, 92],
@@ -66,43 +64,12 @@ def test_a_corruption_is_the_same_again_and_does_not_depend_on_the_images_beside
     assert (corrupt(images, name, 3, seed=8) != corrupted).any() == (name in DRAWN)
 
 
-@pytest.mark.parametrize("name", sorted(DRAWN))
-def test_two_equal_images_are_not_corrupted_alike(name):
-    images = draw_images(1).repeat(2, axis=0)
-    first, second = corrupt(images, name, 3)
-    assert (first != second).any()
-
-
 @pytest.mark.parametrize("name", sorted(set(CORRUPTIONS) - NOT_MONOTONE))
 def test_a_higher_severity_takes_images_further_away(name):
     side = 64 if name == "pixelate" else 28  # in 28 pixels two by two are nearer than whole parts of 1.75
     found = distances(draw_images(4, 3, side, side), name)
     assert found[0] > 0
     assert (np.diff(found) > 0).all(), found
-
-
-@pytest.mark.parametrize("name", sorted(NOT_MONOTONE))
-def test_the_highest_severity_of_the_others_takes_images_furthest_from_the_lowest(name):
-    images = draw_images(4)
-    lowest = corrupt(images, name, 1).astype(float)
-    to_lowest = [np.abs(corrupt(images, name, s) - lowest).mean() for s in SEVERITIES]
-    assert np.argmax(to_lowest) == 4
-
-
-def test_the_mean_over_all_corruptions_grows_with_severity():
-    images = draw_images(2, 3, 28, 28)
-    assert (np.diff(np.mean([distances(images, name) for name in CORRUPTIONS], axis=0)) > 0).all()
-
-
-@pytest.mark.parametrize("name", sorted(KEEP_CONSTANT))
-def test_blurs_and_resampling_keep_an_even_image(name):
-    images = np.full((1, 3, 32, 40), 128, dtype=np.uint8)
-    assert (corrupt(images, name, 5) == images).all()
-
-
-def test_saturate_leaves_grey_images_of_one_channel_as_they_are():
-    images = draw_images(1, 1)
-    assert (corrupt(images, "saturate", 5) == images).all()
 
 
 # against others
@@ -158,18 +125,6 @@ def test_gaussian_noise_has_its_deviation(severity, deviation):
     assert abs(noise.mean()) < 0.005
 
 
-def test_shot_noise_has_the_variance_of_its_photons():
-    images = np.full((4, 3, 64, 64), 102, dtype=np.uint8)
-    noise = corrupt(images, "shot_noise", 1) / 255.0
-    assert abs(noise.var() - 0.4 / 60) < 0.04 * 0.4 / 60
-
-
-def test_speckle_noise_grows_with_the_light():
-    images = np.full((4, 3, 64, 64), 51, dtype=np.uint8)
-    noise = corrupt(images, "speckle_noise", 1) / 255.0
-    assert abs(noise.std() - 0.2 * 0.15) < 0.03 * 0.2 * 0.15
-
-
 def test_impulse_noise_makes_its_share_black_or_white():
     corrupted = corrupt(np.full((4, 3, 64, 64), 128, dtype=np.uint8), "impulse_noise", 5)
     assert abs((corrupted != 128).mean() - 0.27) < 0.01
@@ -194,20 +149,6 @@ def test_a_blur_below_a_pixel_is_that_of_the_finely_divided_image(name, side):
     difference = np.abs(corrupt(image, name, 2)[0, 0] - expected)[4:-4, 4:-4]
     assert difference.max() < 3
     assert difference.mean() < 0.6
-
-
-def test_a_blur_of_many_pixels_is_scipys():
-    image = draw_images(1, 1, 224, 224)
-    expected = ndimage.gaussian_filter(image[0, 0].astype(float), 6, mode="nearest")
-    assert np.abs(corrupt(image, "gaussian_blur", 5)[0, 0] - expected).max() <= 1
-
-
-def test_zoom_blur_draws_a_ramp_towards_its_middle():
-    ramp = np.linspace(-1, 1, 61)
-    image = np.round(127.5 + 110 * ramp)[None, None, None].repeat(61, axis=2).astype(np.uint8)
-    zooms = np.arange(1, 1.101, 0.01)
-    share = (1 + (1 / zooms).sum()) / (1 + len(zooms))
-    assert np.abs(corrupt(image, "zoom_blur", 1)[0, 0] - (127.5 + 110 * ramp * share)).max() <= 1.5
 
 
 def test_motion_blur_spreads_a_point_along_one_line():

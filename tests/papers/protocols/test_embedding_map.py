@@ -26,12 +26,3 @@ def test_the_order_is_that_of_the_embedding_and_not_of_the_picture(monkeypatch):
     assert np.shape(kept["places"]) == (40, 2)
     assert np.isfinite(kept["places"]).all()
     np.testing.assert_allclose(kept["labels"], 30 * X[:, 0])
-
-
-def test_of_many_samples_a_thousand_are_shown(monkeypatch):
-    monkeypatch.setattr("ordinate_papers.protocols.embedding_map.umap_points", lambda points: points)
-    many = np.linspace(0, 1, 2500)[:, None]
-    shown = embedding_map(Line(lambda x: x), many, many[:, 0])
-    assert len(shown["places"]) == len(shown["labels"]) == 1000
-    assert shown["labels"][0] == 0.0
-    assert shown["labels"][-1] == 1.0

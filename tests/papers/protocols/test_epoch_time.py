@@ -3,10 +3,8 @@
 import time
 
 import pytest
-from sklearn.linear_model import LinearRegression
 
 from ordinate.data.samplers import RankBatches
-from ordinate.errors import OrdinateError
 from ordinate.estimators.pipeline import Fit
 from ordinate.methods.supcr import SupCR
 from ordinate.methods.supremix import SupReMix
@@ -52,33 +50,6 @@ def test_the_estimators_are_trained_in_turns(monkeypatch):
         monkeypatch.setattr(kind, "fit", recorded)
     epoch_time({"a": supcr(epochs=(2, 1)), "b": supremix(epochs=(2, 1))}, *draw_table(), rounds=2)
     assert order == ["SupCRRegressor", "SupReMixRegressor"] * 2
-
-
-def test_what_is_given_stays_unfitted_and_keeps_its_settings(tmp_path):
-    X, target = draw_table()
-    first = otd(checkpoint_dir=tmp_path, validation_fraction=0.2)
-    epoch_time({"a": first, "b": otd(batch_size=32)}, X, ranks_of(target), rounds=1)
-    assert not hasattr(first, "method_")
-    assert first.training.validation_fraction == 0.2
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("estimators", "message"),
-    [
-        ({"a": supcr()}, "estimators: got 1, expected two or more"),
-        ({"a": supcr(), "b": LinearRegression()}, "estimators: got LinearRegression as 'b'"),
-        ({"a": supcr(epochs=(2, 1)), "b": supcr(epochs=(1, 1))}, "estimators: got one epoch in the first stage of 'b'"),
-    ],
-)
-def test_what_cannot_be_timed_is_an_error(estimators, message):
-    with pytest.raises(OrdinateError, match=f"^{message}"):
-        epoch_time(estimators, *draw_table(), rounds=1)
-
-
-def test_no_rounds_are_an_error():
-    with pytest.raises(OrdinateError, match=r"^rounds: got 0"):
-        epoch_time({"a": supcr(), "b": supcr()}, *draw_table(), rounds=0)
 
 
 def test_pairing_draws_the_batches_of_an_epoch_and_trains_nothing(monkeypatch):

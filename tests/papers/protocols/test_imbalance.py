@@ -53,25 +53,6 @@ def test_the_labels_are_those_of_the_file_part_by_part(labels):
         assert X.shape == (len(y), 16)
 
 
-def test_the_seed_decides_the_features(labels):
-    first, again, other = (draw_imbalanced(seed, labels=labels).train[0] for seed in (3, 3, 4))
-    np.testing.assert_array_equal(first, again)
-    assert not np.isclose(first, other).any()
-
-
-def test_a_features_mean_moves_one_way_with_age_and_its_noise_has_deviation_one(labels):
-    X, y = draw_imbalanced(0, labels=labels).train
-    young, old = X[y < 30].mean(axis=0), X[(y >= 50) & (y < 60)].mean(axis=0)
-    between = X[(y >= 35) & (y < 45)].mean(axis=0)
-    slack = 4 * np.sqrt(2 * 1.5**2 / (y < 30).sum())  # four deviations of a difference of two means
-    assert (np.minimum(young, old) - slack < between).all()
-    assert (between < np.maximum(young, old) + slack).all()
-    assert np.abs(old - young).max() > 0.5
-    residual = X[y == 40] - X[y == 40].mean(axis=0)
-    spread = residual.T @ residual / (len(residual) - 1)
-    assert np.linalg.eigvalsh(spread)[:-3].mean() == pytest.approx(1, abs=0.25)  # all but the three of the identity
-
-
 @pytest.mark.skipif("ORDINATE_DATA" not in os.environ, reason="ORDINATE_DATA does not say where the real data is")
 def test_agedb_dir_has_its_published_sizes_and_regions():
     data = draw_imbalanced()
@@ -96,9 +77,3 @@ def test_a_file_that_cannot_serve_is_an_error(tmp_path, frame, message):
         pd.DataFrame(frame).to_csv(tmp_path / "ages.csv", index=False)
     with pytest.raises(OrdinateError, match=message):
         draw_imbalanced(labels=tmp_path / "ages.csv")
-
-
-def test_without_a_file_or_a_data_folder_the_way_out_is_named(monkeypatch):
-    monkeypatch.delenv("ORDINATE_DATA", raising=False)
-    with pytest.raises(OrdinateError, match="labels: got None and no ORDINATE_DATA, expected a CSV"):
-        draw_imbalanced()

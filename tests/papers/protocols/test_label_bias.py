@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from ordinate.errors import OrdinateError
 from ordinate.metrics import adjacent_error_rates
 from ordinate_papers.protocols.label_bias import bias_labels, label_bias
 from ordinate_papers.protocols.parts import KeptParts
@@ -22,19 +20,6 @@ def test_the_shares_of_table_3_are_relabelled_and_no_others():
     assert moved.sum() == 42
     assert set(biased[moved & (RANKS == 1)]) == {2}
     assert set(biased[moved & (RANKS == 2)]) == {1}
-
-
-def test_the_seed_draws_whom_and_the_labels_given_stay():
-    before = RANKS.copy()
-    first, second = bias_labels(RANKS, (1, 2), seed=0), bias_labels(RANKS, (1, 2), seed=1)
-    assert (first != second).any()
-    assert (first == bias_labels(RANKS, (1, 2), seed=0)).all()
-    assert (before == RANKS).all()
-
-
-def test_no_share_changes_nothing_and_the_whole_exchanges_the_ranks():
-    assert (bias_labels(RANKS, (0, 1), up=0, down=0) == RANKS).all()
-    assert (bias_labels(RANKS, (0, 1), up=1, down=1) == np.array([1, 0, 2, 3])[RANKS]).all()
 
 
 def test_the_scores_are_on_clean_labels():
@@ -59,24 +44,3 @@ def test_cloc_is_trained_with_learned_and_with_fixed_margins(tmp_path):
     ]
     assert rows[0]["relabelled"] == rows[1]["relabelled"] == 18
     assert all(0 <= row["accuracy"] <= 1 for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"boundary": (1, 3)}, r"boundary: got \(1, 3\), expected two adjacent ranks"),
-        ({"boundary": (3, 4)}, r"boundary: got \(3, 4\)"),
-        ({"up": 1.2}, "up: got 1.2, expected a share from 0 to 1"),
-        ({"down": -0.1}, "down: got -0.1"),
-        ({"seed": -1}, "seed: got -1"),
-    ],
-)
-def test_what_cannot_be_relabelled_is_an_error(given, message):
-    with pytest.raises(OrdinateError, match=f"^{message}"):
-        bias_labels(RANKS, **{"boundary": (1, 2), **given})
-
-
-def test_a_regressor_is_refused():
-    X = np.zeros((4, 1))
-    with pytest.raises(OrdinateError, match=r"^estimator: got a regressor"):
-        label_bias(LinearRegression(), X, [0, 0, 1, 1], X, [0, 0, 1, 1], boundary=(0, 1))

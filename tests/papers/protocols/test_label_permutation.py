@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from ordinate.errors import OrdinateError
 from ordinate_papers.protocols.label_permutation import label_permutation, permute_labels
-from ordinate_papers.protocols.parts import KeptParts
-from tests.estimators.examples import draw_table, otd, ranks_of
+from tests.estimators.examples import draw_table
 
 
 class Itself(RegressorMixin, BaseEstimator):
@@ -36,12 +35,6 @@ def test_equal_labels_stay_equal_and_different_ones_different_out_of_order(y, se
     assert order not in (sorted(order), sorted(order, reverse=True))
 
 
-def test_the_seed_draws_the_permutation():
-    y = np.arange(20)
-    assert (permute_labels(y, 0) == permute_labels(y, 0)).all()
-    assert (permute_labels(y, 0) != permute_labels(y, 1)).any()
-
-
 def test_an_embedding_that_knows_no_labels_keeps_its_genuine_order():
     X, _ = draw_table(40)
     y = X[:, 0] ** 3
@@ -65,15 +58,6 @@ def test_pictures_hold_the_labels_of_training():
     assert pictures["permuted"]["labels"] == permute_labels(y, 2).tolist()
     assert np.shape(pictures["genuine"]["places"]) == (20, 2)
     assert pictures["genuine"]["places"] == pictures["permuted"]["places"]  # one embedding, one picture
-
-
-def test_ranks_that_are_text_are_permuted_and_kept(tmp_path):
-    X, target = draw_table(40)
-    y = np.array(["low", "mid", "high"])[ranks_of(target)]
-    estimator = otd(class_order=["low", "mid", "high"])
-    first = label_permutation(estimator, X, y, X, y, keep=KeptParts(tmp_path))
-    assert label_permutation(estimator, X, y, X, y, keep=KeptParts(tmp_path)) == first
-    assert sorted(set(first["pictures"]["permuted"]["labels"])) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 from sklearn.base import clone
 
 from ordinate import Head, Training
-from ordinate.errors import OrdinateError
 from ordinate_papers.estimators import RepresentationRegressor
 from ordinate_papers.protocols import logits as protocol
 from ordinate_papers.protocols.logits import logits
@@ -48,8 +47,3 @@ def test_measuring_does_not_change_the_training(monkeypatch):
     monkeypatch.setattr(protocol, "clone", lambda estimator: clones.append(clone(estimator)) or clones[-1])
     logits(supremix(epochs=(4, 2)), X, AGES, shares=[0.5, 1.0])
     np.testing.assert_array_equal(clones[0].transform(X), supremix(epochs=(4, 2)).fit(X, AGES).transform(X))
-
-
-def test_targets_without_a_pair_are_refused():
-    with pytest.raises(OrdinateError, match="y: got targets of which no two"):
-        logits(supremix(), X, TARGET, shares=[1.0])

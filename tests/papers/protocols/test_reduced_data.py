@@ -6,12 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error
-from sklearn.neighbors import KNeighborsClassifier
 
-from ordinate.errors import OrdinateError
-from ordinate_papers.protocols.parts import KeptParts
 from ordinate_papers.protocols.reduced_data import nested_subsets, reduced_data
-from tests.estimators.examples import draw_table, ranks_of, supcr
+from tests.estimators.examples import draw_table
 
 
 @given(
@@ -38,13 +35,6 @@ def test_stratified_subsets_keep_the_ranks_shares_and_all_ranks(y, share, seed):
     assert np.abs(kept - size * all_of / len(y)).max() <= len(set(y))
 
 
-def test_the_seed_draws_the_subset():
-    y = np.zeros(40)
-    first, second = (nested_subsets(y, [10], seed)[0] for seed in (0, 1))
-    assert set(first) != set(second)
-    assert (first == nested_subsets(y, [10], 0)[0]).all()
-
-
 def test_the_scores_are_those_of_models_trained_on_the_subsets():
     X, y = draw_table(60)
     X_test, y_test = draw_table(30, seed=1)
@@ -53,31 +43,3 @@ def test_the_scores_are_those_of_models_trained_on_the_subsets():
         model = LinearRegression().fit(X[subset], (y + X[:, 2] ** 2)[subset])
         assert row["size"] == len(subset)
         assert row["mae"] == pytest.approx(mean_absolute_error(y_test, model.predict(X_test)), rel=1e-12)
-
-
-def test_a_classifiers_subsets_are_stratified():
-    X, _ = draw_table(60)
-    y = np.array(["b"] * 57 + ["a"] * 3)
-    figures = reduced_data(KNeighborsClassifier(1), X, y, X[-6:], y[-6:], sizes=[2, 60])
-    assert [row["size"] for row in figures["rows"]] == [2, 60]
-    assert figures["rows"][1]["accuracy"] == 1.0
-
-
-def test_a_size_that_was_trained_on_is_not_trained_on_again(tmp_path):
-    X, y = draw_table()
-    first = reduced_data(supcr(), X, y, X, y, sizes=[16, 32], keep=KeptParts(tmp_path))
-    (tmp_path / "size-32.json").unlink()
-    assert reduced_data(supcr(), X, y, X, y, sizes=[16, 32], keep=KeptParts(tmp_path)) == first
-
-
-@pytest.mark.parametrize(("sizes", "message"), [([0], "sizes: got 0"), ([49], "sizes: got 49, expected at most 48")])
-def test_sizes_that_the_samples_do_not_allow_are_an_error(sizes, message):
-    X, y = draw_table()
-    with pytest.raises(OrdinateError, match=f"^{message}"):
-        reduced_data(LinearRegression(), X, y, X, y, sizes=sizes)
-
-
-def test_fewer_samples_than_ranks_are_an_error():
-    X, target = draw_table()
-    with pytest.raises(OrdinateError, match=r"^sizes: got 2, .*3"):
-        reduced_data(KNeighborsClassifier(), X, ranks_of(target), X, ranks_of(target), sizes=[2])

@@ -5,11 +5,8 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from ordinate.errors import OrdinateError
 from ordinate.metrics import mean_average_precision, ndcg
-from ordinate_papers.protocols.parts import KeptParts
 from ordinate_papers.protocols.retrieval import retrieval
-from tests.estimators.examples import otd
 
 RANDOM = np.random.default_rng(0)
 X, X_TEST = RANDOM.normal(size=(60, 2)), RANDOM.normal(size=(30, 2))
@@ -65,14 +62,3 @@ def test_an_arc_has_full_order_and_direction():
     [row] = retrieval(Angles(), x, x[:, 0], x_test, x_test[:, 0])["rows"]
     assert row["order"] == pytest.approx(1) == row["direction"]
     assert row["mae"] == 0
-
-
-def test_a_kept_part_is_not_trained_again(tmp_path):
-    ranks = np.digitize(X[:, 0], [0])
-    first = retrieval(otd(), X, ranks, X, ranks, keep=KeptParts(tmp_path))
-    assert retrieval(otd(), X, 1 - ranks, X, ranks, keep=KeptParts(tmp_path)) == first
-
-
-def test_an_estimator_that_does_not_embed_is_refused():
-    with pytest.raises(OrdinateError, match="estimator: got KNeighborsClassifier"):
-        retrieval(KNeighborsClassifier(), X, np.zeros(60), X, np.zeros(60))

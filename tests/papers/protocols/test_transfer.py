@@ -6,12 +6,10 @@ import torch
 from sklearn.linear_model import LogisticRegression, QuantileRegressor
 from sklearn.metrics import mean_absolute_error
 
-from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.heads import LinearHead
-from ordinate_papers.protocols.parts import KeptParts
 from ordinate_papers.protocols.transfer import transfer
-from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr
+from tests.estimators.examples import draw_frame, draw_series, draw_table, otd, ranks_of, supcr
 
 
 @pytest.fixture(scope="module")
@@ -60,38 +58,12 @@ def test_fine_tuning_starts_from_the_encoder(source, target):
     assert row["mae"] == pytest.approx(mean_absolute_error(y_test, predicted), rel=1e-4)
 
 
-def test_fine_tuning_fits_what_the_probe_cannot(source, target):
-    X, y, _, _ = target
-    probe, tuned = transfer(source, X, y, X, y, epochs=60)["rows"]
-    assert tuned["mae"] < probe["mae"]
-
-
 def test_the_model_stays_as_it_is(source, target):
     before = source.transform(target[0])
     weights = {name: value.clone() for name, value in source.method_.state_dict().items()}
     transfer(source, *target, epochs=2)
     assert all(torch.equal(value, weights[name]) for name, value in source.method_.state_dict().items())
     assert (source.transform(target[0]) == before).all()
-
-
-def test_the_same_seed_gives_the_same_scores_and_another_seed_others(source, target):
-    first, again, other = (transfer(source, *target, epochs=3, seed=seed) for seed in (0, 0, 1))
-    assert first == again
-    assert first != other
-
-
-def test_a_scheme_that_was_measured_is_not_trained_again(source, target, tmp_path):
-    first = transfer(source, *target, epochs=2, keep=KeptParts(tmp_path))
-    (tmp_path / "fine_tune.json").unlink()
-    assert transfer(source, *target, epochs=2, keep=KeptParts(tmp_path)) == first
-
-
-def test_training_goes_on_from_its_folder(source, target, tmp_path):
-    first = transfer(source, *target, epochs=3, checkpoint_dir=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["fine_tune", "linear_probe"]
-    assert transfer(source, *target, epochs=3, checkpoint_dir=tmp_path) == first
-    with pytest.raises(OrdinateError, match=r"^checkpoint_dir: .* other data or settings"):
-        transfer(source, *target, epochs=4, checkpoint_dir=tmp_path)
 
 
 def test_tables_with_categories_and_series_are_taken_over():
@@ -101,15 +73,6 @@ def test_tables_with_categories_and_series_are_taken_over():
     X, y = draw_series()
     model = supcr(encoder="resnet1d").fit(X, y)
     assert len(transfer(model, X[:16], y[:16], X[16:], y[16:], epochs=2)["rows"]) == 2
-
-
-def test_images_are_taken_over():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 8)
-    X = (40 + 80 * y[:, None, None, None] + rng.integers(0, 20, (24, 1, 12, 12))).astype(np.uint8)
-    model = cloc(encoder="test_resnet", data=ImageOptions(workers=0)).fit(X, y)
-    rows = transfer(model, X[::2], y[::2], X[1::2], y[1::2], epochs=2)["rows"]
-    assert [row["scheme"] for row in rows] == ["linear_probe", "fine_tune"]
 
 
 @pytest.mark.parametrize(

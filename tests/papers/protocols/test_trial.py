@@ -3,15 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.dummy import DummyRegressor
 from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_error
 from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.data.rows import take
-from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
-from ordinate_papers.protocols.trial import check_labels, score, train
+from ordinate_papers.protocols.trial import score, train
 from tests.estimators.examples import draw_table, otd, ranks_of
 
 ROWS = np.array([4, 0, 2])
@@ -52,18 +51,7 @@ def test_scores_of_ranks_are_scikit_learns():
     )
 
 
-def test_labels_that_are_text_count_by_their_places():
-    X = np.zeros((3, 1))
-    model = DummyClassifier(strategy="constant", constant="a").fit(X, ["a", "b", "c"])
-    assert score(model, X, ["a", "b", "c"])["mae"] == 1.0
-
-
 def test_scores_of_targets_are_the_report_of_targets():
     X, target = draw_table()
     model = DummyRegressor().fit(X, target)
     assert score(model, X, target) == continuous_report(target, model.predict(X))
-
-
-def test_labels_are_one_a_sample():
-    with pytest.raises(OrdinateError, match=r"^y_test: got shape \(2, 2\) for 2 samples"):
-        check_labels(np.zeros((2, 1)), np.zeros((2, 2)), "y_test")

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from ordinate.encoders.volume import ResNet3d18
-from ordinate.errors import OrdinateError
 from ordinate.estimators import registry as models
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import TABLE_SETS, dataset
@@ -58,11 +57,6 @@ def test_every_row_has_a_figure_or_none_for_every_column():
         for row in table.rows:
             assert len(row.paper) in (0, len(table.columns)), (table.name, row.name)
             assert len(row.deviations) in (0, len(table.columns)), (table.name, row.name)
-
-
-def test_only_curves_and_pictures_lack_the_papers_figures():
-    without = {name for name, table in CATALOGUE.items() if not any(row.paper for row in table.rows)}
-    assert without == (CURVES | PICTURES) - {"supremix-fig4"}
 
 
 def test_what_the_cells_name_exists():
@@ -143,19 +137,6 @@ def test_of_supremix_every_set_has_the_temperature_and_the_batch_size_of_table_1
     assert {(data, "supremix_l1") for data in expected} <= checked
 
 
-def test_cells_of_one_training_share_its_run():
-    first, second = find("supcr-1").cells[0]
-    assert first.run(0, quick=False) == second.run(0, quick=False)
-    assert first.run(0, quick=False) != first.run(1, quick=False)
-    assert first.run(0, quick=False) != first.run(0, quick=True)
-
-
-def test_margins_over_epochs_are_those_of_their_boundary_and_epoch():
-    history = [[boundary + epoch / 100 for epoch in range(1, 101)] for boundary in range(4)]
-    cells = {(cell.row.name, cell.column.name): cell for cell in find("cloc-fig4").cells[2]}
-    assert cells["2|3", "15"].value({"margin_history": history}) == 2.15
-
-
 def test_a_curve_has_a_place_for_every_column():
     curves = {name: table for name, table in CATALOGUE.items() if table.curve is not None}
     assert set(curves) == CURVES
@@ -199,18 +180,6 @@ def test_text_signals_and_volumes_train_in_the_layout_of_the_real_data(name, pla
         measured[run] = execute(replace(run, facts={"budget": spent}), tmp_path / "state" / run.key)
     for (row, column), (run,) in plan.runs.items():
         assert table.cells[row][column].value(measured[run]) is not None
-
-
-def test_large_encoders_of_images_are_no_training_of_signals():
-    faces, signals = (find("supcr-11").cells[0][column].run(0, quick=False) for column in (0, 2))
-    assert faces.settings["model"] == {"encoder": "resnet50"}
-    assert "model" not in signals.settings
-
-
-def test_a_settings_table_runs_nothing_and_keeps_its_words():
-    table = find("supremix-13")
-    assert table.plan(5).runs == {}
-    assert table.cells[2][2].paper == "LP"
 
 
 @pytest.mark.parametrize(
@@ -280,39 +249,3 @@ def test_a_model_that_a_data_set_is_not_for_says_so_before_it_runs(name, dataset
     monkeypatch.setattr(reading, "unavailable", lambda name: None)
     moved = find(name).on([dataset])
     assert reason in {cell.impossible for cells in moved.cells for cell in cells if cell.row.name == row}
-
-
-def test_a_table_of_many_sets_moves_with_one_column_a_metric():
-    moved = find("cloc-1").on(["retinamnist"])
-    assert [column.name for column in moved.columns] == ["retinamnist accuracy", "retinamnist mae"]
-    assert [row.name for row in moved.rows][-1] == "CLOC"
-
-
-def test_gammas_move_with_the_table():
-    moved = find("supremix-10").on(["airfoil"])
-    windows = [cells[0].run(0, quick=True).settings["model"]["window"] for cells in moved.cells]
-    assert windows == [1.0, 3.0, 5.0, 10.0, 1000.0, 0.2, 0.5, 1.0, 2.0][: len(windows)]
-    assert len({row.name for row in moved.rows}) == len(moved.rows)
-
-
-def test_numbers_of_samples_move_as_shares():
-    moved = find("supcr-fig4").on(["airfoil"])
-    shares = [cell.run(0, quick=True).settings["protocol"]["share"] for cell in moved.cells[0]]
-    assert shares == [0.0625, 0.125, 0.25, 0.5, 1.0]
-
-
-@pytest.mark.parametrize("name", ["supcr-5", "supremix-12"])
-def test_what_compares_no_models_on_a_data_set_does_not_move(name):
-    with pytest.raises(OrdinateError, match="expected a table that compares models on a data set"):
-        find(name).on(["airfoil"])
-
-
-def test_a_classifier_does_not_fit_continuous_targets(monkeypatch):
-    monkeypatch.setattr(reading, "unavailable", lambda name: None)
-    reasons = find("cloc-3").on(["airfoil"]).plan(1).reasons
-    assert reasons[8, 0] == "cloc is for ranks, airfoil has continuous targets"
-
-
-def test_a_misspelt_table_gets_a_hint():
-    with pytest.raises(OrdinateError, match="did you mean 'otd-2'"):
-        find("otd2")

@@ -60,21 +60,6 @@ def test_targets_are_measured_as_the_estimator_predicts_them(small_sets, tmp_pat
     assert set(CONTINUOUS_METRICS) - {"angular_error"} <= set(metrics) <= set(METRICS)
 
 
-def test_a_regressor_takes_ranks_for_numbers(tmp_path):
-    assert "r2" in execute(run("ranks", "l1"), tmp_path)
-
-
-def test_neighbours_on_features_are_measured_by_their_own_error(tmp_path):
-    metrics = execute(run("ranks", "knn_raw"), tmp_path)
-    assert metrics["knn_error"] == 1 - metrics["accuracy"]
-
-
-def test_cloc_tells_its_margins_of_every_epoch(tmp_path):
-    metrics = execute(run("ranks", "cloc", model={"epochs": (3, 1), "precautions": 2}), tmp_path)
-    assert np.shape(metrics["margins"]) == (2,)
-    assert np.shape(metrics["margin_history"]) == (2, 3)
-
-
 def test_the_same_run_gives_the_same_figures_and_takes_up_its_state(tmp_path):
     first = execute(run("targets", "supcr"), tmp_path / "one")
     again = execute(run("targets", "supcr"), tmp_path / "one")

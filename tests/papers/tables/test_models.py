@@ -7,7 +7,6 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from ordinate import ImageOptions
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.text.options import TextOptions
 from ordinate.data.volumes.options import VolumeOptions
@@ -15,7 +14,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
 from ordinate_papers.datasets.catalogue import TABLE_SETS
 from ordinate_papers.tables.budgets import budget
-from ordinate_papers.tables.models import build, task_of
+from ordinate_papers.tables.models import build
 from tests.papers.datasets import trees
 
 BUDGET = replace(budget("airfoil"), epochs=30, phase_one=10, head_epochs=7, weight_decay=0.25)
@@ -48,27 +47,6 @@ def test_the_budget_is_the_same_for_every_model_that_trains(name):
         assert epochs in (30, (30, 7), (10, 20))
 
 
-def test_settings_go_before_the_budget():
-    assert build("supcr_dex", "continuous", budget=BUDGET, batch_size=32, bin_size=0.5).batch_size == 32
-
-
-def test_three_neighbours_vote_as_in_the_paper():
-    assert build("otd", "ranks").n_neighbors == 3
-
-
-def test_all_ranks_are_known_to_a_classifier():
-    assert build("otd", "ranks", num_classes=4).class_order == [0, 1, 2, 3]
-
-
-def test_margins_are_named_by_their_boundary():
-    assert build("cloc", "ranks", critical_margins={"1|2": 0.8}).critical_margins == {(1, 2): 0.8}
-
-
-def test_images_are_options():
-    images = build("cloc", "ranks", budget=budget("koa", quick=True)).data
-    assert images == ImageOptions(size=[30, 50], crop=[120, 200], channels=1, augmentation="koa")
-
-
 def test_text_series_and_volumes_are_options(tmp_path, monkeypatch):
     monkeypatch.setenv("ORDINATE_DATA", str(tmp_path))
     trees.plant_pairs(tmp_path)
@@ -78,22 +56,6 @@ def test_text_series_and_volumes_are_options(tmp_path, monkeypatch):
     assert made["tuab"].data == SeriesOptions(crop=400)
     assert build("supcon", "continuous", budget=budget("uk_biobank")).data == VolumeOptions(100, 2.0)
     assert build("supremix", "continuous", budget=budget("hcp_aging")).data == SeriesOptions()
-
-
-def test_where_the_data_lies_is_no_part_of_a_budget(tmp_path, monkeypatch):
-    budgets = []
-    for place in (tmp_path / "here", tmp_path / "there"):
-        place.mkdir()
-        trees.plant_pairs(place)
-        monkeypatch.setenv("ORDINATE_DATA", str(place))
-        budgets.append(budget("stsb_dir").to_dict())
-    assert budgets[0] == budgets[1]
-    assert budgets[0]["text"]["word_vectors"] == "glove100_subset/few.npz"
-
-
-def test_a_budget_knows_only_the_kinds_that_its_data_is_of():
-    assert {"text", "series", "volumes"}.isdisjoint(budget("airfoil").to_dict())
-    assert budget("tuab").to_dict()["series"] == {"crop": 2000}
 
 
 @pytest.mark.parametrize("name", TABLE_SETS)
@@ -123,12 +85,6 @@ def test_a_paper_may_give_a_model_its_own_learning_rate():
     assert rates == {"otd": 1e-6, "quadruplet": 1e-6, "siamese": 1e-4}
 
 
-def test_ranks_serve_as_numbers_and_numbers_not_as_ranks():
-    assert task_of("l1", "ranks") == "continuous"
-    assert task_of("supcon", "ranks") == "ranks"
-    assert task_of("triplet", "continuous") is None
-
-
 def test_what_a_model_lacks_is_named():
     with pytest.raises(OrdinateError, match="settings: got 'window' for otd"):
         build("otd", "ranks", window=3)
@@ -151,20 +107,6 @@ def test_options_of_the_loss_reach_it():
     assert (model.method_.supremix.options.mix_negatives, model.method_.supremix.options.mix_positives) == (False, True)
     with pytest.raises(OrdinateError, match="loss: got the option 'tempo'"):
         fitted("supremix", "continuous", Y / 4, loss={"tempo": 1})
-
-
-def test_a_projection_stands_between_embedding_and_loss():
-    model = fitted("supcr", "continuous", Y / 4, projection=6)
-    assert model.method_.projection[-1].out_features == 6
-    assert len(model.method_.parameters_of_stage(0)) == len([*model.encoder_.parameters()]) + 4
-
-
-def test_every_margin_can_be_fixed_at_one_value():
-    np.testing.assert_allclose(fitted("cloc", "ranks", Y, margins=1.0).margins_, 1.0, rtol=1e-6)
-
-
-def test_a_method_can_stop_after_its_first_stage():
-    assert {epoch["stage"] for epoch in fitted("cloc", "ranks", Y, stages=1).history_} == {0}
 
 
 def test_the_small_network_sees_the_numbers_of_the_file():

@@ -17,7 +17,7 @@ from ordinate_papers.tables.rendering import FilledTable
 from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.table import Column, Curve, Plan, Row, Table
-from tests.papers.tables.test_rendering import FILLED, RESULTS, RUNS
+from tests.papers.tables.test_rendering import RESULTS, RUNS
 
 
 @pytest.fixture(autouse=True)
@@ -37,12 +37,6 @@ def test_a_curve_is_drawn_with_a_panel_a_group(tmp_path):
     assert [path.name for path in write(filled, tmp_path)] == ["t.txt", "t.md", "t.csv", "t.png"]
 
 
-def test_nothing_is_drawn_of_a_table_or_before_a_result():
-    assert not list(draw(FILLED))
-    table = Table("t", "", "", (Column("10", metric="mae"),), (Row("l1"),), curve=Curve("a", "b", (10,)))
-    assert not list(draw(FilledTable(table, Plan({}, {(0, 0): "no data"}), {})))
-
-
 def test_every_picture_of_the_catalogue_has_what_draws_it():
     assert {table.picture for table in CATALOGUE.values()} - {""} == set(PICTURES)
 
@@ -54,22 +48,6 @@ def fill(picture, *metrics, groups=("",)):
     runs = [Run("busi", "otd", settings={"row": i}) for i in range(len(rows))]
     done = {run: Result("done", each) for run, each in zip(runs, metrics, strict=True)}
     return FilledTable(table, Plan({(i, 0): [run] for i, run in enumerate(runs)}, {}), done)
-
-
-def test_the_embeddings_of_all_rows_stand_side_by_side():
-    one = {"places": [[0.0, 1.0], [1.0, 0.0]], "labels": [0, 1]}
-    ((name, figure),) = draw(fill("maps", one, {**one, "labels": [1, 0]}))
-    assert name == ""
-    assert [axes.get_title("left") for axes in figure.axes[:2]] == ["row 0", "row 1"]
-    assert [axes.collections[0].get_array().tolist() for axes in figure.axes[:2]] == [[0, 1], [1, 0]]
-
-
-def test_the_targets_of_a_group_are_those_of_its_first_row():
-    first, other = ({"centres": [1, 2, 3], "counts": counts, "width": 1} for counts in ([4, 0, 2], [9, 9, 9]))
-    ((name, figure),) = draw(fill("targets", first, other, other, groups=("two modes", "three modes")))
-    assert name == ""
-    assert [axes.get_title("left") for axes in figure.axes] == ["two modes", "three modes"]
-    assert [bar.get_height() for bar in figure.axes[0].containers[0]] == [4, 0, 2]
 
 
 def test_logits_have_a_panel_for_every_share_of_the_epochs():

@@ -1,11 +1,9 @@
 """The same over a Ray cluster, here of one machine."""
 
-import sys
 from collections import Counter
 
 import pytest
 
-from ordinate.errors import OrdinateError
 from ordinate_papers.tables.results import ResultsFile
 from ordinate_papers.tables.workers import complete
 from tests.papers.tables.examples import execute, make_runs, read_log
@@ -54,9 +52,3 @@ def test_a_cluster_can_be_started_for_one_call(results):
     found = complete_on("local", make_runs(3), results, jobs=2)
     assert Counter(result.state for result in found.values()) == {"done": 3}
     assert not ray.is_initialized()
-
-
-def test_without_ray_the_error_says_what_to_install(results, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(OrdinateError, match=r'^ray: .*pip install "ordinate\[cluster\]"'):
-        complete_on("local", make_runs(1), results)

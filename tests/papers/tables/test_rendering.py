@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from ordinate_papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
+from ordinate_papers.tables.rendering import FilledTable, as_csv, as_text
 from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.table import Column, Plan, Row, Table
@@ -76,23 +76,12 @@ def test_cells_without_a_result_say_why():
     assert "[3]" not in text
 
 
-def test_markdown_is_one_table():
-    lines = as_markdown(FILLED).splitlines()
-    assert lines[2] == "|  | error ↓ | R2 ↑ |"
-    assert lines[4] == "| first | 3.1 ± 0.4 / 3.0 ± 1.0 (2) / -0.1 | 0.81 / 0.60 ± 0.10 (2) / -0.21 |"
-
-
 def test_csv_has_a_line_a_cell_with_every_digit():
     lines = list(csv.DictReader(io.StringIO(as_csv(FILLED))))
     assert len(lines) == 6
     assert float(lines[0]["ours"]) == pytest.approx(3.0)
     assert (lines[0]["paper"], lines[0]["paper_deviation"], lines[0]["seeds"]) == ("3.1", "0.4", "2")
     assert (lines[3]["paper"], lines[3]["ours"], lines[3]["reason"][:15]) == ("", "", "1 of 2 runs fai")
-
-
-def test_a_missing_metric_is_named():
-    results = {run: Result("done", {"mae": 0.1}) for run in RESULTS}
-    assert FilledTable(TABLE, PLAN, results).cells[0][1].reason == "l1 on airfoil has no r2"
 
 
 def test_items_of_lists_are_read_and_those_past_the_end_are_missing():
@@ -103,19 +92,6 @@ def test_items_of_lists_are_read_and_those_past_the_end_are_missing():
     assert cell.value({"curve": [1.0, None]}) is None
 
 
-def test_a_column_without_figures_of_the_paper_shows_ours_alone():
-    table = Table("t", "", "", (Column("MAE", metric="mae"),), (Row("first", model="l1"),), dataset="airfoil")
-    text = as_text(FilledTable(table, Plan({(0, 0): RUNS[0, 0]}, {}), RESULTS))
-    assert "paper" not in text.split("\n", 2)[2]
-    assert "0.0300 ± 0.0100 (2)" in text
-
-
-def test_a_column_may_be_an_item_of_the_list_that_a_row_measures():
-    columns = tuple(Column(f"epoch {place}", item=place, better="higher") for place in range(2))
-    table = Table("t", "", "", columns, (Row("1|2", metric="margin_history[1]"),))
-    assert [cell.value({"margin_history": [[9.0, 8.0], [0.5, 0.25]]}) for cell in table.cells[0]] == [0.5, 0.25]
-
-
 def test_a_wide_table_comes_in_blocks():
     columns = tuple(Column(f"a column {number}", metric="mae") for number in range(12))
     table = Table("t", "", "", columns, (Row("first", (1.0,) * 12, model="l1"),), dataset="airfoil")
@@ -123,15 +99,3 @@ def test_a_wide_table_comes_in_blocks():
     lines = as_text(FilledTable(table, plan, RESULTS)).splitlines()
     assert max(map(len, lines)) <= 150
     assert sum(line.startswith("first") for line in lines) > 1
-
-
-@pytest.mark.parametrize(
-    ("error", "shown"), [(12.3456, "12.346"), (0.012345, "0.0123"), (0.0, "0.000"), (3e-9, "0.000000")]
-)
-def test_without_a_figure_of_the_paper_three_digits_are_shown(error, shown):
-    table = Table(
-        "own-1", "One model", "Own", (Column("error", metric="mae"),), (Row("l1", model="l1"),), dataset="airfoil"
-    )
-    run = Run("airfoil", "l1")
-    filled = FilledTable(table, Plan({(0, 0): [run]}, {}), {run: Result("done", {"mae": error})})
-    assert as_text(filled).splitlines()[-1].split() == ["l1", shown, "(1)"]

@@ -7,7 +7,6 @@ import pytest
 
 from ordinate.errors import OrdinateError
 from ordinate_papers.tables.results import Result, ResultsFile
-from ordinate_papers.tables.run import Run
 from tests.papers.tables.examples import make_runs
 
 RUNS = make_runs(5)
@@ -16,15 +15,6 @@ RUNS = make_runs(5)
 @pytest.fixture
 def results(tmp_path):
     return ResultsFile(tmp_path / "below" / "results.jsonl")
-
-
-def test_metrics_come_back_as_floats_with_all_their_digits(results):
-    metrics = {"mae": 1, "per_rank": np.array([0.1, 2.0]), "curve": [[1, 2], (None, 4)], "one": np.float32(0.5)}
-    results.append(RUNS[0], Result.done(metrics, 2.5))
-    result = results.read(RUNS[:1])[RUNS[0]]
-    assert result.metrics == {"mae": 1.0, "per_rank": [0.1, 2.0], "curve": [[1.0, 2.0], [None, 4.0]], "one": 0.5}
-    assert (result.state, result.seconds, result.error, result.summary) == ("done", 2.5, None, "2.5 s")
-    assert result.finished_at.endswith("+00:00")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [0.1, float("nan")], np.float32("nan"), "low", None, {}])
@@ -49,14 +39,6 @@ def test_runs_without_a_result_wait_and_results_come_in_the_order_asked(results)
     results.append(RUNS[0], Result.done({"mae": 1.0}, 1.0))
     known = results.read([RUNS[3], RUNS[0]])
     assert [(run, result.state) for run, result in known.items()] == [(RUNS[3], "waiting"), (RUNS[0], "done")]
-
-
-def test_the_last_result_of_a_run_counts(results):
-    results.append(RUNS[0], Result.failed("no"))
-    results.append(RUNS[0], Result())
-    assert results.read(RUNS[:1])[RUNS[0]].state == "waiting"
-    results.append(RUNS[0], Result.done({}, 1.0))
-    assert results.read(RUNS[:1])[RUNS[0]].state == "done"
 
 
 def append_all(path, seeds):
@@ -85,24 +67,3 @@ def test_a_torn_last_line_is_ignored_and_replaced(results, kept):
     assert [result.state for result in results.read(RUNS[:2]).values()] == ["done", "waiting"]
     results.append(RUNS[2], Result.done({"mae": 3.0}, 1.0))
     assert [result.state for result in results.read(RUNS[:3]).values()] == ["done", "waiting", "done"]
-
-
-@pytest.mark.parametrize("content", ["mae,rmse\n1,2\n", '{"mae": 1}\n', "[]\n", "\n", "\x00\n"])
-def test_other_files_are_refused(results, content):
-    results.path.parent.mkdir()
-    results.path.write_text(content)
-    with pytest.raises(OrdinateError, match=r"^results: .*results\.jsonl cannot be used as a file of results"):
-        results.read(RUNS)
-
-
-def test_a_path_that_can_be_no_file_is_refused(tmp_path):
-    (tmp_path / "text").touch()
-    for path in (tmp_path, tmp_path / "text" / "results.jsonl"):
-        with pytest.raises(OrdinateError, match=r"^results: .* cannot be used"):
-            ResultsFile(path).append(RUNS[0], Result())
-
-
-def test_a_run_of_unusual_names_keeps_its_result(results):
-    run = Run("Größe, 'quoted'", "a\nb", settings={"ü": "\u2028", "q": '"'})
-    results.append(run, Result.done({"\u2028": 1.0}, 1.0))
-    assert results.read([run])[run].metrics == {"\u2028": 1.0}

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -13,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.errors import OrdinateError
-from ordinate_papers.tables.results import Result, ResultsFile
+from ordinate_papers.tables.results import ResultsFile
 from ordinate_papers.tables.workers import complete
 from tests.papers.tables import examples
 from tests.papers.tables.examples import execute, make_runs, read_log
@@ -78,24 +76,6 @@ def test_every_run_is_executed_once_and_those_that_are_done_not_again(results, t
     assert {run: found[run] for run in runs[:5]} == first
     assert starts(tmp_path) == {run.key: 1 for run in runs}
     assert list((tmp_path / "results.jsonl-state").iterdir()) == []
-
-
-def test_workers_are_kept_for_the_runs_that_follow(results):
-    pids = [result.metrics["pid"] for result in complete_here(make_runs(12, "process"), results).values()]
-    assert os.getpid() not in pids
-    assert len(set(pids)) <= 2
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_every_run_has_one_thread(results, jobs):
-    found = complete_here(make_runs(2, "threads"), results, jobs=jobs)
-    assert [result.metrics for result in found.values()] == [{"torch": 1}] * 2
-
-
-@pytest.mark.parametrize("jobs", [0, -1, 1.5])
-def test_the_number_of_workers_is_checked(results, jobs):
-    with pytest.raises(OrdinateError, match=f"^jobs: got {jobs}, expected a whole number of at least 1"):
-        complete_here(make_runs(1), results, jobs=jobs)
 
 
 # what fails
@@ -192,40 +172,3 @@ def test_ctrl_c_ends_the_workers_at_once(results, tmp_path):
 
 
 # progress and state folders
-
-
-def test_progress_names_every_finished_run_and_counts_them(tmp_path):
-    with completing(tmp_path, 3, 0.01) as process:
-        said = process.stderr.read()
-    assert re.search(r"Done +3 out of +3 ", said)
-    named = re.findall(r"steps on none, sleep=0.01, seed (\d): \d\.\d s\n", said)
-    assert sorted(named) == ["0", "1", "2"]
-
-
-def test_progress_says_why_a_run_failed(results, capsys):
-    complete_here(make_runs(1, "raises"), results, jobs=1, progress=True)
-    assert "raises on none, seed 0: RuntimeError: seed 0 is not to be had\n" in capsys.readouterr().err
-
-
-def test_a_call_whose_runs_are_done_says_nothing_and_starts_nothing(results, capfd, tmp_path):
-    (run,) = make_runs(1)
-    results.append(run, Result.done({"mae": 1.0}, 1.0))
-    assert complete_here([run], results, progress=True)[run].metrics == {"mae": 1.0}
-    assert capfd.readouterr().err == ""
-    assert not starts(tmp_path)
-
-
-def test_the_state_folder_of_a_run_that_was_killed_just_after_its_end_is_cleared(results):
-    (run,) = make_runs(1)
-    results.state_folder(run).mkdir(parents=True)
-    results.append(run, Result.done({"mae": 1.0}, 1.0))
-    complete_here([run], results)
-    assert not results.state_folder(run).exists()
-
-
-def test_a_state_folder_is_handed_back_as_it_was_left(results):
-    (run,) = make_runs(1, sleep=0.001)
-    results.state_folder(run).mkdir(parents=True)
-    (results.state_folder(run) / "steps").write_text("+" * 7)
-    assert complete_here([run], results)[run].metrics["steps"] == [0, 7]
-    assert examples.STEPS < 7

@@ -13,9 +13,8 @@ from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.report.page import write_comparison, write_report
 from ordinate.report.page.comparison import names_of
-from ordinate.report.page.document import rank_colours
 from ordinate.report.page.projections import project
-from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr
+from tests.estimators.examples import cloc, draw_frame, draw_table, otd, ranks_of, supcr
 
 X, TARGET = draw_table(60)
 RANKS = ranks_of(TARGET, 3)
@@ -52,9 +51,7 @@ def test_hostile_text_is_escaped_wherever_it_comes_from(tmp_path):
     fitted = cloc(class_order=[HOSTILE, "b", "c"]).fit(frame, y)
     text, data = write(
         fitted, frame, y, tmp_path, target=HOSTILE, names=[HOSTILE] * 60, command=HOSTILE, facts={HOSTILE: HOSTILE},
-        costs=pd.DataFrame({HOSTILE: [HOSTILE], "cost": [1.0]}), coverage=pd.DataFrame(
-            {"promised": [0.9], "measured": [0.9], "mean_size": [1.5], HOSTILE: [0.5]}
-        ),
+        costs=pd.DataFrame({HOSTILE: [HOSTILE], "cost": [1.0]}),
         suspects=pd.DataFrame({"row": [0], "label": [HOSTILE], "suggested": [HOSTILE], "suspicion": [1.0]}),
     )  # fmt: skip
     assert "<img" not in text
@@ -72,24 +69,12 @@ def test_the_page_has_what_was_predicted(tmp_path, model):
     np.testing.assert_allclose(np.array(data["probabilities"]).T, 100 * model.predict_proba(X), atol=0.5)
 
 
-def test_targets_have_what_was_predicted_too(tmp_path):
-    fitted = supcr().fit(X, TARGET)
-    text, data = write(fitted, X, TARGET, tmp_path)
-    np.testing.assert_allclose(data["predicted"], fitted.predict(X), rtol=1e-4)
-    assert data["confidence"] is None
-    assert 'id="plot-predicted"' in text
-    assert 'id="confusion"' not in text
-
-
 def test_what_is_not_given_has_no_part(tmp_path, model):
     bare, _ = write(model, X, RANKS, tmp_path)
-    assert "What a wider margin buys" not in bare
     assert "What decisions cost" not in bare
     assert "It may have seen these samples" in bare
-    sweep = {"margins": [None, 0.8], "critical_error": [0.2, 0.1], "accuracy": [0.7, 0.6], "boundary_name": "1 | 2"}
     costs = pd.DataFrame({"rule": ["least cost"], "mean cost": [0.61]})
-    full, _ = write(model, X, RANKS, tmp_path, training=(X, RANKS), sweep=sweep, costs=costs)
-    assert "What a wider margin buys" in full
+    full, _ = write(model, X, RANKS, tmp_path, training=(X, RANKS), costs=costs)
     assert "0.61" in full
     assert "It may have seen these samples" not in full
 
@@ -119,13 +104,6 @@ def test_three_samples_are_enough_and_two_are_not(tmp_path, model):
         write(model, X[:2], RANKS[:2], tmp_path)
 
 
-def test_tables_with_text_and_gaps_and_series_have_a_page(tmp_path):
-    frame, target = draw_frame(40)
-    assert write(supcr().fit(frame, target), frame, target, tmp_path)[1]["shown"]["kind"] == "rows"
-    series, target = draw_series(32)
-    assert write(supcr().fit(series, target), series, target, tmp_path)[1]["shown"]["kind"] == "curves"
-
-
 def test_a_page_replaces_the_one_before_whole_or_not_at_all(tmp_path, model, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("before")
@@ -141,7 +119,6 @@ def test_a_page_replaces_the_one_before_whole_or_not_at_all(tmp_path, model, mon
     [
         ({"projections": ("mds",)}, r"projections: got \('mds',\), expected some of pca, tsne, umap"),
         ({"names": ["a"]}, "names: got 1, expected 60, one per sample"),
-        ({"coverage": pd.DataFrame({"promised": [0.9]})}, "coverage: got the columns .'promised'., expected promised"),
         ({"suspects": pd.DataFrame({"row": [1]})}, "suspects: got no label, suggested, suspicion"),
         ({"training": (X, RANKS[:5])}, "training: got 5 labels for 60 samples"),
     ],
@@ -158,30 +135,11 @@ def test_targets_of_two_dimensions_are_refused(tmp_path):
         write(supcr().fit(X, two), X, two, tmp_path)
 
 
-def test_projections_are_the_same_again_and_pca_is_the_svd():
-    embeddings = np.random.default_rng(0).normal(size=(40, 6)) * [5, 3, 1, 1, 1, 1]
-    pca, tsne = project(embeddings, ("pca", "tsne"))
-    np.testing.assert_array_equal(tsne.points, project(embeddings, ("tsne",))[0].points)
-    left, scale, _ = np.linalg.svd(embeddings - embeddings.mean(axis=0), full_matrices=False)
-    for axis in range(2):
-        expected = left[:, axis] * scale[axis]
-        assert abs(np.corrcoef(pca.points[:, axis], expected)[0, 1]) == pytest.approx(1, abs=1e-6)
-    share = (scale[:2] ** 2).sum() / (scale**2).sum()
-    assert f"{share:.0%} of their variance" in pca.note
-
-
 def test_samples_that_tsne_leaves_out_are_said_and_have_no_place(monkeypatch):
     monkeypatch.setattr("ordinate.report.page.projections.MOST_FOR_TSNE", 20)
     (tsne,) = project(np.random.default_rng(0).normal(size=(30, 3)), ("tsne",))
     assert np.isnan(tsne.points).all(axis=1).sum() == 10
     assert tsne.note.endswith("Shows 20 of 30 samples, at random.")
-
-
-def test_colours_of_ranks_differ_and_get_lighter_in_both_themes():
-    for colours in rank_colours(20).values():
-        channels = [[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in colours]
-        lightness = [0.2126 * r**2.2 + 0.7152 * g**2.2 + 0.0722 * b**2.2 for r, g, b in channels]
-        assert (np.diff(lightness) > 0).all()
 
 
 def test_a_comparison_has_every_model_and_refuses_other_ranks(tmp_path, model):

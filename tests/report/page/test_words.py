@@ -1,5 +1,7 @@
 """What a page says in words, and what it warns of."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +16,13 @@ SEEN = (RNG.normal(size=(200, 2)), TRUE)
 NONE = pd.DataFrame({"row": []})
 
 
-def titles(of, calibration=None, duplicates=Duplicates(0, 0), suspects=NONE):
-    return [caution.title for caution in words.find_cautions(of, score_all(of), calibration, duplicates, suspects)]
+def cautions(of, calibration=None, duplicates=Duplicates(0, 0), suspects=NONE):
+    measures = {"calibration": calibration, "duplicates": duplicates, "suspects": suspects}
+    return words.find_cautions(of, SimpleNamespace(predictors=score_all(of), **measures))
+
+
+def titles(of, *measures, **others):
+    return [caution.title for caution in cautions(of, *measures, **others)]
 
 
 def test_a_good_model_on_unseen_samples_needs_no_caution():
@@ -43,7 +50,7 @@ def test_a_boundary_that_is_often_crossed_is_named():
 
 def test_a_rank_that_is_never_found_is_named():
     of = contents(TRUE, np.where(TRUE == 2, 1, TRUE), trained_on=SEEN)
-    (caution,) = [c for c in words.find_cautions(of, score_all(of), None, Duplicates(0, 0), NONE) if "never" in c.title]
+    (caution,) = [c for c in cautions(of) if "never" in c.title]
     assert caution.reason == "No sample of c (50) is predicted as what it is."
 
 

@@ -103,7 +103,7 @@ def write(
         print("note: the time limit left no time for pictures; ordinate report draws more of a model")
         return folder, Written(metrics, 0, scores)
     with named_failure("pictures"):
-        optional("ordinate.report.pictures", "pictures", "pictures").draw(predictions, folder, seen)
+        optional("ordinate.report.pictures", "pictures", "pictures").draw(predictions, folder)
     return folder, Written(metrics, len(list(folder.glob("*.png"))), scores)
 
 

@@ -15,7 +15,7 @@ from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import MOST_SAMPLES, Contents, gather, kind_of_samples
 from ordinate.report.page.measures import Predictor, group_by_label, score_all
 from ordinate.report.page.projections import project
-from ordinate.report.page.view import LARGE_ERROR, shared_values, versions
+from ordinate.report.page.view import large_error, shared_values, versions
 
 
 def write_comparison(
@@ -64,7 +64,9 @@ def write_comparison(
     """
     if len(models) < 2:
         raise OrdinateError("models", len(models), "at least two to compare")
-    given = X if isinstance(X, dict) else dict.fromkeys(models, X)
+    given = X
+    if not isinstance(X, dict):
+        given = dict.fromkeys(models, X)
     count = len(next(iter(given.values())))
     if count > MOST_SAMPLES and all(len(samples) == len(y) for samples in given.values()):
         part = random_part(count, MOST_SAMPLES)
@@ -82,20 +84,20 @@ def write_comparison(
     scored = {name: score_all(contents) for name, contents in gathered.items()}
     predictors = [Predictor(name, of[0].predicted, of[0].scores) for name, of in scored.items()]
     predictors += next(iter(scored.values()))[1:]
-    columns: dict[str, NDArray[Any]] = {}
+    columns: dict[str, NDArray[np.generic]] = {}
     for place, contents in enumerate(gathered.values()):
         points = project(contents.embeddings, ("pca",))[0].points
         columns[f"x{place}"], columns[f"y{place}"] = points.T
         columns[f"colour{place}"] = plots.uncoloured(len(first))
     source = plots.point_source(**columns)
-    size = 6.0 if len(first) < 500 else 4.0
+    size = (6.0, 4.0)[len(first) >= 500]
     drawn = [plots.cloud(f"model-{place}", source, str(place), size) for place in range(len(models))]
-    errors = np.concatenate([np.abs(contents.errors) for contents in gathered.values()])
+    errors = np.concatenate([contents.errors for contents in gathered.values()])
     data = {
         "ranks": first.names,
         "true": first.true.tolist(),
         "range": [float(first.true.min()), float(first.true.max())],
-        "largeError": float(np.quantile(errors, LARGE_ERROR)) or 1.0,
+        "largeError": large_error(errors),
         "models": [
             {"predicted": contents.predicted.tolist(), "error": contents.errors.tolist()}
             for contents in gathered.values()
@@ -114,19 +116,25 @@ def write_comparison(
 
 
 def _introduce(contents: Contents, given: int, *, unseen: bool) -> str:
-    seen = "None of the models was trained on them." if unseen else "Some models may have been trained on some of them."
-    count = f"{len(contents):,}" if len(contents) == given else f"{len(contents):,} of {given:,}"
-    at_random = "" if len(contents) == given else " drawn at random and"
-    return f"On {count} samples, {kind_of_samples(contents)},{at_random} the same for all. {seen}"
+    drawn = f"On {len(contents):,} samples, {kind_of_samples(contents)},"
+    if len(contents) < given:
+        drawn = f"On {len(contents):,} of {given:,} samples, {kind_of_samples(contents)}, drawn at random and"
+    if unseen:
+        return f"{drawn} the same for all. None of the models was trained on them."
+    return f"{drawn} the same for all. Some models may have been trained on some of them."
 
 
 def _predicts(contents: Contents) -> str:
-    return "a number" if contents.names is None else " < ".join(contents.names)
+    if contents.names is None:
+        return "a number"
+    return " < ".join(contents.names)
 
 
 def _note(predictor: Predictor) -> str:
     metric, score = next(iter(predictor.scores.items()))
-    return f"{metric} {words.percent(score.value)}" if metric == "accuracy" else f"{metric} {score.value:.3g}"
+    if metric == "accuracy":
+        return f"{metric} {words.percent(score.value)}"
+    return f"{metric} {score.value:.3g}"
 
 
 def names_of(folders: Sequence[str]) -> list[str]:

@@ -24,10 +24,12 @@ from ordinate.methods.cloc import COLLAPSED
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.evaluation import fixed_margins
 
-LEAST, MOST_SAMPLES = 3, 20_000  # samples that a page speaks of; a random part of more, and it says so
-MOST_STREAMED = 2000  # likewise, of samples that stream
-POOLED_SIDE, POOLED_DEPTH, POOLED_LENGTH = 16, 8, 64  # of images, volumes and series as plain features
-TOKEN_GROUPS = 256  # of words, which texts are counts of as plain features
+MOST_SAMPLES = 20_000  # of a page; of more it shows a random part, and says so
+MOST_STREAMED = 2000  # of samples that stream
+
+
+Labels = NDArray[Any]  # ranks 0..C-1, or targets
+Training = tuple[Any, Any]  # samples and labels of any kind that a model takes
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,12 @@ class Contents:
     model: EmbeddingEstimator
     names: list[str] | None
     inputs: Tensor
-    true: NDArray[Any]
-    predicted: NDArray[Any]
+    true: Labels
+    predicted: Labels
     probabilities: NDArray[np.float64] | None
     embeddings: NDArray[np.float64]
     training_inputs: Tensor | None = None
-    training_labels: NDArray[Any] | None = None
+    training_labels: Labels | None = None
 
     def __len__(self) -> int:
         return len(self.true)
@@ -83,37 +85,43 @@ class Contents:
         learned = ~fixed_margins(self.model)
         return [(rank, rank + 1) for rank in np.flatnonzero(near_zero & learned).tolist()]
 
-    def label_name(self, label: Any) -> str:
+    def label_name(self, label: float) -> str:
         """Return a label, true or predicted, as text."""
-        return f"{label:.4g}" if self.names is None else self.names[int(label)]
+        if self.names is None:
+            return f"{label:.4g}"
+        return self.names[int(label)]
 
 
-def gather(model: EmbeddingEstimator, X: Any, y: Any, training: tuple[Any, Any] | None = None) -> Contents:
+def gather(model: EmbeddingEstimator, X: Any, y: Any, training: Training | None = None) -> Contents:
     """Predict labelled samples, each once, see :func:`gather_predictions`."""
     return gather_predictions(Predictions.of(model, X, y), training)
 
 
-def gather_predictions(predictions: Predictions, training: tuple[Any, Any] | None = None) -> Contents:
+def gather_predictions(predictions: Predictions, training: Training | None = None) -> Contents:
     """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on."""
-    if len(predictions) < LEAST:
-        raise OrdinateError("y", f"{len(predictions)} samples", f"at least {LEAST} to report on")
+    if len(predictions) < 3:
+        raise OrdinateError("y", f"{len(predictions)} samples", "at least 3 to report on")
     model, classes = predictions.model, predictions.classes
+    names, embeddings = None, predictions.embeddings
     if classes is None:
         _check_targets(predictions.true, "y")
-    embeddings = predictions.embeddings if classes is None else unit_norm(predictions.embeddings)
-    names = None if classes is None else [str(name) for name in classes]
-    seen, seen_labels = (None, None) if training is None else _training(model, *training)
+    else:
+        names = [str(name) for name in classes]
+        embeddings = unit_norm(embeddings)
+    seen, seen_labels = None, None
+    if training is not None:
+        seen, seen_labels = _training(model, *training)
     return Contents(
         model, names, loaded(predictions.inputs), predictions.true, predictions.predicted, predictions.probabilities,
         embeddings, seen, seen_labels,
     )  # fmt: skip
 
 
-def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, NDArray[Any]]:
+def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, Labels]:
     X, y = inputs.unpack(X, y, model.data)
     samples = model.read(X)
     if isinstance(model, RankClassifier):
-        labels: NDArray[Any] = to_ranks(y, model.ordered_classes_)
+        labels: Labels = to_ranks(y, model.ordered_classes_)
     else:
         labels = np.asarray(y, dtype=np.float64)
         _check_targets(labels, "training")
@@ -134,23 +142,22 @@ def _check_targets(targets: NDArray[np.float64], name: str) -> None:
 
 def plain_features(x: Tensor) -> NDArray[np.float32]:
     """Return samples as rows of numbers (n, width), without anything learned: images and series are made small."""
-    if x.dim() == 5:
-        depth, height, width = (min(POOLED_DEPTH, side) for side in x.shape[2:])
-        parts = [adaptive_avg_pool3d(part.float(), (depth, height, width)) for part in x.split(16)]
-        return (torch.cat(parts) / 255).flatten(1).numpy()
     if x.dtype == torch.int32:  # tokens
-        groups = torch.where(x > 0, 1 + x.long() % TOKEN_GROUPS, 0)
-        counts = torch.zeros(*x.shape[:2], 1 + TOKEN_GROUPS).scatter_add_(2, groups, torch.ones_like(x).float())
+        groups = torch.where(x > 0, 1 + x.long() % 256, 0)
+        counts = torch.zeros(*x.shape[:2], 257).scatter_add_(2, groups, torch.ones_like(x).float())
         return counts[:, :, 1:].flatten(1).numpy()
-    x = x.float()
-    if x.dim() == 4:
-        side = (min(POOLED_SIDE, x.shape[2]), min(POOLED_SIDE, x.shape[3]))
-        x = torch.cat([adaptive_avg_pool2d(part, side) for part in x.split(512)]) / 255
-    elif x.dim() == 3:
+    if x.dim() == 2:
+        return x.float().numpy()
+    if x.dim() == 3:
         ends = series_lengths(x.numpy())  # beyond is padding
-        parts = [one[None, :, :end] for one, end in zip(x, ends, strict=True)]
-        x = torch.cat([adaptive_avg_pool1d(part, POOLED_LENGTH) for part in parts])
-    return x.flatten(1).numpy()
+        parts = [adaptive_avg_pool1d(one[None, :, :end].float(), 64) for one, end in zip(x, ends, strict=True)]
+        return torch.cat(parts).flatten(1).numpy()
+    sides = [min(16, side) for side in x.shape[2:]]
+    if x.dim() == 4:
+        parts = [adaptive_avg_pool2d(part.float(), sides) for part in x.split(16)]
+    else:
+        parts = [adaptive_avg_pool3d(part.float(), [min(8, sides[0]), *sides[1:]]) for part in x.split(16)]
+    return (torch.cat(parts) / 255).flatten(1).numpy()
 
 
 def kind_of_samples(contents: Contents) -> str:

@@ -15,6 +15,9 @@ LIGHT, DARK = (0.0, 0.86), (0.22, 1.0)  # parts of the colours of ranks that sho
 SHADES = 32  # of a continuous target
 
 
+Values = dict[str, Any]  # what a template or a script fills in, ready for JSON
+
+
 def render(template: str, script: str, **values: Any) -> str:
     """Return a template of this package as a page that a script of this package runs.
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,9 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_kappa, r2, rank_cosine_matrix, spearman
 from ordinate.metrics.embedding import unit_norm
-from ordinate.report.page.contents import Contents, plain_features
+from ordinate.report.page.contents import Contents, Labels, plain_features
 
-Metric = Callable[[Any, Any], float]
+Metric = Callable[[Labels, Labels], float]
 
 OF_RANKS: dict[str, Metric] = {
     "accuracy": accuracy,
@@ -38,19 +38,10 @@ OF_RANKS: dict[str, Metric] = {
     "weighted kappa": quadratic_weighted_kappa,
 }
 OF_TARGETS: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation": spearman}
-LOWER_IS_BETTER = ("mean error", "mean error, in ranks")
-RESAMPLES = 300  # of the bootstrap
 NEIGHBOURS = 5  # of the baseline
 MOST_REFERENCES = 5000  # training samples that the baselines are fitted on
-PENALTIES = np.logspace(-3, 3, 13)  # of simple models of tables
-TREES, MOST_CELLS = 100, 200_000  # of which a forest, and boosting, grow in some seconds
 BINS = 10  # of calibration
-COVERAGES, LEAST_FOR_COVERAGE = (0.8, 0.9, 0.95), 80  # samples, half of which calibrate
 MANY, FEW = 100, 20  # shots: above, and below (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021)
-RANGES, SAMPLES_PER_RANGE = 10, 5  # of a target: at most, and on average at least
-NEAREST = 10  # neighbours in the embedding that a label is compared with
-AGREEING = 0.8  # share of them that have to agree on another rank
-DEVIATIONS = 3.0  # from their median, in robust deviations, from which a target is suspected
 SUSPECT_COLUMNS = ("row", "label", "suggested", "suspicion")
 
 
@@ -68,7 +59,7 @@ class Predictor:
     """What predicts, the model first, and its scores by metric."""
 
     name: str
-    predicted: NDArray[Any]
+    predicted: Labels
     scores: dict[str, Score]
 
 
@@ -91,7 +82,7 @@ def gain(contents: Contents, other: Predictor) -> Score:
     return Score(float(difference.mean()), *_interval(drawn))
 
 
-def _baselines(contents: Contents) -> dict[str, NDArray[Any]]:
+def _baselines(contents: Contents) -> dict[str, Labels]:
     labels = contents.true if contents.training_labels is None else contents.training_labels
     if contents.names:
         commonest = int(np.bincount(labels).argmax())
@@ -104,7 +95,7 @@ def _baselines(contents: Contents) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _by_simple_models(contents: Contents) -> dict[str, NDArray[Any]]:
+def _by_simple_models(contents: Contents) -> dict[str, Labels]:
     """Predict a table's samples by what is usual for tables, trained on the same samples; not without these.
 
     Nor of tables so wide that it would take minutes.
@@ -113,13 +104,13 @@ def _by_simple_models(contents: Contents) -> dict[str, NDArray[Any]]:
     if x is None or y is None or x.dim() != 2 or not x.is_floating_point():
         return {}
     rows = random_part(len(y), MOST_REFERENCES)
-    if len(rows) * x.shape[1] > MOST_CELLS:
+    if len(rows) * x.shape[1] > 200_000:
         return {}
     seen, unseen, y = x[rows].double().numpy(), contents.inputs.double().numpy(), y[rows]
     if contents.names is None:
         machines = {
-            "ridge regression": RidgeCV(PENALTIES),
-            "random forest": RandomForestRegressor(TREES, max_features=1 / 3, random_state=0),
+            "ridge regression": RidgeCV(np.logspace(-3, 3, 13)),
+            "random forest": RandomForestRegressor(max_features=1 / 3, random_state=0),
             "gradient boosting": HistGradientBoostingRegressor(random_state=0),
         }
         return {name: machine.fit(seen, y).predict(unseen) for name, machine in machines.items()}
@@ -131,7 +122,7 @@ def _by_simple_models(contents: Contents) -> dict[str, NDArray[Any]]:
     with torch.no_grad():
         found = {"cumulative link model": model.decide(linear(torch.from_numpy(unseen)).numpy())}
     for name, forest in {
-        "random forest": RandomForestClassifier(TREES, random_state=0),
+        "random forest": RandomForestClassifier(random_state=0),
         "gradient boosting": HistGradientBoostingClassifier(random_state=0),
     }.items():
         probabilities = np.zeros((len(unseen), count))
@@ -140,9 +131,11 @@ def _by_simple_models(contents: Contents) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _by_neighbours(contents: Contents) -> NDArray[Any] | None:
+def _by_neighbours(contents: Contents) -> Labels | None:
     """Predict from the samples nearest by plain features: of the training set, or of the other four fifths."""
-    machine = (KNeighborsClassifier if contents.names else KNeighborsRegressor)(NEIGHBOURS)
+    machine: KNeighborsClassifier | KNeighborsRegressor = KNeighborsRegressor(NEIGHBOURS)
+    if contents.names:
+        machine = KNeighborsClassifier(NEIGHBOURS)
     features = plain_features(contents.inputs)
     if contents.training_inputs is None or contents.training_labels is None:
         if len(contents) < 2 * NEIGHBOURS:
@@ -157,14 +150,14 @@ def _by_neighbours(contents: Contents) -> NDArray[Any] | None:
     return np.asarray(machine.predict(features))
 
 
-def _score(metric: Metric, true: NDArray[Any], predicted: NDArray[Any]) -> Score:
+def _score(metric: Metric, true: Labels, predicted: Labels) -> Score:
     drawn = np.array([metric(true[rows], predicted[rows]) for rows in _drawings(len(true))])
     return Score(metric(true, predicted), *_interval(drawn))
 
 
 def _drawings(n: int) -> NDArray[np.int64]:
-    """(RESAMPLES, n), rows drawn with replacement; the same for every predictor."""
-    return np.random.default_rng(0).integers(0, n, (RESAMPLES, n))
+    """(300, n), rows drawn with replacement; the same for every predictor."""
+    return np.random.default_rng(0).integers(0, n, (300, n))
 
 
 def _interval(drawn: NDArray[np.float64]) -> tuple[float, float]:
@@ -203,24 +196,24 @@ def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
         return float(np.abs(surplus).sum() / len(promised))
 
     rng = np.random.default_rng(0)
-    drawn = [error((rng.random(len(promised)) < promised).astype(np.float64)) for _ in range(RESAMPLES)]
+    drawn = [error((rng.random(len(promised)) < promised).astype(np.float64)) for _ in range(300)]
     with np.errstate(invalid="ignore"):
         mean = np.bincount(bins, weights=promised, minlength=BINS) / counts
         share = np.bincount(bins, weights=hits, minlength=BINS) / counts
     return Calibration(counts, mean, share, round(error(hits), 12), float(np.quantile(drawn, 0.95)))
 
 
-def measure_coverage(contents: Contents) -> pd.DataFrame | None:
+def measure_coverage(contents: Contents, least: int = 80) -> pd.DataFrame | None:
     """Return a row for every promised coverage, by split conformal prediction within the samples.
 
     Returns:
         The columns ``promised``, ``measured``, ``mean_size`` (in ranks, or in units of the target) and, for ranks, the
         measured coverage of every rank under its name; None for fewer than 80 samples.
     """
-    if len(contents) < LEAST_FOR_COVERAGE:
+    if len(contents) < least:  # Half of them calibrate.
         return None
     rows = []
-    for promised in COVERAGES:
+    for promised in (0.8, 0.9, 0.95):
         if contents.names is None or contents.probabilities is None:
             report = interval_coverage_report(contents.true, contents.predicted, promised, repeats=20)
             size, by_rank = report["mean_width"], {}
@@ -272,21 +265,23 @@ class Groups:
     @property
     def shots(self) -> list[str]:
         """How many training samples, in a word; empty where it is not known."""
-        counts = [] if self.trained_on is None else self.trained_on.tolist()
-        return ["many" if count > MANY else "few" if count < FEW else "medium" for count in counts]
+        if self.trained_on is None:
+            return []
+        return np.select([self.trained_on > MANY, self.trained_on < FEW], ["many", "few"], "medium").tolist()
 
 
 def group_by_label(contents: Contents) -> Groups:
     """Return a group for every rank, or for ranges of equal width between round numbers."""
-    known = contents.training_labels
-    if contents.names:
-        count = len(contents.names)
-        return Groups(contents.names, contents.true, None if known is None else np.bincount(known, minlength=count))
-    edges = _edges(contents.true)
-    inner = edges[1:-1]
-    names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
-    trained_on = None if known is None else np.bincount(np.digitize(known, inner), minlength=len(names))
-    return Groups(names, np.digitize(contents.true, inner), trained_on)
+    known, trained_on = contents.training_labels, None
+    names, of = contents.names, contents.true
+    if names is None:
+        edges = _edges(contents.true)
+        names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
+        of = np.digitize(contents.true, edges[1:-1])
+        known = known if known is None else np.digitize(known, edges[1:-1])
+    if known is not None:
+        trained_on = np.bincount(known, minlength=len(names))
+    return Groups(names, of, trained_on)
 
 
 def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -294,7 +289,7 @@ def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = float(values.min()), float(values.max())
     if low == high:
         return np.array([low, high])
-    wanted = (high - low) / max(2, min(RANGES, len(values) // SAMPLES_PER_RANGE))
+    wanted = (high - low) / max(2, min(10, len(values) // 5))
     power = 10.0 ** np.floor(np.log10(wanted))
     step = float(next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= wanted * (1 - 1e-9)))
     first, last = np.floor(low / step), np.ceil(high / step)
@@ -312,7 +307,9 @@ class Duplicates:
 def find_duplicates(contents: Contents) -> Duplicates:
     """Count samples whose inputs equal those of another, to the last bit."""
     digests = _digests(contents.inputs)
-    known = set() if contents.training_inputs is None else set(_digests(contents.training_inputs))
+    known: set[bytes] = set()
+    if contents.training_inputs is not None:
+        known.update(_digests(contents.training_inputs))
     labels: dict[bytes, set[float]] = {}
     for digest, label in zip(digests, contents.true.tolist(), strict=True):
         labels.setdefault(digest, set()).add(label)
@@ -326,7 +323,7 @@ def _digests(x: Tensor) -> list[bytes]:
     return [hashlib.blake2b(sample.tobytes(), digest_size=16).digest() for sample in x.numpy()]
 
 
-def nearest(embeddings: NDArray[np.float64], k: int = NEAREST) -> NDArray[np.int64]:
+def nearest(embeddings: NDArray[np.float64], k: int = 10) -> NDArray[np.int64]:
     """Return (n, k), the other samples nearest to each, the nearest first; fewer columns where there are fewer."""
     count = min(k, len(embeddings) - 1)
     machine = NearestNeighbors(n_neighbors=count).fit(embeddings)
@@ -342,29 +339,23 @@ def find_suspects(contents: Contents, neighbours: NDArray[np.int64]) -> pd.DataF
     """
     near = contents.true[neighbours]
     if contents.names:
-        suggested, suspicion, distance = _disagreeing(contents.true, near, len(contents.names))
-        kept = suspicion >= AGREEING
+        every = np.arange(len(contents))
+        votes = np.zeros((len(contents), len(contents.names)))
+        np.add.at(votes, (every[:, None], near), 1 / near.shape[1])
+        votes[every, contents.true] = -1
+        suggested, suspicion = votes.argmax(axis=1), votes.max(axis=1)
+        distance = np.abs(suggested - contents.true)
+        kept = suspicion >= 0.8
     else:
         suggested = np.median(near, axis=1)
         distance = np.abs(suggested - contents.true)
         suspicion = distance / max(float(distance.max()), 1e-300)
         spread = 1.4826 * float(np.median(distance))
-        kept = distance > DEVIATIONS * spread
+        kept = distance > 3 * spread
     rows = np.flatnonzero(kept)
     rows = rows[np.lexsort((rows, -distance[rows], -suspicion[rows]))]
     labels, names = ([contents.label_name(label) for label in values[rows]] for values in (contents.true, suggested))
     return pd.DataFrame({"row": rows, "label": labels, "suggested": names, "suspicion": suspicion[rows].round(4)})
-
-
-def _disagreeing(
-    ranks: NDArray[np.int64], near: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the rank other than its own that most neighbours have, their share, and how far it is."""
-    votes = np.zeros((len(ranks), count))
-    np.add.at(votes, (np.arange(len(ranks))[:, None], near), 1 / near.shape[1])
-    votes[np.arange(len(ranks)), ranks] = -1
-    suggested = votes.argmax(axis=1)
-    return suggested, votes.max(axis=1), np.abs(suggested - ranks)
 
 
 def check_suspects(suspects: pd.DataFrame, samples: int) -> pd.DataFrame:
@@ -392,19 +383,22 @@ class Measures:
     suspects: pd.DataFrame
 
 
-def measure(
-    contents: Contents, coverage: pd.DataFrame | None, suspects: pd.DataFrame | None, *, simple_models: bool = True
-) -> Measures:
-    """Measure the predictions of a report; coverage and suspects are measured where they are not given."""
+def measure(contents: Contents, suspects: pd.DataFrame | None, *, simple_models: bool = True) -> Measures:
+    """Measure the predictions of a report; suspects are found where they are not given."""
+    calibration, order = None, None
+    if contents.names:
+        calibration = calibrate(contents.confidence, contents.errors == 0)
+        order = find_order(contents.embeddings, contents.true, len(contents.names))
     neighbours = nearest(contents.embeddings)
-    ranked = contents.names is not None
+    if suspects is None:
+        suspects = find_suspects(contents, neighbours)
     return Measures(
         predictors=score_all(contents, simple_models=simple_models),
-        calibration=calibrate(contents.confidence, contents.errors == 0) if ranked else None,
-        coverage=measure_coverage(contents) if coverage is None else coverage,
-        order=find_order(contents.embeddings, contents.true, len(contents.names)) if contents.names else None,
+        calibration=calibration,
+        coverage=measure_coverage(contents),
+        order=order,
         groups=group_by_label(contents),
         duplicates=find_duplicates(contents),
         neighbours=neighbours,
-        suspects=find_suspects(contents, neighbours) if suspects is None else suspects,
+        suspects=suspects,
     )

@@ -16,7 +16,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.report.output import write
 from ordinate.report.page import document
-from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, gather_predictions
+from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Training, gather_predictions
 from ordinate.report.page.measures import Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.view import Told, view
@@ -28,15 +28,13 @@ def write_report(
     y: Any,
     path: str | Path,
     *,
-    training: tuple[Any, Any] | None = None,
+    training: Training | None = None,
     target: str = "the label",
     predictions: Predictions | None = None,
     names: Sequence[str] | None = None,
     projections: tuple[str, ...] = PROJECTIONS,
     suspects: pd.DataFrame | None = None,
-    coverage: pd.DataFrame | None = None,
     costs: pd.DataFrame | None = None,
-    sweep: Mapping[str, Any] | None = None,
     command: str | None = None,
     facts: Mapping[str, str] | None = None,
     simple_models: bool = True,
@@ -58,11 +56,7 @@ def write_report(
         projections: Some of ``"pca"``, ``"tsne"`` and ``"umap"``; UMAP is left out without umap-learn.
         suspects: labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
             worst first; None suspects labels that the neighbours in the embedding disagree with.
-        coverage: Coverage of prediction sets: the columns ``promised``, ``measured`` and ``mean_size``, and any others,
-            such as the coverage of every rank under its name; None measures it, half the samples calibrating for the
-            others.
         costs: Costs of decisions: a column of rules, then columns of numbers.
-        sweep: Result of :func:`~ordinate.report.margin_sweep.mean_trade`, and ``boundary_name``.
         command: Command that made the model or the page.
         facts: more to get it again by, such as the sha256 of the data.
         simple_models: set the model of a table beside a linear model, a random forest and gradient boosting, trained on
@@ -89,28 +83,33 @@ def write_report(
     unknown = set(projections) - set(PROJECTIONS)
     if unknown or not projections:
         raise OrdinateError("projections", repr(projections), f"some of {', '.join(PROJECTIONS)}")
-    if coverage is not None and not {"promised", "measured", "mean_size"} <= set(coverage.columns):
-        raise OrdinateError("coverage", f"the columns {list(coverage.columns)}", "promised, measured and mean_size")
     X, y = inputs.unpack(X, y, model)
     given = len(X)
     if names is not None and len(names) != given:
         raise OrdinateError("names", len(names), f"{given}, one per sample")
-    suspects = None if suspects is None else check_suspects(suspects, given)
-    streams = predictions is not None and isinstance(predictions.inputs, Streamed)
-    most = MOST_STREAMED if streams else MOST_SAMPLES
+    has_suspects = suspects is not None
+    if suspects is not None:
+        suspects = check_suspects(suspects, given)
+    most = MOST_SAMPLES
+    if predictions is not None and isinstance(predictions.inputs, Streamed):
+        most = MOST_STREAMED
     if given > most and len(y) == given:
         part = random_part(given, most)
         X, y = take(X, part, renumber=True), np.asarray(y)[part]
-        predictions = None if predictions is None else predictions.take(part)
-        names = None if names is None else [names[row] for row in part]
-        suspects = None if suspects is None else _among(suspects, part)
+        if predictions is not None:
+            predictions = predictions.take(part)
+        if names is not None:
+            names = [names[row] for row in part]
+        if suspects is not None:
+            kept = suspects[suspects["row"].isin(part)]
+            suspects = kept.assign(row=np.searchsorted(part, kept["row"])).reset_index(drop=True)
 
     contents = gather_predictions(predictions or Predictions.of(model, X, y), training)
-    measures = measure(contents, coverage, suspects, simple_models=simple_models)
+    measures = measure(contents, suspects, simple_models=simple_models)
     if on_scores is not None:
         on_scores(measures.predictors)
     projected = project(contents.embeddings, projections)
-    told = Told(target, given, names, suspects is not None, costs, sweep, command, facts or {})
+    told = Told(target, given, names, has_suspects, costs, command, facts or {})
     return write(document.render("report.html", "report.js", **view(contents, X, measures, projected, told)), path)
 
 

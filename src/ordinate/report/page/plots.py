@@ -36,7 +36,7 @@ def _renumbered(node: Any, known: dict[str, str]) -> Any:
     return [_renumbered(each, known) for each in node] if isinstance(node, list) else node
 
 
-def point_source(**columns: NDArray[Any]) -> ColumnDataSource:
+def point_source(**columns: NDArray[np.generic]) -> ColumnDataSource:
     """Return the samples; plots that share them share what is selected. The page gives them their colours."""
     return ColumnDataSource(dict[str, Any](columns), name="samples")
 
@@ -124,25 +124,6 @@ def promised_coverage(coverage: pd.DataFrame) -> Plot:
     plot.line("promised", "measured", source=source, line_width=1.6, line_color=INK, name="accent")
     plot.scatter("promised", "measured", size=10, source=source, fill_color=INK, line_color=INK, name="accent")
     _name_axes(plot, "promised", "measured")
-    return plot
-
-
-def margin_trade(margins: Sequence[float | None], critical_error: ArrayLike, accuracy: ArrayLike) -> Plot:
-    """Return the error rate at the critical boundary against the accuracy, a point per margin."""
-    error, share = np.asarray(critical_error, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)
-    shown = ["learned" if margin is None else f"{margin:g}" for margin in margins]
-    source = ColumnDataSource({"accuracy": share, "error": error, "margin": shown})
-    order = [place for _, place in sorted((m, place) for place, m in enumerate(margins) if m is not None)]
-    plot = _plot("margin-trade", height=320)
-    plot.line(share[order], error[order], line_color=INK, line_alpha=0.35, line_width=1.6, name="ink")
-    plot.scatter("accuracy", "error", size=11, source=source, fill_color=INK, line_color=INK, name="accent")
-    plot.text(
-        "accuracy", "error", "margin", source=source, x_offset=9, y_offset=-5, text_color=INK, text_font_size="13px",
-        name="ink",
-    )  # fmt: skip
-    for axis in (plot.x_range, plot.y_range):
-        axis.range_padding = 0.25
-    _name_axes(plot, "accuracy over all ranks", "error rate at the boundary")
     return plot
 
 

@@ -1,21 +1,23 @@
 """Embeddings in two dimensions, in several ways, within a time that users wait."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from ordinate.data.rows import random_part
-from ordinate.report.umap_points import umap_points
+from ordinate.optional import optional
 
 PROJECTIONS = ("pca", "tsne", "umap")
 MOST_FOR_TSNE, MOST_FOR_UMAP = 3000, 20_000  # samples; a random part of more
 LEAST = 10  # different samples of which neighbours tell something
-ROUNDING = 1e-6  # relative to the largest value: smaller differences are none
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,14 @@ def project(embeddings: NDArray[np.float64], keys: tuple[str, ...] = PROJECTIONS
     """
     centred = embeddings - embeddings.mean(axis=0)
     extent = float(np.abs(centred).max())
-    differ = extent > ROUNDING * np.abs(embeddings).max()
-    centred = centred / extent if differ else np.zeros_like(centred)
+    differ = extent > 1e-6 * np.abs(embeddings).max()  # Smaller differences are rounding.
+    if not differ:
+        centred, extent = np.zeros_like(centred), 1.0
+    centred = centred / extent
     centred = np.pad(centred, ((0, 0), (0, max(0, 2 - centred.shape[1]))))
-    found = [_principal_components(centred)] if "pca" in keys else []
+    found = []
+    if "pca" in keys:
+        found.append(_principal_components(centred))
     if "tsne" in keys:
         found += _by_neighbours(centred, MOST_FOR_TSNE, _tsne)
     if "umap" in keys and find_spec("umap") is not None:
@@ -57,8 +63,10 @@ def _by_neighbours(
     drawn = draw(shown)
     placed = np.full((len(centred), 2), np.nan)
     placed[rows] = drawn.points
-    left_out = f" Shows {len(rows):,} of {len(centred):,} samples, at random." if len(rows) < len(centred) else ""
-    return [replace(drawn, note=drawn.note + left_out, points=_scaled(placed))]
+    note = drawn.note
+    if len(rows) < len(centred):
+        note += f" Shows {len(rows):,} of {len(centred):,} samples, at random."
+    return [replace(drawn, note=note, points=_scaled(placed))]
 
 
 def _principal_components(centred: NDArray[np.float64]) -> Projection:
@@ -93,7 +101,25 @@ def _umap(shown: NDArray[np.float32]) -> Projection:
     return Projection("umap", "UMAP", note, points.astype(np.float32))
 
 
+def umap_points(embeddings: NDArray[np.floating], **options: Any) -> NDArray[np.float64]:
+    """Return coordinates (n, 2), the same for the same embeddings (n, d); ``options`` are those of ``umap.UMAP``.
+
+    Its loops start Numba's OpenMP threads, whose number torch would use too: every later operation, however small,
+    would then wait for all of them.
+    """
+    threads = torch.get_num_threads()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of packages it could use, and of a graph in parts, as the picture shows
+            umap = optional("umap", "umap", "UMAP")
+            # one job, because a fixed random state leaves no more
+            points = umap.UMAP(random_state=0, n_jobs=1, **options).fit_transform(embeddings)
+    finally:
+        torch.set_num_threads(threads)
+    return np.asarray(points, dtype=np.float64)
+
+
 def _scaled(points: NDArray[np.float64]) -> NDArray[np.float32]:
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     extent = float((high - low).max())
-    return ((points - (low + high) / 2) / (extent if extent > 0 else 1.0)).astype(np.float32)
+    return ((points - (low + high) / 2) / (extent or 1.0)).astype(np.float32)

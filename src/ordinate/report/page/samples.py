@@ -10,23 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.estimators import inputs
 from ordinate.report.page.contents import Contents
-
-Shown = dict[str, Any]
+from ordinate.report.page.document import Values
 
 BYTES = 5_500_000  # of all pictures, in base64
+CELLS = 250_000  # of a table
 SHEET = 10  # pictures per side of a sheet, so that one that is shown is soon decoded
-SIZES = ((96, 75), (72, 65), (56, 55), (48, 45), (40, 40), (32, 35))  # longer side and quality, the first that fits
-CELLS, LETTERS = 250_000, 300  # of a table, and of a text
-STEPS, CHANNELS = 96, 3  # of a series
-MISSING = 255
 
 
-def show_samples(contents: Contents, X: Any) -> Shown:
+def show_samples(contents: Contents, X: Any) -> Values:
     """Return the samples for the page, ready for JSON: ``kind``, what it needs, and a ``note`` on what is left out."""
     shown = contents.model.reader_.shown(inputs.unlabelled(X, contents.model), contents.inputs)
     if isinstance(shown, pd.DataFrame):
         return _rows(shown)
-    return _pictures(shown) if shown.ndim == 4 else _curves(shown)
+    if shown.ndim == 4:
+        return _pictures(shown)
+    return _curves(shown)
 
 
 def packed(values: ArrayLike, dtype: str) -> str:
@@ -34,15 +32,17 @@ def packed(values: ArrayLike, dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()).decode()
 
 
-def _pictures(pixels: NDArray[np.uint8]) -> Shown:
+def _pictures(pixels: NDArray[np.uint8]) -> Values:
     """Sheets of 10 x 10 small pictures, as large as they may be; the first samples alone where even small ones pass."""
     longest = max(pixels.shape[2:])
-    for side, quality in SIZES:
+    # The longer side and the quality: the first that fits, or the last.
+    sizes = ((96, 75), (72, 65), (56, 55), (48, 45), (40, 40), (32, 35))
+    for side, quality in sizes:
         scale = min(1.0, side / longest)
         width, height = (max(1, round(length * scale)) for length in pixels.shape[:1:-1])
         start = _sheet(pixels[: SHEET**2], width, height, quality)
         expected = len(start) * len(pixels) / min(len(pixels), SHEET**2)
-        if expected <= BYTES * 0.9 or (side, quality) == SIZES[-1]:
+        if expected <= BYTES * 0.9 or side == 32:
             break
     sheets, used = [start], len(start)
     for first in range(SHEET**2, len(pixels), SHEET**2):
@@ -52,7 +52,9 @@ def _pictures(pixels: NDArray[np.uint8]) -> Shown:
             break
         sheets.append(sheet)
     count = min(len(pixels), len(sheets) * SHEET**2)
-    note = "" if count == len(pixels) else f"Pictures are kept of the first {count:,} of {len(pixels):,} samples."
+    note = ""
+    if count < len(pixels):
+        note = f"Pictures are kept of the first {count:,} of {len(pixels):,} samples."
     return {
         "kind": "pictures", "width": width, "height": height, "side": SHEET, "count": count, "sheets": sheets,
         "note": note,
@@ -63,9 +65,13 @@ def _sheet(pixels: NDArray[np.uint8], width: int, height: int, quality: int) -> 
     """Up to 100 pictures side by side, as a data URI."""
     from PIL import Image
 
-    sheet = Image.new("L" if pixels.shape[1] == 1 else "RGB", (SHEET * width, SHEET * height))
+    mode = {1: "L", 3: "RGB"}[pixels.shape[1]]
+    sheet = Image.new(mode, (SHEET * width, SHEET * height))
     for place, picture in enumerate(pixels):
-        image = Image.fromarray(picture[0] if len(picture) == 1 else np.ascontiguousarray(picture.transpose(1, 2, 0)))
+        shown = np.ascontiguousarray(picture.transpose(1, 2, 0))
+        if mode == "L":
+            shown = shown[:, :, 0]
+        image = Image.fromarray(shown)
         if image.size != (width, height):
             image = image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
         sheet.paste(image, (place % SHEET * width, place // SHEET * height))
@@ -74,34 +80,42 @@ def _sheet(pixels: NDArray[np.uint8], width: int, height: int, quality: int) -> 
     return "data:image/webp;base64," + base64.b64encode(content.getvalue()).decode()
 
 
-def _rows(frame: pd.DataFrame) -> Shown:
+def _rows(frame: pd.DataFrame) -> Values:
     kept = max(1, min(frame.shape[1], CELLS // len(frame)))
-    note = "" if kept == frame.shape[1] else f"The first {kept} of {frame.shape[1]} columns are kept."
+    note = ""
+    if kept < frame.shape[1]:
+        note = f"The first {kept} of {frame.shape[1]} columns are kept."
     columns = [[_text(value) for value in frame.iloc[:, place]] for place in range(kept)]
     names = [str(name) for name in frame.columns[:kept]]
     return {"kind": "rows", "columns": names, "values": columns, "note": note}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None or value is pd.NaT or (pd.api.types.is_scalar(value) and pd.isna(value)):
         return "\u2013"
-    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
-    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}\u2026"
+    text = str(value)
+    if isinstance(value, float | np.floating):
+        text = f"{value:.4g}"
+    if len(text) > 300:
+        return f"{text[:299]}\u2026"
+    return text
 
 
-def _curves(series: NDArray[np.float64]) -> Shown:
-    """Up to three channels of up to 96 means each, as bytes between the channel's lowest and highest."""
-    kept = series[:, :CHANNELS]
-    places = np.linspace(0, kept.shape[2], min(STEPS, kept.shape[2]) + 1).astype(int)[:-1]
+def _curves(series: NDArray[np.float64], channels: int = 3, steps: int = 96) -> Values:
+    """Up to three channels of up to 96 means each, as bytes from its lowest to its highest; 255 is missing."""
+    kept = series[:, :channels]
+    places = np.linspace(0, kept.shape[2], min(steps, kept.shape[2]) + 1).astype(int)[:-1]
     present = ~np.isnan(kept)
     totals = np.add.reduceat(np.where(present, kept, 0), places, axis=2)
     counts = np.add.reduceat(present.astype(np.float64), places, axis=2)
     means = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
-    low = np.nan_to_num(np.nanmin(means, axis=(0, 2), keepdims=True)) if present.any() else np.zeros((1, 1, 1))
-    high = np.nan_to_num(np.nanmax(means, axis=(0, 2), keepdims=True)) if present.any() else np.ones((1, 1, 1))
-    levels = (means - low) / np.where(high > low, high - low, 1) * (MISSING - 1)
-    note = f"The first {CHANNELS} of {series.shape[1]} channels are kept." if series.shape[1] > CHANNELS else ""
+    low = np.where(counts > 0, means, np.inf).min(axis=(0, 2), keepdims=True)
+    high = np.where(counts > 0, means, -np.inf).max(axis=(0, 2), keepdims=True)
+    extent = np.where(high > low, high - low, 1)
+    levels = np.where(counts > 0, ((means - low) / extent * 254).round(), 255)
+    note = ""
+    if series.shape[1] > channels:
+        note = f"The first {channels} of {series.shape[1]} channels are kept."
     return {
-        "kind": "curves", "channels": kept.shape[1], "steps": len(places), "note": note,
-        "levels": packed(np.where(np.isnan(levels), MISSING, levels.round()), "u1"),
+        "kind": "curves", "channels": kept.shape[1], "steps": len(places), "note": note, "levels": packed(levels, "u1"),
     }  # fmt: skip

@@ -41,13 +41,6 @@ def test_another_layout_says_what_is_expected_and_what_is_there(name, tmp_path):
         load(name, tmp_path / "mine")
 
 
-def test_without_the_variable_it_says_so(monkeypatch):
-    monkeypatch.delenv("ORDINATE_DATA")
-    assert find("koa") is None
-    with pytest.raises(OrdinateError, match="koa: ORDINATE_DATA is not set and no root is given; get it from Mendeley"):
-        load("koa")
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -76,12 +69,6 @@ def test_a_set_is_found_in_a_folder_and_in_a_zip(data, tmp_path):
     assert len(load("koa")) == 3
 
 
-def test_a_root_goes_before_the_variable(data, tmp_path):
-    write_images(data / "koa", KNEES)
-    write_images(tmp_path / "other", KNEES[:1])
-    assert len(load("koa", tmp_path / "other")) == 1
-
-
 def test_options_reach_the_reader_and_a_fold_is_held_out(data):
     write_images(data / "busi", [f"normal/{i}.png" for i in range(20)])
     images = load("busi", seed=3)
@@ -90,21 +77,8 @@ def test_options_reach_the_reader_and_a_fold_is_held_out(data):
     assert (held.splits == "test").equals(images.splits == "1")
 
 
-def test_a_set_without_folds_refuses_one(data, monkeypatch):
-    write_images(data / "koa", KNEES)
-    with pytest.raises(OrdinateError, match="fold: got 0, and this set has the splits test, train, no folds"):
-        load("koa", fold=0)
-
-
 def test_a_download_goes_into_the_folder_of_its_name(monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(catalogue, "fetch", lambda file, folder: asked.append((file.file, folder)))
     download("retinamnist", tmp_path)
     assert asked == [("retinamnist.npz", tmp_path / "retinamnist")]
-
-
-def test_a_set_of_people_is_not_for_download(tmp_path):
-    downloads = [name for name, chosen in IMAGE_SETS.items() if chosen.download is not None]
-    assert downloads == ["retinamnist"]
-    with pytest.raises(OrdinateError, match="agedb: is not for download by a program; get it from https://ibug"):
-        download("agedb", tmp_path)

@@ -34,28 +34,6 @@ def test_imdb_wiki_dir_has_the_ages_and_splits_of_its_table(tmp_path):
     ]
 
 
-def test_a_table_without_paths_is_refused(root):
-    write_text(root / "agedb.csv", "age,split", "31,train")
-    with pytest.raises(OrdinateError, match=r"agedb.csv: got the columns 'age', 'split'.*, expected 'path'"):
-        read_agedb_dir(root)
-
-
-def test_a_missing_table_is_refused(root):
-    (root / "agedb.csv").unlink()
-    with pytest.raises(
-        OrdinateError, match=r"got AgeDB.*, expected agedb.csv \(age, path, split\) next to the folders of images"
-    ):
-        read_agedb_dir(root)
-
-
-def test_an_image_that_is_not_there_is_named(root):
-    (root / "AgeDB/1_B_59_m.jpg").unlink()
-    with pytest.raises(
-        OrdinateError, match=r"1 of the 3 images in agedb.csv are not there, such as AgeDB/1_B_59_m.jpg"
-    ):
-        read_agedb_dir(root)
-
-
 def test_an_unknown_split_is_named(root):
     write_text(root / "agedb.csv", *TABLE, "3,AgeDB/0_A_31_f.jpg,later")
     with pytest.raises(OrdinateError, match="got the split 'later', expected train, val and test"):

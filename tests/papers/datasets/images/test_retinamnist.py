@@ -28,25 +28,6 @@ def test_images_come_channels_first_with_grades_and_splits(tmp_path, file):
     assert len(read) == 10
 
 
-def test_some_are_taken_by_index(tmp_path):
-    write(tmp_path)
-    read = read_retinamnist(tmp_path)
-    some = read.take(np.array([9, 0]))
-    np.testing.assert_array_equal(some.samples, read.samples[[9, 0]])
-    assert some.labels.to_dict() == {0: 2, 1: 4}
-    assert some.splits.to_dict() == {0: "test", 1: "train"}
-
-
-def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(OrdinateError, match=r"got nothing.*, expected retinamnist.npz"):
-        read_retinamnist(tmp_path)
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(OrdinateError, match=r"absent.npz: no such file or folder"):
-        read_retinamnist(tmp_path / "absent.npz")
-
-
 @pytest.mark.parametrize(
     "changes", [{"val_labels": None}, {"val_labels": np.array([{}])}, {"test_images": np.zeros(3)}]
 )

@@ -51,19 +51,6 @@ def test_splits_are_in_the_shares_of_supcr(tmp_path):
     assert not read.splits.equals(read_skyfinder(tmp_path, seed=1).splits)
 
 
-def test_a_missing_table_is_refused(root):
-    with pytest.raises(OrdinateError, match=r"got 10066, 204.*, expected complete_table_with_mcr.csv beside .*"):
-        read_skyfinder(root / "images")
-
-
-def test_a_table_without_temperatures_is_refused(root):
-    write_text(root / "complete_table_with_mcr.csv", "Filename,CamId", "a.jpg,10066")
-    with pytest.raises(
-        OrdinateError, match=r"got the columns 'Filename'.*, expected 'TempM', 'Year', 'Month', 'Day', 'Hour', 'Min'"
-    ):
-        read_skyfinder(root)
-
-
 def test_without_an_image_of_the_table_it_is_refused(root):
     write_text(root / "complete_table_with_mcr.csv", HEADER, ROWS[3])
     with pytest.raises(
