@@ -20,7 +20,7 @@ from ordinate.estimators.held_out import HeldOut, predict_sets
 from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import rank_report
 from ordinate.report import figures
-from ordinate.report.image_figures import image_search
+from ordinate.report.figures import image_search
 
 # %%
 # The data
