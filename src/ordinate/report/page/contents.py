@@ -14,7 +14,6 @@ from ordinate.data.rows import random_part
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import Streamed, loaded
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import to_ranks
@@ -23,6 +22,7 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.methods.cloc import COLLAPSED
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.evaluation import fixed_margins
+from ordinate.estimators.samples import unpack
 
 MOST_SAMPLES = 20_000  # of a page; of more it shows a random part, and says so
 MOST_STREAMED = 2000  # of samples that stream
@@ -118,7 +118,7 @@ def gather_predictions(predictions: Predictions, training: Training | None = Non
 
 
 def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, Labels]:
-    X, y = inputs.unpack(X, y, model.data)
+    X, y = unpack(X, y, model.data)
     samples = model.read(X)
     if isinstance(model, RankClassifier):
         labels: Labels = to_ranks(y, model.ordered_classes_)

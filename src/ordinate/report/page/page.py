@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ordinate.data.rows import random_part, take
 from ordinate.data.streamed import Streamed
 from ordinate.errors import OrdinateError
-from ordinate.estimators import inputs
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.report.output import write
@@ -20,6 +19,7 @@ from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Training,
 from ordinate.report.page.measures import Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.view import Told, view
+from ordinate.estimators.samples import unpack
 
 
 def write_report(
@@ -83,7 +83,7 @@ def write_report(
     unknown = set(projections) - set(PROJECTIONS)
     if unknown or not projections:
         raise OrdinateError("projections", repr(projections), f"some of {', '.join(PROJECTIONS)}")
-    X, y = inputs.unpack(X, y, model)
+    X, y = unpack(X, y)
     given = len(X)
     if names is not None and len(names) != given:
         raise OrdinateError("names", len(names), f"{given}, one per sample")

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.estimators import inputs
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
+from ordinate.estimators.samples import unpack
 
 BYTES = 5_500_000  # of all pictures, in base64
 CELLS = 250_000  # of a table
@@ -19,7 +19,7 @@ SHEET = 10  # pictures per side of a sheet, so that one that is shown is soon de
 
 def show_samples(contents: Contents, X: Any) -> Values:
     """Return the samples for the page, ready for JSON: ``kind``, what it needs, and a ``note`` on what is left out."""
-    shown = contents.model.reader_.shown(inputs.unlabelled(X, contents.model), contents.inputs)
+    shown = contents.model.reader_.shown(unpack(X, None)[0], contents.inputs)
     if isinstance(shown, pd.DataFrame):
         return _rows(shown)
     if shown.ndim == 4:
