@@ -204,7 +204,7 @@ def test_measuring_the_trees_keeps_within_the_time_and_measures_as_many_as_are_k
     with training_until(TrainingEnd(TimeBudget(1000), until=900)):
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
         assert (len(grown), len(set(grown))) == (1 + QUICK["folds"], 1)
-        monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda _: False)
+        monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda *_: False)
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
     assert len(grown) == 2 + QUICK["folds"]
 
@@ -275,7 +275,7 @@ def test_a_rank_of_one_sample_leaves_boosted_trees_out():
 
 
 def test_boosted_trees_are_left_out_where_there_is_no_time(monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda _: False)
+    monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda *_: False)
     assert set(ranks().fit(X, RANKS).unseen_losses_) == {"members", "linear", "trees", "blend"}
 
 

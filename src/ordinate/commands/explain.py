@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from ordinate.commands.fit.write import read_split
 from ordinate.commands.report import read_samples
+from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError

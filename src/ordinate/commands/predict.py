@@ -8,8 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.batches import FileOfSamples, Workers
-from ordinate.commands.fit.write import read_split
 from ordinate.commands.labels import parse_costs, parse_decision
+from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load

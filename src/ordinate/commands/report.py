@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.fit.write import SPLIT, read_split
 from ordinate.commands.labels import costs_of_rules, understand_label
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
+from ordinate.commands.split_file import SPLIT, read_split
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.data.modality import Request

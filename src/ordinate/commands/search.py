@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.batches import FileOfSamples, Workers, columns_of, with_progress
-from ordinate.commands.fit.write import read_split
+from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request

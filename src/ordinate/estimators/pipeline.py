@@ -34,7 +34,7 @@ from ordinate.estimators.method import Batches, Facts, Fitted, Method
 from ordinate.estimators.sample_weights import CheckedSamples, check_sample_weight, relative_weights
 from ordinate.estimators.seed import draw_seed
 from ordinate.randomness import own_random_numbers
-from ordinate.training.machine import check_machine, optimized, trainer_options
+from ordinate.training.machine import check_machine, optimized
 from ordinate.training.options import Training
 from ordinate.training.step_cost import measure_step, training_memory
 
@@ -359,12 +359,9 @@ class Fit:
     def _train(
         self, training: Batches, batches: ShuffledBatches, validation: ArrayBatches | None, folder: Path | None
     ) -> list[dict[str, float]]:
-        from ordinate.training.loop import train  # Lightning takes seconds to import.
-
-        options = self.options
-        history = train(
-            self.module, training, batches, validation, folder=folder, seed=self.data.seed, run=self.run_name,
-            progress=bool(self.estimator.verbose), trainer=trainer_options(options), cluster=options.cluster,
+        history = self.method.train(
+            self.module, training, batches, validation, options=self.options, folder=folder, seed=self.data.seed,
+            run=self.run_name, progress=bool(self.estimator.verbose),
         )  # fmt: skip
         release(self.module, self.data.reader)
         return history
@@ -430,10 +427,7 @@ def _update(digest: Any, part: Any) -> None:
 
 
 def release(module: "StagedMethod", reader: Reader) -> None:
-    """Take the Trainer from a trained module, so that it can be copied, and set the precision of prediction."""
-    from ordinate.training.lightning_internals import forget_trainer
-
-    forget_trainer(module)
+    """Set the precision of prediction."""
     module.cpu().double().eval()
     if reader.in_float32:
         module.encoder.float()

@@ -16,8 +16,8 @@ from ordinate.commands.fit.time_limit import PICTURES_TIME, REPORT_TIME, TimeLim
 from ordinate.commands.fit.train import Trained, Training
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import costs_of_rules
+from ordinate.commands.split_file import SPLIT
 from ordinate.commands.workspace import Workspace
-from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
 from ordinate.data.streamed import Streamed
@@ -33,19 +33,6 @@ from ordinate.report.page.contents import MOST_SAMPLES
 from ordinate.report.page.measures import Predictor
 
 REPORT = "report.html"
-SPLIT = "split.json"  # The file of the rows that the model was trained and measured on.
-
-
-KEPT: dict[str, Any] = {"target": None, "stream": False, "identity": [], "drop_unlabelled": False}
-
-
-def read_split(model: str) -> dict[str, Any]:
-    """Return what fit has kept of the samples of a model; what it has not kept is None or empty."""
-    path = Path(model) / SPLIT
-    if not path.is_file():
-        return KEPT
-    with reading("model", f"{path} is damaged"):
-        return {**KEPT, **json.loads(path.read_text())}
 
 
 @dataclass(frozen=True)
