@@ -176,8 +176,10 @@ class Blend(Method):
         """Return the absolute error (n,) of predictions, in ranks or in the target's units."""
 
     @abstractmethod
-    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
-        """Return a linear layer to one column, and what the head makes of that."""
+    def fit_linear(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
+    ) -> nn.Sequential:
+        """Return a linear layer to one column, and what the head makes of that; ``start`` is that of most samples."""
 
     @abstractmethod
     def forest(self, columns: int, **options: Any) -> Any:
@@ -306,7 +308,8 @@ class Blend(Method):
         fold, outputs = self.fold[rows], self.num_classes() or 1
         if self.settings.linear:
             simple.linear = self.fit_linear(x.double(), y, weights)
-            simple.unseen["linear"] = unseen_by_fold(self.fit_linear, x.double(), y, weights, fold, outputs)
+            fit = partial(self.fit_linear, start=simple.linear)
+            simple.unseen["linear"] = unseen_by_fold(fit, x.double(), y, weights, fold, outputs)
         if self.settings.trees:
             self._fit_forest(simple, x, y, weights, fold)
         return simple
@@ -483,8 +486,11 @@ class RankBlend(Blend, RankMethod):
     def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
         return np.abs(self.settings.decide(predictions) - y).astype(np.float64)
 
-    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
-        return nn.Sequential(*fit_cumulative_link(x, y, self.num_classes() or 0, weights))
+    def fit_linear(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
+    ) -> nn.Sequential:
+        known = None if start is None else cast(tuple[nn.Linear, CumulativeLink], tuple(start))
+        return nn.Sequential(*fit_cumulative_link(x, y, self.num_classes() or 0, weights, start=known))
 
     def forest(self, columns: int, **options: Any) -> "RandomForestClassifier":
         from sklearn.ensemble import RandomForestClassifier  # A saved model needs none.
@@ -534,7 +540,9 @@ class TargetBlend(Blend):
         errors: NDArray[np.float64] = np.abs(predictions - y)[:, 0] * float(module.head.target_scale)
         return errors
 
-    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+    def fit_linear(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
+    ) -> nn.Sequential:
         ridge = fit_ridge(x, y, weights)
         layer = nn.Linear(x.shape[1], 1).double()
         with torch.no_grad():

@@ -25,7 +25,7 @@ from ordinate.training.threads import single_thread_if_small
 from ordinate.training.time_budget import training_end
 
 CHECKPOINT_SECONDS = 2.0  # Fewer between two checkpoints would cost more than the work that a kill loses.
-FEWEST_STEPS, MOST_EPOCHS = 150, 40  # Bounds of the time in which networks may stay without a lower loss.
+FEWEST_STEPS, MOST_STEPS, MOST_EPOCHS = 150, 400, 40  # Bounds of the patience that is chosen.
 SHOWN = ("train_loss", "val_loss", "val_accuracy", "val_mae")
 STATE = (
     "run", "stage_index", "stage_start", "epoch", "steps", "best_value", "best_epoch", "best_weights", "best_epochs",
@@ -301,8 +301,8 @@ class _Training:
         if patience is None:
             return False
         if patience == "auto":
-            fewest = -(-FEWEST_STEPS // len(self.batches))
-            patience = min(MOST_EPOCHS, max(fewest, self.best_epoch + 1))
+            fewest, most = (-(-steps // len(self.batches)) for steps in (FEWEST_STEPS, MOST_STEPS))
+            patience = min(max(most, MOST_EPOCHS), max(fewest, self.best_epoch + 1))
         return self.epoch - 1 - self.best_epoch >= int(patience)
 
     # Checkpoints.

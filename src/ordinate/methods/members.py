@@ -24,7 +24,7 @@ class Members(nn.Module, ABC):
         encoder: Encoder of the members, (n, f) to (n, members * d).
         head: Module from these embeddings to predictions.
         epochs, patience, optimization: Options of the first stage. A ``patience`` of ``"auto"`` waits for as many
-            epochs as led to the best, but no fewer than hold 150 steps, and at most 40.
+            epochs as led to the best, but no fewer than hold 150 steps, and at most 40 or as many as hold 400 steps.
         refit: Epochs of the second stage, in which all members see all samples, as a share of those up to the best of
             the first; 0 for no second one.
 
