@@ -194,6 +194,8 @@ def _run(command: Command, options: dict[str, Any], started: float) -> None:
 
 def _check_and_run(command: Command, options: dict[str, Any], started: float) -> None:
     command.check(options)
+    if command.name == "fit" and is_first_process():
+        print(f"reading {options['data']}", flush=True)  # What it imports takes seconds.
     module, _, name = command.run.partition(":")
     home = import_module(module) if command.extra is None else optional(module, command.extra, command.name)
     run = getattr(home, name)

@@ -2,6 +2,7 @@
 
 import signal
 import warnings
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -13,15 +14,18 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
 from ordinate.estimators import simple_models
+from ordinate.estimators.blend import RankBlend, TargetBlend
 from ordinate.estimators.export import export_model
 from ordinate.estimators.simple_models import filled_in
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
+from ordinate.methods import member_training
+from ordinate.methods.members import Members
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import draw_series, draw_table, in_groups, ranks_of
-from tests.estimators.test_kill_and_resume import assert_same_fit, fit_and_die_in_batch
+from tests.estimators.test_kill_and_resume import assert_same_fit
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 QUICK = {"members": 4, "folds": 4, "embedding_dim": 4, "epochs": 8, "random_state": 0}
@@ -35,6 +39,14 @@ def ranks(**options):
 
 def targets(**options):
     return BlendRegressor(**in_groups(BlendRegressor, {**QUICK, **options}))
+
+
+def share_equally(monkeypatch):
+    """Give every part the same weight, whatever it gains."""
+    monkeypatch.setattr("ordinate.estimators.blend.best_share", lambda *_: 1.0)
+    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
+        name: 1 / len(predictions) for name in predictions
+    })  # fmt: skip
 
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -114,9 +126,7 @@ def test_errors_of_unseen_samples_are_those_of_a_model_without_their_fold(make, 
 
 @both
 def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
-        name: 1 / len(predictions) for name in predictions
-    })  # fmt: skip
+    share_equally(monkeypatch)
     model = make().fit(X, y)
     assert sorted(model.shares_) == ["boosting", "linear", "members", "trees"]
     assert model.transform(X).shape == (80, model.embedding_dim_)
@@ -128,27 +138,45 @@ def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatc
 @pytest.mark.typical(".pt2-ranks", ".onnx-targets")
 @pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
 def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
-        name: 1 / len(predictions) for name in predictions
-    })  # fmt: skip
+    share_equally(monkeypatch)
     exported = export_model(make().fit(X, y), tmp_path / f"model{suffix}")
     assert max(exported.differences.values()) < 1e-4
 
 
+def fit_and_die_in_step(fit, options, step):
+    """Die in a training step, with a checkpoint after every epoch."""
+    member_training.CHECKPOINT_SECONDS = 0.0
+    steps, batch_loss = count(1), Members.batch_loss
+
+    def loss_and_die(*arguments):
+        loss = batch_loss(*arguments)
+        if next(steps) == step:
+            processes.kill_me()
+        return loss
+
+    Members.batch_loss = loss_and_die
+    fit(**options)
+
+
 @both
 @pytest.mark.typical("second_stage")
-@pytest.mark.parametrize("epoch", [3, 8], ids=["first_stage", "second_stage"])
-def test_a_killed_fit_is_continued_to_the_same_model(make, y, epoch, tmp_path):
+@pytest.mark.parametrize(("step", "left"), [(18, 35), (43, 10)], ids=["first_stage", "second_stage"])
+def test_a_killed_fit_is_continued_to_the_same_model(make, y, step, left, tmp_path, monkeypatch):
+    """Eight epochs of five steps and two more are trained in all."""
     (tmp_path / "state").mkdir()
     training = {"batch_size": 16, "patience": None}
     options = {**training, "checkpoint_dir": tmp_path / "state"}
-    process = processes.start(fit_and_die_in_batch, make(**options).fit, {"X": X, "y": y}, epoch, 2)
+    process = processes.start(fit_and_die_in_step, make(**options).fit, {"X": X, "y": y}, step)
     process.join()
     assert process.exitcode == -signal.SIGKILL
     undisturbed = make(**training).fit(X, y)
+    steps, batch_loss = [], Members.batch_loss
+    monkeypatch.setattr(Members, "batch_loss", lambda *arguments: steps.append(1) or batch_loss(*arguments))
     continued = make(**options).fit(X, y)
+    assert len(steps) == left
     assert_same_fit(continued, undisturbed, X)
     assert continued.unseen_losses_ == undisturbed.unseen_losses_
+    assert continued.history_ == undisturbed.history_
 
 
 @both
@@ -204,7 +232,7 @@ def test_measuring_the_trees_keeps_within_the_time_and_measures_as_many_as_are_k
     with training_until(TrainingEnd(TimeBudget(1000), until=900)):
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
         assert (len(grown), len(set(grown))) == (1 + QUICK["folds"], 1)
-        monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda _: False)
+        monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda *_: False)
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
     assert len(grown) == 2 + QUICK["folds"]
 
@@ -266,16 +294,29 @@ def test_categories_missing_values_and_columns_of_one_value_are_read():
     assert np.isfinite(ranks().fit(frame, RANKS).predict_proba(frame)).all()
 
 
-def test_a_rank_of_one_sample_leaves_boosted_trees_out():
+def test_a_rank_of_one_sample_leaves_boosted_trees_out(monkeypatch):
     """A part of the data would hold a single rank, of which they cannot learn."""
+    share_equally(monkeypatch)
     y = np.r_[np.zeros(79, dtype=int), 1]
     model = ranks().fit(X, y)
     assert "boosting" not in model.unseen_losses_
     assert "boosting" in ranks().fit(X, RANKS).unseen_losses_
 
 
+@both
+def test_boosted_trees_are_given_up_on_the_fold_with_which_they_gain_nothing(make, y, monkeypatch):
+    fits = []
+    shares = iter([0.1, 0.1, 0.0])
+    monkeypatch.setattr("ordinate.estimators.blend.best_share", lambda *_: next(shares))
+    kind = RankBlend if make is ranks else TargetBlend
+    boosting = kind.boosting
+    monkeypatch.setattr(kind, "boosting", lambda method: fits.append(1) or boosting(method))
+    assert "boosting" not in make(epochs=2).fit(X, y).unseen_losses_
+    assert len(fits) == 3
+
+
 def test_boosted_trees_are_left_out_where_there_is_no_time(monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda _: False)
+    monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda *_: False)
     assert set(ranks().fit(X, RANKS).unseen_losses_) == {"members", "linear", "trees", "blend"}
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from ordinate import BlendRegressor, Training
+from ordinate.methods import member_training
 from ordinate.methods.regression import Regression
 from ordinate.training import loop as training
 from ordinate.training.stages import StagedMethod
@@ -97,6 +99,14 @@ def test_there_is_one_training_where_nothing_else_was_asked_for(options, trained
     paper = {"schedule": "cosine"} if "optimization" in options else {}
     supcr(**{**OPTIONS, **paper, **options}).fit(X, TARGET)
     assert len(trained) == 1
+
+
+def test_a_blend_has_its_own_stage_for_that(trained, monkeypatch):
+    trainings, train = [], member_training.train_members
+    monkeypatch.setattr(member_training, "train_members", lambda *data: trainings.append(1) or train(*data))
+    training = Training(validation_fraction=0.2, schedule="constant")
+    BlendRegressor(members=2, folds=2, epochs=20, trees=False, random_state=0, training=training).fit(X, TARGET)
+    assert (len(trainings), len(trained)) == (1, 0)
 
 
 def test_samples_that_were_given_to_validate_on_are_not_trained_on(trained):

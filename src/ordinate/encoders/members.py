@@ -109,7 +109,12 @@ class MemberEncoder(nn.Module):
         return self.members * self.member_dim
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
-        return self.layers(x.expand(self.members, *x.shape)).transpose(0, 1).flatten(1)
+        return self.of_own_samples(x.expand(self.members, *x.shape)).transpose(0, 1).flatten(1)
+
+    def of_own_samples(self, x: Float[Tensor, "m n f"]) -> Float[Tensor, "m n d"]:
+        """Return the embedding of samples of which each member has its own."""
+        embeddings: Tensor = self.layers(x)
+        return embeddings
 
 
 class BlendEncoder(nn.Module):

@@ -4,19 +4,13 @@ import hashlib
 import time
 import warnings
 from abc import abstractmethod
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.ensemble import (
-    ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-)
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
@@ -35,26 +29,39 @@ from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.samples import CheckedSamples, check_groups
-from ordinate.estimators.shares import assign_folds, blend, choose_shares
+from ordinate.estimators.shares import assign_folds, best_share, blend, choose_shares
 from ordinate.estimators.simple_models import (
     FEWEST_TREES,
     FOREST,
+    MOST_BOOSTED,
     MOST_MEASURED,
     MOST_PER_TREE,
+    SHARE_OF_TREES,
     SimpleModels,
     arrays,
-    boosting_folds,
     filled_in,
     grow,
     leaves_time,
+    tree_folds,
     unseen_by_fold,
 )
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
 from ordinate.torchrun import joined_processes
-from ordinate.training.time_budget import training_end
+from ordinate.training.optimization import Optimization
+from ordinate.training.options import Training
+from ordinate.training.time_budget import training_end, training_until
 
+if TYPE_CHECKING:
+    from sklearn.ensemble import (
+        ExtraTreesRegressor,
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+        RandomForestClassifier,
+    )
+
+LEARNING_RATE = 2e-3  # of the networks
 BOOSTED_TARGETS = {
     "learning_rate": 0.05, "max_iter": 400, "max_leaf_nodes": 63, "min_samples_leaf": 2, "l2_regularization": 1.0,
     "max_features": 0.4,
@@ -80,7 +87,8 @@ class BlendParameters:
         shares_: Weights of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"`` in the mean of their
             predictions.
         unseen_losses_: Loss of each part, and of the blend, on samples that it has not seen: minus the mean logarithm
-            of the true rank's probability, or the mean squared error.
+            of the true rank's probability, or the mean squared error. Boosted trees that gain nothing on the first of
+            their folds are given up and have none.
         unseen_errors_: Absolute errors (n,) of each part and of the blend on training samples that it has not seen, in
             ranks or in the target's units; NaN for those beyond 20,000. The members' epochs and the weights of the
             parts were chosen by these samples, so that the blend's are a little low: by 5 to 9% with 40 to 60 samples.
@@ -167,8 +175,10 @@ class Blend(Method):
         """Return the absolute error (n,) of predictions, in ranks or in the target's units."""
 
     @abstractmethod
-    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
-        """Return a linear layer to one column, and what the head makes of that."""
+    def fit_linear(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
+    ) -> nn.Sequential:
+        """Return a linear layer to one column, and what the head makes of that; ``start`` is that of most samples."""
 
     @abstractmethod
     def forest(self, columns: int, **options: Any) -> Any:
@@ -201,12 +211,15 @@ class Blend(Method):
         training = self.training
         if training.devices not in (None, 1) or training.cluster is not None or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
+        for name in ("callbacks", "strategy", "chunk_size"):
+            if getattr(training, name) is not None:
+                raise OrdinateError(name, repr(getattr(training, name)), "None: no Trainer of Lightning trains a blend")
+        if training.precision != "32-true" or training.accumulate_grad_batches != 1:
+            name = "accumulate_grad_batches" if training.precision == "32-true" else "precision"
+            raise OrdinateError(name, repr(getattr(training, name)), "the default for a blend")
 
     def weight_decay(self, reader: Reader) -> float:
         return 0.1
-
-    def patience(self, facts: Facts) -> int | None:
-        return 40 if self.training.patience == "auto" else self.training.patience
 
     def validation_share(self, samples: CheckedSamples) -> float:
         share = self.training.validation_fraction
@@ -241,15 +254,39 @@ class Blend(Method):
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
         encoder = cast(BlendEncoder, encoder)
         last = MemberLinear(self.settings.members, int(self.settings.embedding_dim), self.num_classes() or 1)
-        epochs = self.settings.epochs
+        epochs, training = self.settings.epochs, self.training
+        optimization = Optimization(
+            learning_rate=LEARNING_RATE if training.learning_rate is None else training.learning_rate,
+            weight_decay=self.weight_decay(facts.reader) if training.weight_decay is None else training.weight_decay,
+            schedule="constant",
+            warmup=0.0,
+        )
         self.built = self.members_class()(
             encoder,
             BlendHead(last, self.num_classes()),
             epochs=fewer_epochs(1000, 6000, facts.n_batches) if epochs is None else int(epochs),
-            refit=float(self.training.refit),
-            **self.stage_options(facts),
+            patience=training.patience,
+            refit=float(training.refit),
+            optimization=optimization,
         )
         return self.built
+
+    def train(self, module: Any, *data: Any, options: Training, **run: Any) -> list[dict[str, float]]:
+        from ordinate.methods.member_training import FoldBatches, LoopOptions, train_members
+
+        training, batches, _ = data
+        logger = options.logger
+        loggers = [] if logger is None else logger if isinstance(logger, list | tuple) else [logger]
+        loop = LoopOptions(
+            device=device_of(options), folder=run["folder"], run=run["run"], progress=run["progress"],
+            loggers=loggers, gradient_clip_val=options.gradient_clip_val,
+        )  # fmt: skip
+        of_folds = FoldBatches(training.x, training.y, training.weights, self.fold, self.settings.members)
+        end = training_end()
+        if end is not None and self.settings.trees:  # Boosted trees are fitted after the networks.
+            end = replace(end, until=end.until - SHARE_OF_TREES * (end.until - end.now))
+        with training_until(end):
+            return train_members(module, of_folds, batches, self.simple.rows.numpy(), loop)
 
     @abstractmethod
     def members_class(self) -> Any:
@@ -260,31 +297,26 @@ class Blend(Method):
 
     def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
         self.simple = self._fit_simple(training)  # First, so that a training with an end has the time that is left.
-        seen, unseen = (self._member_weights(training.weights, seen=seen) for seen in (True, False))
-        rows = self.simple.rows
-        measured = ArrayBatches(training.x[rows], training.y[rows], unseen[rows])
-        return ArrayBatches(training.x, training.y, seen), measured
-
-    def _member_weights(self, weights: Tensor | None, *, seen: bool) -> Tensor:
-        """Return (n, members), the weight of each sample in the members that see it, or in those that do not."""
-        is_seen = self.fold[:, None] != np.arange(self.settings.members)[None] % (self.fold.max() + 1)
-        chosen = torch.from_numpy(is_seen if seen else ~is_seen).float()
-        return chosen if weights is None else chosen * weights[:, None].float()
+        return training, validation
 
     def _fit_simple(self, training: Batches) -> SimpleModels:
         """Fit the simple models, on a part of very many samples, and predict samples that they have not seen."""
         rows = torch.from_numpy(random_part(len(training.x), MOST_MEASURED))
-        x, y = training.x[rows], self.built.standardised_labels(training.y[rows])
-        weights = None if training.weights is None else training.weights[rows].double()
+        x, y, weights = self._samples(training, rows)
         simple = SimpleModels(rows, y.numpy(), None if weights is None else weights.numpy())
         fold, outputs = self.fold[rows], self.num_classes() or 1
         if self.settings.linear:
             simple.linear = self.fit_linear(x.double(), y, weights)
-            simple.unseen["linear"] = unseen_by_fold(self.fit_linear, x.double(), y, weights, fold, outputs)
+            fit = partial(self.fit_linear, start=simple.linear)
+            simple.unseen["linear"] = unseen_by_fold(fit, x.double(), y, weights, fold, outputs)
         if self.settings.trees:
             self._fit_forest(simple, x, y, weights, fold)
-            self._fit_boosted(simple, x, y, weights, fold)
         return simple
+
+    def _samples(self, training: Batches, rows: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return some samples, their labels and their weights, as simple models take them."""
+        weights = None if training.weights is None else training.weights[rows].double()
+        return training.x[rows], self.built.standardised_labels(training.y[rows]), weights
 
     def _fit_forest(
         self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
@@ -292,6 +324,7 @@ class Blend(Method):
         start = time.perf_counter()
         is_bagged = not self.is_grouped and self.bags(len(x))
         forest = self._grow(x, y, weights, oob_score=is_bagged)
+        fold = tree_folds(fold, x.shape[1])
         in_time = leaves_time((fold.max() + 1) * (time.perf_counter() - start))
         simple.trees = Trees.of_forest(forest, self.num_classes())
         # Bags are drawn by the weights: the heaviest samples are in all of them.
@@ -302,22 +335,47 @@ class Blend(Method):
         fit = partial(self._fit_trees, count=count)
         simple.unseen["trees"] = unseen_by_fold(fit, x, y, weights, fold, self.num_classes() or 1)
 
-    def _fit_boosted(
-        self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
-    ) -> None:
-        """Fit boosted trees, unless there is no time to measure them too, or a part would see a single rank."""
-        folds = boosting_folds(fold, x.shape[1])
-        if folds is None:
-            return
+    def _boosting_unseen(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, blended: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return what boosted trees predict of samples that they have not seen.
+
+        They are trained fold by fold, and given up (None) as soon as the blend gains too little from them on the folds
+        so far: in proportion to the square root of their samples, as a gain of all samples would be in standard errors.
+        They are also left out where there is no time for all folds, of more than 1,000 columns, and where a part of
+        the samples has a single rank.
+
+        Args:
+            x: Samples (n, f).
+            y: Labels of the samples.
+            weights: Weights (n,); None for equal ones.
+            blended: Predictions of the blend of the parts before them.
+        """
+        if x.shape[1] > MOST_BOOSTED:
+            return None
+        folds = tree_folds(self.fold[self.simple.rows], x.shape[1])
+        count = int(folds.max()) + 1
         is_ranks = self.num_classes() is not None
-        if is_ranks and any(len(y[folds != number].unique()) < 2 for number in set(folds)):
-            return
-        start = time.perf_counter()
-        fitted = self._fit_boosting(x, y, weights)
-        if leaves_time((folds.max() + 1) * (time.perf_counter() - start)):
-            simple.boosting = fitted
-            outputs = self.num_classes() or 1
-            simple.unseen["boosting"] = unseen_by_fold(self._fit_boosting, x, y, weights, folds, outputs)
+        if is_ranks and any(len(y[folds != number].unique()) < 2 for number in range(count)):
+            return None
+        unseen = np.empty((len(x), self.num_classes() or 1))
+        for number in range(count):
+            start = time.perf_counter()
+            seen = torch.from_numpy(folds != number)
+            model = self._fit_boosting(x[seen], y[seen], None if weights is None else weights[seen])
+            unseen[folds == number] = model(x[~seen]).numpy()
+            still_needed = count - number  # the other folds, and all samples
+            if not leaves_time(still_needed * (time.perf_counter() - start), 1.0):
+                return None
+            known = folds <= number
+            share = best_share(
+                blended[known], unseen[known], partial(self.losses, y=self.simple.y[known]),
+                None if self.simple.weights is None else self.simple.weights[known],
+                self.errors_to_gain["boosting"] * np.sqrt(known.mean()),
+            )  # fmt: skip
+            if share == 0:
+                return None
+        return unseen
 
     def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> BoostedTrees:
         with threadpool_limits(1):  # Even on 20,000 rows threads wait for each other longer than they work.
@@ -338,12 +396,17 @@ class Blend(Method):
     def finish(self, fitted: Fitted) -> nn.Module:
         """Choose the weights of the parts by their predictions of samples that they have not seen."""
         simple, module = self.simple, fitted.module
-        predictions = {"members": module.unseen.double().numpy(), **simple.unseen}
-        predictions = {name: predictions[name] for name in self.errors_to_gain if name in predictions}
+        found = {"members": module.unseen.double().numpy(), **simple.unseen}
+        if self.settings.trees:
+            x, y, weights = self._samples(fitted.training, simple.rows)
+            unseen = self._boosting_unseen(x, y, weights, blend(found, self._shares_before_boosting(found)))
+            if unseen is not None:
+                found["boosting"] = unseen
+        predictions = {name: found[name] for name in self.errors_to_gain if name in found}
         losses = partial(self.losses, y=simple.y)
-        start = [name for name in ("members", "linear") if name in predictions]
-        equal: dict[str, float] = dict.fromkeys(start, 1 / len(start))
-        shares = choose_shares(predictions, losses, equal, simple.weights, self.errors_to_gain)
+        shares = self._choose_shares(predictions)
+        if "boosting" in shares:
+            simple.boosting = self._fit_boosting(x, y, weights)
         predictions["blend"] = blend(predictions, shares)
         unseen_losses = {}
         for name, predicted in predictions.items():
@@ -359,6 +422,19 @@ class Blend(Method):
             errors[name][simple.rows.numpy()] = self.absolute_errors(predicted, simple.y, module)
         fitted.unsaved["unseen_errors_"] = errors
         return head
+
+    def _shares_before_boosting(self, predictions: dict[str, NDArray[np.float64]]) -> dict[str, float]:
+        """Return the shares of the parts whose weights are chosen before that of boosted trees."""
+        names = list(self.errors_to_gain)
+        before = names[: names.index("boosting")]
+        return self._choose_shares({name: predictions[name] for name in before if name in predictions})
+
+    def _choose_shares(self, predictions: dict[str, NDArray[np.float64]]) -> dict[str, float]:
+        """Return the shares of the parts, in the order of their predictions."""
+        start = [name for name in ("members", "linear") if name in predictions]
+        equal: dict[str, float] = dict.fromkeys(start, 1 / len(start))
+        losses = partial(self.losses, y=self.simple.y)
+        return choose_shares(predictions, losses, equal, self.simple.weights, self.errors_to_gain)
 
     def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
         """Measure the blend on samples that its parts have not seen."""
@@ -411,16 +487,23 @@ class RankBlend(Blend, RankMethod):
     def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
         return np.abs(self.settings.decide(predictions) - y).astype(np.float64)
 
-    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
-        return nn.Sequential(*fit_cumulative_link(x, y, self.num_classes() or 0, weights))
+    def fit_linear(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
+    ) -> nn.Sequential:
+        known = None if start is None else cast(tuple[nn.Linear, CumulativeLink], tuple(start))
+        return nn.Sequential(*fit_cumulative_link(x, y, self.num_classes() or 0, weights, start=known))
 
-    def forest(self, columns: int, **options: Any) -> RandomForestClassifier:
+    def forest(self, columns: int, **options: Any) -> "RandomForestClassifier":
+        from sklearn.ensemble import RandomForestClassifier  # A saved model needs none.
+
         return RandomForestClassifier(min_samples_leaf=2, **options)
 
-    def boosting(self) -> HistGradientBoostingClassifier:
+    def boosting(self) -> "HistGradientBoostingClassifier":
+        from sklearn.ensemble import HistGradientBoostingClassifier  # A saved model needs none.
+
         return HistGradientBoostingClassifier(random_state=0)
 
-    def out_of_bag(self, forest: RandomForestClassifier) -> NDArray[np.float64]:
+    def out_of_bag(self, forest: "RandomForestClassifier") -> NDArray[np.float64]:
         shares = np.zeros((len(forest.oob_decision_function_), self.num_classes() or 0))
         shares[:, forest.classes_] = forest.oob_decision_function_
         return shares
@@ -458,7 +541,9 @@ class TargetBlend(Blend):
         errors: NDArray[np.float64] = np.abs(predictions - y)[:, 0] * float(module.head.target_scale)
         return errors
 
-    def fit_linear(self, x: Tensor, y: Tensor, weights: Tensor | None) -> nn.Sequential:
+    def fit_linear(
+        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
+    ) -> nn.Sequential:
         ridge = fit_ridge(x, y, weights)
         layer = nn.Linear(x.shape[1], 1).double()
         with torch.no_grad():
@@ -466,16 +551,20 @@ class TargetBlend(Blend):
             layer.bias.copy_(ridge.linear.bias * ridge.target_scale + ridge.target_mean)
         return nn.Sequential(layer.requires_grad_(False), nn.Identity())
 
-    def forest(self, columns: int, **options: Any) -> ExtraTreesRegressor:
+    def forest(self, columns: int, **options: Any) -> "ExtraTreesRegressor":
+        from sklearn.ensemble import ExtraTreesRegressor  # A saved model needs none.
+
         return ExtraTreesRegressor(max_features=min(50, columns), **options)
 
     def bags(self, samples: int) -> bool:
         return samples > MOST_PER_TREE or training_end() is not None
 
-    def boosting(self) -> HistGradientBoostingRegressor:
+    def boosting(self) -> "HistGradientBoostingRegressor":
+        from sklearn.ensemble import HistGradientBoostingRegressor  # A saved model needs none.
+
         return HistGradientBoostingRegressor(**BOOSTED_TARGETS, random_state=0)
 
-    def out_of_bag(self, forest: ExtraTreesRegressor) -> NDArray[np.float64]:
+    def out_of_bag(self, forest: "ExtraTreesRegressor") -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]
         return predicted
 

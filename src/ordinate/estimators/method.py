@@ -22,7 +22,7 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.registry import named_encoders
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
-from ordinate.training.machine import single_thread_if_small
+from ordinate.training.machine import single_thread_if_small, trainer_options
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 
@@ -161,6 +161,22 @@ class Method(ABC):
     @abstractmethod
     def module(self, encoder: nn.Module, facts: Facts) -> "StagedMethod":
         """Return the untrained module around an encoder."""
+
+    def train(self, module: Any, *data: Any, options: Training, **run: Any) -> list[dict[str, float]]:
+        """Train the module and return what its epochs logged.
+
+        Args:
+            module: Module to train.
+            data: Training samples, their batches, and validation samples.
+            options: Options of training.
+            run: ``folder``, ``seed``, ``run`` and ``progress`` of :func:`~ordinate.training.loop.train`.
+        """
+        from ordinate.training.lightning_internals import forget_trainer  # Lightning takes seconds to import.
+        from ordinate.training.loop import train
+
+        history = train(module, *data, trainer=trainer_options(options), cluster=options.cluster, **run)
+        forget_trainer(module)
+        return history
 
     @abstractmethod
     def finish(self, fitted: Fitted) -> nn.Module:

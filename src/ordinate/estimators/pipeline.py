@@ -31,7 +31,7 @@ from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of
 from ordinate.estimators.samples import CheckedSamples, checked_samples, divide, read, relative_weights
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import is_first_process, joined_processes, shared_number
-from ordinate.training.machine import check_machine, optimized, trainer_options
+from ordinate.training.machine import check_machine, optimized
 from ordinate.training.options import Training
 
 if TYPE_CHECKING:
@@ -302,18 +302,13 @@ class Fit:
     def _train(
         self, training: Batches, batches: ShuffledBatches, validation: ArrayBatches | None, folder: Path | None
     ) -> list[dict[str, float]]:
-        from ordinate.training.lightning_internals import forget_trainer  # Lightning takes seconds to import.
-        from ordinate.training.loop import train
-
-        options, module = self.options, self.module
-        history = train(
-            module, training, batches, validation, folder=folder, seed=self.data.seed, run=self.run_name,
-            progress=bool(self.estimator.verbose), trainer=trainer_options(options), cluster=options.cluster,
+        history = self.method.train(
+            self.module, training, batches, validation, options=self.options, folder=folder, seed=self.data.seed,
+            run=self.run_name, progress=bool(self.estimator.verbose),
         )  # fmt: skip
-        forget_trainer(module)
-        module.cpu().double().eval()
+        self.module.cpu().double().eval()
         if self.data.reader.in_float32:
-            module.encoder.float()
+            self.module.encoder.float()
         return history
 
     def _train_again(self, stages: "tuple[Stage, ...]", data: ArrayBatches, stages_before: int) -> None:

@@ -65,13 +65,8 @@ def choose_shares(
     shares = dict.fromkeys(predictions, 0.0) | dict(start)
     blended = blend(predictions, shares)
     for name, predicted in predictions.items():
-        before = losses(blended)
-        lower = (errors_to_gain or {}).get(name, 1.0)
-        gains = [
-            _lower_bound(before - losses((1 - step) * blended + step * predicted), weights, lower) for step in STEPS
-        ]
-        if max(gains) > 0:
-            step = float(STEPS[int(np.argmax(gains))])
+        step = best_share(blended, predicted, losses, weights, (errors_to_gain or {}).get(name, 1.0))
+        if step > 0:
             shares = {other: (1 - step) * share for other, share in shares.items()}
             shares[name] += step
             blended = (1 - step) * blended + step * predicted
@@ -83,6 +78,30 @@ def blend(predictions: Mapping[str, NDArray[np.float64]], shares: Mapping[str, f
     """Return the mean of predictions by their shares."""
     parts = [share * predictions[name] for name, share in shares.items()]
     return np.asarray(np.sum(parts, axis=0))
+
+
+def best_share(
+    blended: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    losses: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    weights: NDArray[np.float64] | None = None,
+    errors: float = 1.0,
+) -> float:
+    """Return the share of a further model that gains most, less so many standard errors; 0 if none gains.
+
+    Args:
+        blended: Predictions (n, C) or (n, 1) of the blend so far.
+        predicted: Predictions of the further model.
+        losses: Losses of predictions, one per sample (n,).
+        weights: (n,), by which samples count; None for equal ones.
+        errors: Standard errors by which it must gain.
+    """
+    before = losses(blended)
+    gains = []
+    for step in STEPS:
+        gain = before - losses((1 - step) * blended + step * predicted)
+        gains.append(_lower_bound(gain, weights, errors))
+    return float(STEPS[int(np.argmax(gains))]) if max(gains) > 0 else 0.0
 
 
 def _lower_bound(gain: NDArray[np.float64], weights: NDArray[np.float64] | None, errors: float) -> float:

@@ -17,6 +17,7 @@ MOST_MEASURED = 20_000  # Samples that simple models see, and on which the membe
 MOST_PER_TREE = 5000  # samples
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2  # of a forest, and of the time of a training that has to end
 MOST_BOOSTED = 1000  # columns
+MOST_FOLDS_OF_TREES = 4
 MOST_REFITTED = 2_000_000  # numbers that all fits of boosted trees which measure them read together
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -89,14 +90,12 @@ def arrays(x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[NDArray[Any], 
     return x.numpy(), y.numpy().reshape(len(y)), None if weights is None else weights.numpy()
 
 
-def boosting_folds(fold: NDArray[np.int64], columns: int) -> NDArray[np.int64] | None:
-    """Return the folds by which boosted trees are measured, fewer for large tables; None for too many columns."""
-    if columns > MOST_BOOSTED:
-        return None
-    return fold % min(int(fold.max()) + 1, max(2, MOST_REFITTED // (len(fold) * columns)))
+def tree_folds(fold: NDArray[np.int64], columns: int) -> NDArray[np.int64]:
+    """Return the folds by which trees are measured: at most four, and two of a large table."""
+    return fold % min(int(fold.max()) + 1, MOST_FOLDS_OF_TREES, max(2, MOST_REFITTED // (len(fold) * columns)))
 
 
-def leaves_time(seconds: float) -> bool:
-    """Whether fits that take so long leave a training that has to end most of its time."""
+def leaves_time(seconds: float, share: float = SHARE_OF_TREES) -> bool:
+    """Whether fits that take so long need less than a share of the time that a training that has to end has left."""
     end = training_end()
-    return end is None or seconds < SHARE_OF_TREES * (end.until - end.now)
+    return end is None or seconds < share * (end.until - end.now)

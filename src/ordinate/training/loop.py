@@ -1,7 +1,6 @@
 """Running a method: batches, progress, history, checkpoints and resuming, around Lightning's Trainer."""
 
 import logging
-import pickle
 import signal
 import threading
 import time
@@ -22,14 +21,13 @@ from tqdm import tqdm
 from ordinate.data.loader import Loader, ResumableLoader
 from ordinate.data.samplers import InOrder, ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
-from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest
+from ordinate.training.checkpoints import CHECKPOINT, read_checkpoint
 from ordinate.training.machine import check_accelerator, quick_to_find_no_gpu, single_thread_if_small
 from ordinate.training.ray_cluster import RayCluster
 from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import training_end
 
-CHECKPOINT = "last.ckpt"
 CHECKPOINT_SECONDS = 600.0  # Time between two checkpoints in the middle of an epoch.
 LOGGERS = ("lightning.pytorch", "lightning.fabric")
 
@@ -97,7 +95,7 @@ def train(
     callbacks += options.get("callbacks", ())
     method.run = run
     if resume is not None:
-        checkpoint = _read_checkpoint(resume, run)
+        checkpoint = read_checkpoint(resume, run)
         if checkpoint["stage"]["finished"]:
             _take_over(method, checkpoint)
             return method.history
@@ -106,7 +104,7 @@ def train(
         data = (training_data, batches, validation_data)
         work = partial(train, method, *data, folder=shared, seed=seed, progress=False, run=run)
         cluster.run(work, shared, options)
-        _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
+        _take_over(method, read_checkpoint(folder / CHECKPOINT, run))
         return method.history
     method.end = training_end()
     with _quiet(), quick_to_find_no_gpu(), single_thread_if_small(method, training_data.x, batches.batch_size):
@@ -131,7 +129,7 @@ def train(
         finally:
             method.end = None
     if not method.finished and folder is not None:  # it was trained in other processes
-        _take_over(method, _read_checkpoint(folder / CHECKPOINT, run))
+        _take_over(method, read_checkpoint(folder / CHECKPOINT, run))
     return method.history
 
 
@@ -156,26 +154,6 @@ def validation_loader(data: ArrayBatches) -> Loader:
         at_once = 64
     order = InOrder(len(data), at_once)
     return Loader(data, sampler=order, batch_size=None, num_workers=data.workers, generator=LoaderSeeds())
-
-
-def _read_checkpoint(path: Path, run: str) -> dict[str, Any]:
-    """Return a checkpoint of this run, without running anything in it."""
-    try:
-        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        of_this_run = checkpoint["stage"]["run"] == run
-    except pickle.UnpicklingError as error:
-        raise OrdinateError(
-            "checkpoint_dir",
-            problem=f"{path} is damaged, or holds what only code can read, such as the state of a callback",
-            hint="remove it to start anew",
-        ) from error
-    except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError) as error:
-        raise OrdinateError("checkpoint_dir", problem=f"{path} is damaged", hint="remove it to start anew") from error
-    if not of_this_run:
-        raise OrdinateError(
-            "checkpoint_dir", problem=f"{path} is of a fit with other data or settings", expected="a folder of its own"
-        )
-    return checkpoint
 
 
 class LoaderSeeds(torch.Generator):

@@ -1,4 +1,4 @@
-"""How parameters move: optimizer, learning rate and its schedule."""
+"""How parameters move: optimizer, learning rate and its schedule, in stages."""
 
 import functools
 import math
@@ -89,6 +89,32 @@ class Optimization:
         if self.schedule == "constant":
             return self.learning_rate
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (progress - self.warmup) / (1 - self.warmup)))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of training.
+
+    Args:
+        name: shown in the progress bar and logged.
+        epochs: Largest number of epochs.
+        optimization: Optimization of the parameters that it trains.
+        patience: end after this many epochs without a lower
+            :attr:`~ordinate.training.stages.StagedMethod.monitor`, and go back to the weights of the lowest; None
+            trains to the end and keeps the last.
+
+    Example:
+        >>> Stage("encoder", epochs=100, optimization=Optimization("adam", 1e-3), patience=10).epochs
+        100
+    """
+
+    name: str
+    epochs: int
+    optimization: Optimization
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epochs", int(self.epochs))  # A whole number of NumPy is none for Lightning.
 
 
 def undecayed_parameters(module: nn.Module) -> list[nn.Parameter]:

@@ -50,7 +50,8 @@ class Training(OptionGroup):
             transformer layers), or ``"none"``, for images on features that are computed once. None follows ``frozen``
             of the options of images or text.
         patience: Epochs without a lower validation error after which the last stage ends (early stopping); None trains
-            all epochs. ``"auto"`` for 50 epochs for regressors on tables, 40 for the blend, and None otherwise.
+            all epochs. ``"auto"`` for 50 epochs for regressors on tables, for the blend as many as led to the best
+            (within bounds), and None otherwise.
         validation_fraction: Share of the samples held out for validation, at most 10,000 samples; not used below 20
             samples. ``"auto"`` for 0 for classifiers and the blend; for regressors 0.1, and 0.2 of fewer than 500
             samples where ``patience`` depends on them.

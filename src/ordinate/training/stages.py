@@ -5,7 +5,6 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import lightning.pytorch as lightning
@@ -29,34 +28,10 @@ from ordinate.training.lightning_internals import (
     restore_epoch_state,
     running_mean,
 )
-from ordinate.training.optimization import Optimization, undecayed_parameters
+from ordinate.training.optimization import Stage, undecayed_parameters
 from ordinate.training.time_budget import TrainingEnd
 
-
-@dataclass(frozen=True)
-class Stage:
-    """One stage of training.
-
-    Args:
-        name: shown in the progress bar and logged.
-        epochs: Largest number of epochs.
-        optimization: Optimization of the parameters that it trains.
-        patience: end after this many epochs without a lower :attr:`StagedMethod.monitor`, and go back to the
-            weights of the lowest; None trains to the end and keeps the last.
-
-    Example:
-        >>> Stage("encoder", epochs=100, optimization=Optimization("adam", 1e-3), patience=10).epochs
-        100
-    """
-
-    name: str
-    epochs: int
-    optimization: Optimization
-    patience: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epochs", int(self.epochs))  # A whole number of NumPy is none for Lightning.
-
+__all__ = ["LearningRate", "Stage", "StagedMethod"]
 
 STATE = (  # Attributes that a checkpoint keeps.
     "stage_index", "stage_start", "best_value", "best_epoch", "best_weights", "best_epochs", "history", "finished",
@@ -107,6 +82,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     says of an epoch that time ended what share of its batches ``passed``.
 
     Example:
+        >>> from ordinate.training.optimization import Optimization
         >>> class Regression(StagedMethod):
         ...     def __init__(self):
         ...         super().__init__((Stage("all", 5, Optimization()),))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Self
 
 from ordinate.estimators.choice import LEAST_TRAINING
-from ordinate.report.page.projections import MOST_FOR_TSNE
 from ordinate.torchrun import is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd
 
@@ -93,6 +92,8 @@ class TimeLimit:
 
     def projections(self, samples: int, seconds_per_sample: float = 0.02) -> tuple[str, ...]:
         """Return the projections that a report of so many samples has time for; t-SNE takes long."""
+        from ordinate.report.page.projections import MOST_FOR_TSNE  # The report takes long to import.
+
         seconds = seconds_per_sample * min(samples, MOST_FOR_TSNE)
         after = (REPORT_TIME + PICTURES_TIME) * self.start
         if self.budget is None or seconds < self.budget.left - after:

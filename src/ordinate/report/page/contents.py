@@ -19,7 +19,6 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.methods.cloc import COLLAPSED
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.evaluation import fixed_margins
 from ordinate.estimators.samples import unpack
@@ -81,6 +80,8 @@ class Contents:
         """Boundaries whose margin is next to nothing, of a CLOC model."""
         if not isinstance(self.model, CLOCClassifier):
             return []
+        from ordinate.methods.cloc import COLLAPSED  # Lightning takes seconds to import.
+
         near_zero = self.model.margins_ - self.model.margin_floor < COLLAPSED
         learned = ~fixed_margins(self.model)
         return [(rank, rank + 1) for rank in np.flatnonzero(near_zero & learned).tolist()]
