@@ -26,7 +26,7 @@ from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
 from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
+from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of, fewer_epochs
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.samples import CheckedSamples, check_groups
 from ordinate.estimators.shares import assign_folds, best_share, blend, choose_shares
