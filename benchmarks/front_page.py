@@ -47,7 +47,12 @@ def points(model: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def draw(embedded: dict[str, tuple[NDArray[Any], NDArray[Any]]], name: str, text_colour: str) -> None:
     """Write the picture with all panels and a scale of colours."""
-    style = {"text.color": text_colour, "axes.labelcolor": text_colour, "ytick.color": text_colour, "font.size": 10}
+    style: dict[Any, Any] = {
+        "text.color": text_colour,
+        "axes.labelcolor": text_colour,
+        "ytick.color": text_colour,
+        "font.size": 10,
+    }
     with plt.rc_context(style):
         figure, panels = plt.subplots(1, len(embedded), figsize=(6.4, 2.3), layout="constrained")
         for panel, (model, (places, labels)) in zip(panels, embedded.items(), strict=True):

@@ -27,7 +27,7 @@ from skordinal import datasets
 
 from ordinate import CLOCClassifier, OTDClassifier, Training
 from ordinate.decisions import predict_ranks
-from ordinate.estimators.otd import fit_vote
+from ordinate.heads.neighbours import NeighbourVote
 from ordinate.heads.ranks import RankLogits
 from ordinate.metrics import ranked_probability_score
 from ordinate.report.text import table
@@ -76,7 +76,7 @@ def before(method: str, model: Any, X: Array, y: Array, test: Array) -> Array:
         predictor: Any = RankLogits(model.method_.classifier, "cross_entropy")
     else:
         known = torch.nn.functional.normalize(torch.from_numpy(model.transform(X)))
-        predictor = fit_vote(known, torch.from_numpy(y), len(model.classes_), 9)
+        predictor = NeighbourVote(known.float().double(), torch.from_numpy(y), len(model.classes_), 9)
     with torch.no_grad():
         probabilities: Array = predictor(embeddings).numpy()
     return probabilities

@@ -19,9 +19,8 @@ from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.methods.members import Members
 from ordinate.training.checkpoints import CHECKPOINT, read_checkpoint
-from ordinate.training.devices import quick_to_find_no_gpu
+from ordinate.training.machine import quick_to_find_no_gpu, single_thread_if_small
 from ordinate.training.optimization import undecayed_parameters
-from ordinate.training.threads import single_thread_if_small
 from ordinate.training.time_budget import training_end
 
 CHECKPOINT_SECONDS = 2.0  # Fewer between two checkpoints would cost more than the work that a kill loses.

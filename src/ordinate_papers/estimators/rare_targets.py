@@ -77,7 +77,7 @@ class RareTargetMethod(EndToEndMethod):
             facts.outputs,
             head_loss=self.settings.loss,
             epochs=self.settings.epochs,
-            balance=self.balance(self.label_bins(facts.targets), facts.embedding_dim),
+            balance=self.balance(facts),
             **{name: getattr(self.settings, name) for name in self.own},
             **self.stage_options(facts),
         )

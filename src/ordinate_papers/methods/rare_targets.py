@@ -59,10 +59,11 @@ class ConR(EndToEnd):
         self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
+        scale = self.head.get_buffer("target_scale")
         losses = conr_losses(
             embeddings,
-            y / self.head.target_scale,
-            self.head(embeddings) / self.head.target_scale,
+            y / scale,
+            self.head(embeddings) / scale,
             self.weights(y, weights),
             **self.options,
         )

@@ -19,9 +19,9 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.samples import unpack
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.evaluation import fixed_margins
-from ordinate.estimators.samples import unpack
 
 MOST_SAMPLES = 20_000  # of a page; of more it shows a random part, and says so
 MOST_STREAMED = 2000  # of samples that stream
@@ -153,11 +153,11 @@ def plain_features(x: Tensor) -> NDArray[np.float32]:
         ends = series_lengths(x.numpy())  # beyond is padding
         parts = [adaptive_avg_pool1d(one[None, :, :end].float(), 64) for one, end in zip(x, ends, strict=True)]
         return torch.cat(parts).flatten(1).numpy()
-    sides = [min(16, side) for side in x.shape[2:]]
+    first, second, *third = (min(16, side) for side in x.shape[2:])
     if x.dim() == 4:
-        parts = [adaptive_avg_pool2d(part.float(), sides) for part in x.split(16)]
+        parts = [adaptive_avg_pool2d(part.float(), (first, second)) for part in x.split(16)]
     else:
-        parts = [adaptive_avg_pool3d(part.float(), [min(8, sides[0]), *sides[1:]]) for part in x.split(16)]
+        parts = [adaptive_avg_pool3d(part.float(), (min(8, first), second, third[0])) for part in x.split(16)]
     return (torch.cat(parts) / 255).flatten(1).numpy()
 
 

@@ -13,13 +13,13 @@ from ordinate.data.streamed import Streamed
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
+from ordinate.estimators.samples import unpack
 from ordinate.report.output import write
 from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Training, gather_predictions
 from ordinate.report.page.measures import Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.view import Told, view
-from ordinate.estimators.samples import unpack
 
 
 def write_report(

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.estimators.samples import unpack
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
-from ordinate.estimators.samples import unpack
 
 BYTES = 5_500_000  # of all pictures, in base64
 CELLS = 250_000  # of a table
@@ -90,7 +90,7 @@ def _rows(frame: pd.DataFrame) -> Values:
     return {"kind": "rows", "columns": names, "values": columns, "note": note}
 
 
-def _text(value: object) -> str:
+def _text(value: Any) -> str:
     if value is None or value is pd.NaT or (pd.api.types.is_scalar(value) and pd.isna(value)):
         return "\u2013"
     text = str(value)

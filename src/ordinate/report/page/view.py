@@ -183,9 +183,7 @@ def score_rows(predictors: Sequence[Predictor], models: int) -> list[Values]:
     for place, predictor in enumerate(predictors):
         cells = []
         for metric, score in predictor.scores.items():
-            shown = _number
-            if metric == "accuracy":
-                shown = words.percent
+            shown = words.percent if metric == "accuracy" else _number
             at = np.clip(np.array([score.low, score.high, score.value]) / largest[metric], 0, 1).tolist()
             interval = f"{shown(score.low)} to {shown(score.high)}"
             cells.append({"text": shown(score.value), "interval": interval, "low": at[0], "high": at[1], "at": at[2]})
