@@ -42,8 +42,14 @@ def draw(severity):
     distance = np.abs(row - centre + curve) - gap / 2
     bone = 1 / (1 + np.exp(-3 * distance))
     bone *= 1 / (1 + np.exp(np.abs(column - 16) - 12))
-    spur = np.exp(-((column - 4) ** 2 + (row - centre - 3) ** 2) / 6) * max(0, severity - 1.5) / 3.5
-    image = rng.uniform(0.6, 0.9) * np.clip(bone + spur, 0, 1) + rng.normal(scale=0.06, size=row.shape)
+    spur = (
+        np.exp(-((column - 4) ** 2 + (row - centre - 3) ** 2) / 6)
+        * max(0, severity - 1.5)
+        / 3.5
+    )
+    image = rng.uniform(0.6, 0.9) * np.clip(bone + spur, 0, 1) + rng.normal(
+        scale=0.06, size=row.shape
+    )
     return (255 * np.clip(image + 0.1, 0, 1)).astype(np.uint8)[None]
 
 
@@ -74,7 +80,9 @@ network = nn.Sequential(
 )  # fmt: skip
 train, calibration, test = slice(0, 600), slice(600, 850), slice(850, None)
 options = ImageOptions(augmentation="none", workers=0)
-model = CLOCClassifier(encoder=network, epochs=(10, 15), data=options, random_state=0).fit(images[train], grades[train])
+model = CLOCClassifier(
+    encoder=network, epochs=(10, 15), data=options, random_state=0
+).fit(images[train], grades[train])
 
 # %%
 # How good is the model?
@@ -84,7 +92,9 @@ model = CLOCClassifier(encoder=network, epochs=(10, 15), data=options, random_st
 
 predicted = model.predict(images[test])
 report = rank_report(grades[test], predicted, num_classes=5)
-print(f"accuracy {report['accuracy']:.2f}, mean absolute error {report['mae']:.2f} grades")
+print(
+    f"accuracy {report['accuracy']:.2f}, mean absolute error {report['mae']:.2f} grades"
+)
 names = ["0", "1", "2", "3", "4"]
 figures.predicted_ranks(grades[test], predicted, names)
 
@@ -103,14 +113,19 @@ figures.embedding(model.transform(images[test]), grades[test], names)
 # typical of their grade, the last one lies between the grades 2 and 3.
 
 index = NeighbourIndex.build(model, images[train], grades[train])
-queries = [np.abs(severity[test] - value).argmin() for value in (0.5, 2.5, 4.5, 3.0)]
+queries = [
+    np.abs(severity[test] - value).argmin() for value in (0.5, 2.5, 4.5, 3.0)
+]
 found = index.search(images[test][queries], k=5)
 true = grades[test][queries]
 image_search(
     images[test][queries],
     [images[train][rows] for rows in found.rows],
     wrong=found.labels != true[:, None],
-    names=[[str(grade) for grade in (own, *near)] for own, near in zip(true, found.labels, strict=True)],
+    names=[
+        [str(grade) for grade in (own, *near)]
+        for own, near in zip(true, found.labels, strict=True)
+    ],
 )
 
 # %%
@@ -121,22 +136,33 @@ image_search(
 
 held_out = HeldOut.measure(model, images[calibration], grades[calibration])
 lowest, highest = predict_sets(model, held_out, images[test], coverage=0.9)
-coverage = rank_coverage(grades[test], np.column_stack([lowest, highest]), num_classes=5)
+coverage = rank_coverage(
+    grades[test], np.column_stack([lowest, highest]), num_classes=5
+)
 certain = lowest == highest
 print(f"coverage of the sets: {coverage['coverage']:.2f}")
 for name, chosen in {"one grade": certain, "several grades": ~certain}.items():
     accuracy = (predicted == grades[test])[chosen].mean()
-    print(f"{name:15} {chosen.mean():4.0%} of the images, accuracy of the prediction {accuracy:.2f}")
+    print(
+        f"{name:15} {chosen.mean():4.0%} of the images, accuracy of the prediction {accuracy:.2f}"
+    )
 
 # %%
 # Uncertain images are close to a boundary between two grades, where radiologists disagree, too.
 
 figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
 bins = np.linspace(0, 5, 41)
-axes.hist([severity[test][certain], severity[test][~certain]], bins=bins, stacked=True, label=["certain", "uncertain"])
+axes.hist(
+    [severity[test][certain], severity[test][~certain]],
+    bins=bins,
+    stacked=True,
+    label=["certain", "uncertain"],
+)
 for boundary in range(1, 5):
     axes.axvline(boundary, color="0.5", linestyle=":")
-axes.set(xlabel="true severity; dotted: boundaries between grades", ylabel="test images")
+axes.set(
+    xlabel="true severity; dotted: boundaries between grades", ylabel="test images"
+)
 axes.legend()
 
 # %%

@@ -33,7 +33,13 @@ from ordinate.report import figures
 # matters. People round their opinion to five answers, and each person rounds differently. Some answers about the
 # website are missing.
 
-SCALE = ["very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"]
+SCALE = [
+    "very dissatisfied",
+    "dissatisfied",
+    "neutral",
+    "satisfied",
+    "very satisfied",
+]
 rng = np.random.default_rng(0)
 n = 900
 survey = pd.DataFrame(
@@ -53,7 +59,9 @@ opinion = (
     - 0.5 * (survey.channel == "phone")
     + rng.normal(scale=0.7, size=n)
 )
-survey["satisfaction"] = [SCALE[answer] for answer in opinion.round().clip(1, 5).astype(int) - 1]
+survey["satisfaction"] = [
+    SCALE[answer] for answer in opinion.round().clip(1, 5).astype(int) - 1
+]
 survey.loc[rng.random(n) < 0.1, "website_rating"] = np.nan
 survey.head()
 
@@ -66,8 +74,12 @@ survey.head()
 # tries tree ensembles, too; ``trees=False`` saves time on this page.
 
 X, y = survey.drop(columns="satisfaction"), survey.satisfaction
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, stratify=y, random_state=0)
-model = BlendClassifier(class_order=SCALE, trees=False, epochs=30, random_state=0).fit(X_train, y_train)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=0.4, stratify=y, random_state=0
+)
+model = BlendClassifier(
+    class_order=SCALE, trees=False, epochs=30, random_state=0
+).fit(X_train, y_train)
 
 # %%
 # Is ordinal regression better than classification?
@@ -78,18 +90,23 @@ model = BlendClassifier(class_order=SCALE, trees=False, epochs=30, random_state=
 
 numbers = X_train.columns.drop("channel").tolist()
 columns = make_column_transformer(
-    (make_pipeline(SimpleImputer(), StandardScaler()), numbers), (OneHotEncoder(), ["channel"])
+    (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+    (OneHotEncoder(), ["channel"]),
 )
 models = {
     "most frequent answer": DummyClassifier().fit(X_train, y_train),
-    "logistic regression": make_pipeline(columns, LogisticRegression(max_iter=1000)).fit(X_train, y_train),
+    "logistic regression": make_pipeline(
+        columns, LogisticRegression(max_iter=1000)
+    ).fit(X_train, y_train),
     "blend": model,
 }
 ranks = y_test.map(SCALE.index).to_numpy()
 for name, fitted in models.items():
     predicted = np.array([SCALE.index(answer) for answer in fitted.predict(X_test)])
     report = rank_report(ranks, predicted, num_classes=5)
-    print(f"{name:20}  accuracy {report['accuracy']:.2f}  mean absolute error {report['mae']:.2f}")
+    print(
+        f"{name:20}  accuracy {report['accuracy']:.2f}  mean absolute error {report['mae']:.2f}"
+    )
 
 # %%
 # This is the confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick
@@ -106,7 +123,9 @@ figures.predicted_ranks(ranks, predicted, ["-2", "-1", "0", "+1", "+2"])
 
 importance = column_importance(model, X_test, y_test)
 figure, axes = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
-sides = np.abs(importance[["low", "high"]].to_numpy().T - importance.importance.to_numpy())
+sides = np.abs(
+    importance[["low", "high"]].to_numpy().T - importance.importance.to_numpy()
+)
 axes.barh(importance.column, importance.importance, xerr=sides, color="#2a788e")
 axes.invert_yaxis()
 axes.set(xlabel="increase of the mean absolute error, in steps of the scale")
@@ -118,11 +137,17 @@ axes.set(xlabel="increase of the mean absolute error, in steps of the scale")
 
 minutes = np.arange(0, 46, 3)
 mean_rank = [
-    (model.rank_probabilities(X_test.assign(waiting_minutes=float(wait))) @ np.arange(5)).mean() for wait in minutes
+    (
+        model.rank_probabilities(X_test.assign(waiting_minutes=float(wait)))
+        @ np.arange(5)
+    ).mean()
+    for wait in minutes
 ]
 figure, axes = plt.subplots(figsize=(6.4, 3), layout="constrained")
 axes.plot(minutes, mean_rank, "o-", color="#2a788e")
-axes.set(xlabel="waiting time, minutes", ylabel="mean predicted answer", ylim=(0, 4))
+axes.set(
+    xlabel="waiting time, minutes", ylabel="mean predicted answer", ylim=(0, 4)
+)
 axes.set_yticks(range(5), SCALE)
 
 # %%
@@ -139,9 +164,15 @@ def dissatisfied(customers):
 
 scenarios = {
     "today": X_test,
-    "no waiting beyond 15 minutes": X_test.assign(waiting_minutes=X_test.waiting_minutes.clip(upper=15)),
-    "prices rated one step better": X_test.assign(price_rating=(X_test.price_rating + 1).clip(upper=5)),
-    "website rated one step better": X_test.assign(website_rating=(X_test.website_rating + 1).clip(upper=5)),
+    "no waiting beyond 15 minutes": X_test.assign(
+        waiting_minutes=X_test.waiting_minutes.clip(upper=15)
+    ),
+    "prices rated one step better": X_test.assign(
+        price_rating=(X_test.price_rating + 1).clip(upper=5)
+    ),
+    "website rated one step better": X_test.assign(
+        website_rating=(X_test.website_rating + 1).clip(upper=5)
+    ),
 }
 for name, customers in scenarios.items():
     print(f"{name:30} {dissatisfied(customers):.0%} dissatisfied")

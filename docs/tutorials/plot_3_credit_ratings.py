@@ -33,7 +33,9 @@ weakness = rng.normal(size=n)
 companies = pd.DataFrame(
     {
         "debt_to_equity": np.exp(0.7 * weakness + 0.5 * rng.normal(size=n)),
-        "interest_coverage": np.exp(1.5 - 0.8 * weakness + 0.6 * rng.normal(size=n)),
+        "interest_coverage": np.exp(
+            1.5 - 0.8 * weakness + 0.6 * rng.normal(size=n)
+        ),
         "return_on_assets": 0.06 - 0.04 * weakness + 0.03 * rng.normal(size=n),
         "current_ratio": np.exp(0.4 - 0.2 * weakness + 0.4 * rng.normal(size=n)),
         "log_assets": 18 - 0.6 * weakness + 1.2 * rng.normal(size=n),
@@ -41,7 +43,9 @@ companies = pd.DataFrame(
     }
 )
 ranks = np.digitize(weakness, [-1.8, -1.1, -0.4, 0.4, 1.1, 1.8])
-X_train, X_test, y_train, y_test = train_test_split(companies, ranks, test_size=0.4, stratify=ranks, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    companies, ranks, test_size=0.4, stratify=ranks, random_state=0
+)
 
 # %%
 # The costs
@@ -60,10 +64,19 @@ costs = 1.0 * too_bad + 3.0 * too_good + 12.0 * crosses
 figure, axes = plt.subplots(figsize=(5, 4.2), layout="constrained")
 axes.imshow(costs, cmap="Reds")
 for i, j in np.ndindex(costs.shape):
-    axes.text(j, i, f"{costs[i, j]:.0f}", ha="center", va="center", color="white" if costs[i, j] > 18 else "black")
+    axes.text(
+        j,
+        i,
+        f"{costs[i, j]:.0f}",
+        ha="center",
+        va="center",
+        color="white" if costs[i, j] > 18 else "black",
+    )
 axes.set_xticks(range(7), RATINGS)
 axes.set_yticks(range(7), RATINGS)
-axes.set(xlabel="predicted rating", ylabel="true rating", title="Cost of each mistake")
+axes.set(
+    xlabel="predicted rating", ylabel="true rating", title="Cost of each mistake"
+)
 
 # %%
 # The same table as a file works on the command line: ``ordinate fit companies.csv --target rating --costs costs.csv``.
@@ -87,8 +100,12 @@ probabilities = model.rank_probabilities(X_test)
 comparison = compare_decisions(y_test, probabilities, costs)
 for rule in ("most_probable", "least_cost"):
     measured = comparison[rule]
-    print(f"{rule:14} cost per loan {measured['expected_cost']:.2f}, accuracy {measured['accuracy']:.2f}")
-print(f"saved per loan: {comparison['saving']:.2f} ± {comparison['saving_standard_error']:.2f} (standard error)")
+    print(
+        f"{rule:14} cost per loan {measured['expected_cost']:.2f}, accuracy {measured['accuracy']:.2f}"
+    )
+print(
+    f"saved per loan: {comparison['saving']:.2f} ± {comparison['saving_standard_error']:.2f} (standard error)"
+)
 
 # %%
 # The cheaper rule has the lower accuracy. If the model is uncertain it assigns a worse rating, above all around the
@@ -98,19 +115,28 @@ most_probable = probabilities.argmax(1)
 least_cost = decide(probabilities, costs)
 figure, grid = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for axes, chosen, title in zip(
-    grid, (most_probable, least_cost), ("most probable", "lowest expected cost"), strict=True
+    grid,
+    (most_probable, least_cost),
+    ("most probable", "lowest expected cost"),
+    strict=True,
 ):
     counts = np.histogram2d(y_test, chosen, bins=[np.arange(8) - 0.5] * 2)[0]
     axes.imshow(counts, cmap="Blues")
     for i, j in np.ndindex(counts.shape):
         if counts[i, j]:
             colour = "white" if counts[i, j] > counts.max() / 2 else "black"
-            axes.text(j, i, f"{counts[i, j]:.0f}", ha="center", va="center", color=colour)
+            axes.text(
+                j, i, f"{counts[i, j]:.0f}", ha="center", va="center", color=colour
+            )
     axes.plot([-0.5, 3.5, 3.5], [3.5, 3.5, 6.5], color="tab:red")
     axes.set_xticks(range(7), RATINGS)
     axes.set_yticks(range(7), RATINGS)
     wrongly = int(((y_test >= 4) & (chosen <= 3)).sum())
-    axes.set(title=f"{title}\n{wrongly} speculative companies as investment grade", xlabel="predicted", ylabel="true")
+    axes.set(
+        title=f"{title}\n{wrongly} speculative companies as investment grade",
+        xlabel="predicted",
+        ylabel="true",
+    )
 
 # %%
 # How sure are we of the costs?
@@ -122,12 +148,21 @@ for axes, chosen, title in zip(
 assumed = np.array([0, 3, 6, 12, 24, 48])
 paid = []
 for penalty in assumed:
-    chosen = decide(probabilities, 1.0 * too_bad + 3.0 * too_good + float(penalty) * crosses)
+    chosen = decide(
+        probabilities, 1.0 * too_bad + 3.0 * too_good + float(penalty) * crosses
+    )
     paid.append(costs[y_test, chosen].mean())
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 axes.plot(assumed, paid, "o-", label="lowest expected cost")
-axes.axhline(costs[y_test, most_probable].mean(), color="0.5", linestyle="--", label="most probable rating")
-axes.set(xlabel="assumed penalty (true: 12)", ylabel="cost per loan", ylim=(0, None))
+axes.axhline(
+    costs[y_test, most_probable].mean(),
+    color="0.5",
+    linestyle="--",
+    label="most probable rating",
+)
+axes.set(
+    xlabel="assumed penalty (true: 12)", ylabel="cost per loan", ylim=(0, None)
+)
 axes.legend()
 
 # %%

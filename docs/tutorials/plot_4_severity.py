@@ -30,8 +30,12 @@ from ordinate.report import figures
 # are for training, a quarter for the calibration of the intervals, and a quarter for the test.
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
-X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.5, random_state=0)
-X_calibration, X_test, y_calibration, y_test = train_test_split(X_rest, y_rest, test_size=0.5, random_state=0)
+X_train, X_rest, y_train, y_rest = train_test_split(
+    X, y, test_size=0.5, random_state=0
+)
+X_calibration, X_test, y_calibration, y_test = train_test_split(
+    X_rest, y_rest, test_size=0.5, random_state=0
+)
 
 # %%
 # Train and compare
@@ -41,9 +45,13 @@ X_calibration, X_test, y_calibration, y_test = train_test_split(X_rest, y_rest, 
 # samples. Ridge regression is the baseline.
 
 ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X_train, y_train)
-model = SupCRRegressor(epochs=(40, 20), training=Training(patience=10), random_state=0).fit(X_train, y_train)
+model = SupCRRegressor(
+    epochs=(40, 20), training=Training(patience=10), random_state=0
+).fit(X_train, y_train)
 for name, fitted in {"ridge regression": ridge, "SupCR": model}.items():
-    print(f"{name:18} mean absolute error {mae(y_test, fitted.predict(X_test)):.1f}")
+    print(
+        f"{name:18} mean absolute error {mae(y_test, fitted.predict(X_test)):.1f}"
+    )
 
 # %%
 # With 221 training samples, neither is clearly better. We continue with SupCR, because its embedding also finds similar
@@ -81,18 +89,32 @@ groups = {
 }
 order = np.argsort(model.predict(X_test))
 figure, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
-colours = {"every month": "tab:red", "examine again": "0.6", "once a year": "tab:blue"}
+colours = {
+    "every month": "tab:red",
+    "examine again": "0.6",
+    "once a year": "tab:blue",
+}
 for name, chosen in groups.items():
     place = np.flatnonzero(chosen[order])
     rows = order[place]
-    axes.vlines(place, low[rows], high[rows], color=colours[name], alpha=0.5, label=name)
-    axes.plot(place, y_test.to_numpy()[rows], "o", color=colours[name], markersize=3)
+    axes.vlines(
+        place, low[rows], high[rows], color=colours[name], alpha=0.5, label=name
+    )
+    axes.plot(
+        place, y_test.to_numpy()[rows], "o", color=colours[name], markersize=3
+    )
 axes.axhline(limit, color="black", linewidth=0.8)
-axes.set(xlabel="test patients, by prediction", ylabel="progression (dots) and interval", xticks=[])
+axes.set(
+    xlabel="test patients, by prediction",
+    ylabel="progression (dots) and interval",
+    xticks=[],
+)
 axes.legend()
 for name, chosen in groups.items():
     exceeded = (y_test.to_numpy()[chosen] > limit).mean()
-    print(f"{name:14} {chosen.sum():3} patients, {exceeded:.0%} of them above {limit}")
+    print(
+        f"{name:14} {chosen.sum():3} patients, {exceeded:.0%} of them above {limit}"
+    )
 
 # %%
 # **Decision.** The clinic follows the intervals for the two clear groups and examines the others again after three

@@ -39,12 +39,18 @@ def measure(value):
     rotation = np.sin(2 * np.pi * (rng.uniform(4, 8) * time + rng.uniform()))
     impacts = np.zeros(length)
     impacts[rng.integers(0, length, int(2 + value / 8))] = rng.choice([-1, 1])
-    ringing = np.convolve(impacts, np.exp(-np.arange(8) / 2) * np.cos(np.arange(8) * 2.2), mode="same")
-    return rng.uniform(0.8, 1.2) * (rotation + (0.3 + value / 80) * ringing + rng.normal(scale=0.2, size=length))
+    ringing = np.convolve(
+        impacts, np.exp(-np.arange(8) / 2) * np.cos(np.arange(8) * 2.2), mode="same"
+    )
+    return rng.uniform(0.8, 1.2) * (
+        rotation + (0.3 + value / 80) * ringing + rng.normal(scale=0.2, size=length)
+    )
 
 
 curves = np.stack([measure(value) for value in wear])[:, None]
-figure, grid = plt.subplots(1, 3, figsize=(9, 2.2), sharey=True, layout="constrained")
+figure, grid = plt.subplots(
+    1, 3, figsize=(9, 2.2), sharey=True, layout="constrained"
+)
 for axes, i in zip(grid, np.argsort(wear)[[20, 200, 380]], strict=True):
     axes.plot(time, curves[i, 0], linewidth=1)
     axes.set(title=f"wear {wear[i]:.0f}", xlabel="seconds")
@@ -64,7 +70,9 @@ network = nn.Sequential(
     nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(64, 32),
 )  # fmt: skip
 past, new = slice(0, 300), slice(300, None)
-model = SupCRRegressor(encoder=network, epochs=(40, 20), random_state=0).fit(curves[past], wear[past])
+model = SupCRRegressor(encoder=network, epochs=(40, 20), random_state=0).fit(
+    curves[past], wear[past]
+)
 embeddings = model.transform(curves)
 figures.embedding(embeddings[new], wear[new])
 
@@ -78,7 +86,9 @@ figures.embedding(embeddings[new], wear[new])
 index = NeighbourIndex.build(model, curves[past], wear[past])
 query = 300 + np.abs(wear[new] - 75).argmin()
 found = index.search(curves[query : query + 1], k=5)
-figure, grid = plt.subplots(2, 3, figsize=(9, 3.6), sharey=True, layout="constrained")
+figure, grid = plt.subplots(
+    2, 3, figsize=(9, 3.6), sharey=True, layout="constrained"
+)
 grid[0, 0].plot(time, curves[query, 0], color="black", linewidth=1)
 grid[0, 0].set_title(f"new pump (true wear {wear[query]:.0f})")
 for axes, row in zip(grid.flat[1:], found.rows[0], strict=True):
@@ -100,9 +110,13 @@ for axes in grid.flat:
 representations = {"raw curves": curves[:, 0], "embedding": embeddings}
 for name, values in representations.items():
     reference = {"ref_emb": values[past], "ref_labels": wear[past]}
-    precision = mean_average_precision(values[new], wear[new], within=10.0, **reference)
+    precision = mean_average_precision(
+        values[new], wear[new], within=10.0, **reference
+    )
     gain = ndcg(values[new], wear[new], k=5, **reference)
-    print(f"{name:12} average precision {precision:.2f}, gain of the first five {gain:.2f}")
+    print(
+        f"{name:12} average precision {precision:.2f}, gain of the first five {gain:.2f}"
+    )
 
 # %%
 # How long will the bearing last?
@@ -113,12 +127,17 @@ for name, values in representations.items():
 neighbours = index.search(curves[new], k=5).rows
 shortest = days_left[past][neighbours].min(1)
 replaced_in_time = (shortest <= days_left[new]).mean()
-print(f"replacing the bearing after the shortest of five lives is in time for {replaced_in_time:.0%} of the pumps")
+print(
+    f"replacing the bearing after the shortest of five lives is in time for {replaced_in_time:.0%} of the pumps"
+)
 
 figure, axes = plt.subplots(figsize=(5.4, 4), layout="constrained")
 axes.scatter(shortest, days_left[new], c=wear[new], s=14)
 axes.plot([0, 350], [0, 350], color="0.6", linestyle="--")
-axes.set(xlabel="shortest life of the five most similar pumps, days", ylabel="true life, days")
+axes.set(
+    xlabel="shortest life of the five most similar pumps, days",
+    ylabel="true life, days",
+)
 
 # %%
 # **Decision.** Plan the replacement for the shortest life of the five most similar cases, and show the technician these

@@ -27,7 +27,9 @@ from ordinate.estimators.label_errors import find_label_errors
 
 X, y = load_balance_scale(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
-X, X_test, true, y_test = train_test_split(X, ranks, test_size=0.2, stratify=ranks, random_state=0)
+X, X_test, true, y_test = train_test_split(
+    X, ranks, test_size=0.2, stratify=ranks, random_state=0
+)
 rng = np.random.default_rng(0)
 moved = rng.choice(len(true), int(0.08 * len(true)), replace=False)
 given = true.copy()
@@ -42,7 +44,9 @@ print(f"{len(moved)} of {len(true)} labels are wrong")
 # The table starts with the most suspicious label. It contains the given label and the one that the models suggest.
 # Training without calibration of the probabilities takes half the time.
 
-model = OTDClassifier(epochs=25, training=Training(calibration=False), random_state=0)
+model = OTDClassifier(
+    epochs=25, training=Training(calibration=False), random_state=0
+)
 suspects = find_label_errors(model, X, given)
 suspects.assign(is_wrong=suspects.row.isin(moved)).head(8)
 
@@ -51,13 +55,23 @@ suspects.assign(is_wrong=suspects.row.isin(moved)).head(8)
 
 budget = 60
 found = np.cumsum(suspects.row.isin(moved))
-print(f"{found[budget - 1]} of {len(moved)} wrong labels are among the first {budget} cases")
+print(
+    f"{found[budget - 1]} of {len(moved)} wrong labels are among the first {budget} cases"
+)
 
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 axes.plot(np.arange(1, len(found) + 1), found, label="most suspicious first")
-axes.plot([0, len(true)], [0, len(moved)], color="0.6", linestyle="--", label="random order")
+axes.plot(
+    [0, len(true)],
+    [0, len(moved)],
+    color="0.6",
+    linestyle="--",
+    label="random order",
+)
 axes.axvline(budget, color="0.6", linewidth=1)
-axes.annotate("budget", (budget, 2), xytext=(4, 0), textcoords="offset points", color="0.4")
+axes.annotate(
+    "budget", (budget, 2), xytext=(4, 0), textcoords="offset points", color="0.4"
+)
 axes.set(xlabel="cases reviewed", ylabel="wrong labels found", xlim=(0, 300))
 axes.legend()
 
@@ -71,14 +85,22 @@ axes.legend()
 reviewed = suspects.row.to_numpy()[:budget]
 corrected = given.copy()
 corrected[reviewed] = true[reviewed]
-labels = {"before the review": given, "after the review": corrected, "all labels correct": true}
+labels = {
+    "before the review": given,
+    "after the review": corrected,
+    "all labels correct": true,
+}
 errors = {}
 for name, chosen in labels.items():
     errors[name] = 1 - model.fit(X, chosen).score(X_test, y_test)
     print(f"{name:20} {errors[name]:.1%} errors on the test set")
 
 figure, axes = plt.subplots(figsize=(6.4, 1.9), layout="constrained")
-axes.barh(list(errors), [100 * error for error in errors.values()], color=["tab:orange", "#2a788e", "0.6"])
+axes.barh(
+    list(errors),
+    [100 * error for error in errors.values()],
+    color=["tab:orange", "#2a788e", "0.6"],
+)
 axes.invert_yaxis()
 axes.set(xlabel="errors on the test set, %")
 
