@@ -186,7 +186,7 @@ def _run(command: Command, options: dict[str, Any], started: float) -> None:
         given = [options[name] if command.name in ("fit", "tune") else options.pop(name) for name in CSV_FORMAT]
         models = options.get("models", [options.get("model")])
         known = None if models[0] is None else read_split(models[0])["csv"]
-        with csv_given(Given(*given, known)):
+        with csv_given(Given(*given, known=known)):
             _check_and_run(command, options, started)
     else:
         _check_and_run(command, options, started)

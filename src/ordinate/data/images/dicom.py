@@ -37,7 +37,7 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
     """
     pydicom = optional("pydicom", "dicom", "dicom")
     from PIL import Image
-    from pydicom.pixels import apply_color_lut, apply_modality_lut
+    from pydicom.pixels.processing import apply_color_lut, apply_modality_lut
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of values that are not as the standard has them

@@ -1,5 +1,6 @@
 """Columns of free text beside other columns, as a few numbers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +58,7 @@ class TextColumn:
         return set()
 
 
-def is_free_text(texts: list[str]) -> bool:
+def is_free_text(texts: Sequence[str]) -> bool:
     """Return whether different values of a column are sentences rather than names.
 
     Example:
