@@ -183,10 +183,13 @@ def _run(command: Command, options: dict[str, Any], started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
         raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
     if "sep" in options:
-        given = [options[name] if command.name in ("fit", "tune") else options.pop(name) for name in CSV_FORMAT]
+        sep, decimal, encoding = (options[name] for name in CSV_FORMAT)
+        if command.name not in ("fit", "tune"):
+            for name in CSV_FORMAT:
+                del options[name]
         models = options.get("models", [options.get("model")])
         known = None if models[0] is None else read_split(models[0])["csv"]
-        with csv_given(Given(*given, known=known)):
+        with csv_given(Given(sep, decimal, encoding, known)):
             _check_and_run(command, options, started)
     else:
         _check_and_run(command, options, started)
