@@ -220,6 +220,8 @@ def test_dates_and_comments_join_the_other_columns_of_a_table(capsys):
     assert capsys.readouterr().out == printed
     assert main(["explain", "model", "table.csv"]) == 0
     assert "comment" in capsys.readouterr().out
+    assert fit("table.parquet", "--out", "of-times") == 0
+    assert "could not be drawn" not in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("default:.*reads ")

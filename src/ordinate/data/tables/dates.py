@@ -77,13 +77,13 @@ def date_form(values: "pd.Series[Any]") -> str | None:
     if not all(isinstance(text, str) for text in texts) or MAY_BE_DATE.fullmatch(texts[0]) is None:
         return None
     if all(map(ISO_DATE.fullmatch, texts)):
-        return ISO if _parsed(texts, ISO).notna().all() else None
+        return ISO if _fits(texts, ISO) else None
     for of_day in OF_DAY:
         for form in FORMS:
-            if _parsed(texts, form + of_day).notna().all():
+            if _fits(texts, form + of_day):
                 return form + of_day
         for forms in DAY_OR_MONTH:
-            fitting = [form + of_day for form in forms if _parsed(texts, form + of_day).notna().all()]
+            fitting = [form + of_day for form in forms if _fits(texts, form + of_day)]
             if fitting:
                 return fitting[0] if len(fitting) == 1 else AMBIGUOUS
     return None
@@ -129,6 +129,11 @@ def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
         example = "2020-01-31" if form == ISO else date(2020, 1, 31).strftime(form)
         raise OrdinateError(f"column {name!r}", repr(wrong.iloc[0]), f"dates such as {example}, as in training")
     return times
+
+
+def _fits(texts: "pd.Series[Any]", form: str) -> bool:
+    """Return whether all texts are dates of a form; the first ones mostly tell."""
+    return all(bool(_parsed(part, form).notna().all()) for part in (texts[:100], texts))
 
 
 def _parsed(values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":

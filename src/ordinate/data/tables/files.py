@@ -40,8 +40,7 @@ def read_labelled(
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
     Args:
-        path: Path of a csv, tsv (plain or gz) or parquet file, an npz that holds ``X`` and the target, or a .ts file of
-            series.
+        path: Path of a table in any format, an npz that holds ``X`` and the target, or a .ts file of series.
         target: Column of the label, or its array in the npz; ``"target"`` for a .ts file, which has one.
         drop: Columns to leave out, such as identifiers.
         categorical: Columns whose numbers are codes, not amounts.
@@ -66,10 +65,12 @@ def read_labelled(
             )
         y = pd.Series(labels, name=target)
     else:
-        require_names(content.columns, [target], path)
-        y = content[target]
+        require_names(content.columns, [target, *drop, *categorical], path)
         require_codes(categorical, [target, *drop])
-        X = _shape_frame(content, [target, *drop], categorical, path)
+        y = content[target]
+        X = content.drop(columns=[target, *drop])
+        require_left(X.columns, path)
+        X = X.astype(dict.fromkeys(categorical, "category"))
     require_labels(y, path, drop_unlabelled=drop_unlabelled)
     return X, y.reset_index(drop=True)
 
@@ -191,10 +192,3 @@ def _check_samples(X: NDArray[Any], path: Path | str) -> None:
         raise OrdinateError(path, problem=f"X holds {X.dtype}", expected="numbers")
     if np.isinf(X).any():
         raise OrdinateError(path, problem="X holds infinity", expected="finite numbers or NaN for missing values")
-
-
-def _shape_frame(frame: pd.DataFrame, drop: Sequence[str], categorical: Sequence[str], path: Path) -> pd.DataFrame:
-    require_names(frame.columns, [*drop, *categorical], path)
-    frame = frame.drop(columns=list(drop))
-    require_left(frame.columns, path)
-    return frame.astype(dict.fromkeys(categorical, "category"))

@@ -1,4 +1,4 @@
-"""Tables (n, features): DataFrames, arrays and parquet files; csv, tsv, parquet and npz files."""
+"""Tables (n, features): DataFrames, arrays, parquet tables, and files of any format."""
 
 from collections.abc import Callable
 from dataclasses import replace
