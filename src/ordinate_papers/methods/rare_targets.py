@@ -1,12 +1,13 @@
 """Regression end to end for rare targets: ConR and Balanced MSE."""
 
-from typing import Any
+from typing import Any, cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.checks import check_positive
 from ordinate.functional.global_batch import all_processes, mean_over_all
+from ordinate.heads.linear import LinearHead
 from ordinate.methods.end_to_end import EndToEnd
 from ordinate_papers.losses.balanced_mse import BalancedMSEHead
 from ordinate_papers.losses.conr import conr_losses
@@ -59,10 +60,11 @@ class ConR(EndToEnd):
         self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
+        scale = cast(LinearHead, self.head).target_scale
         losses = conr_losses(
             embeddings,
-            y / self.head.target_scale,
-            self.head(embeddings) / self.head.target_scale,
+            y / scale,
+            self.head(embeddings) / scale,
             self.weights(y, weights),
             **self.options,
         )
