@@ -2,10 +2,9 @@
 
     python benchmarks/ordinal_losses.py [--seeds 5] [--jobs 2]
 
-Random 70/30 splits of the leaderboard, numbered by the seed. All models have the network, the optimizer and the epochs
-that the classifiers have by default on tables; the loop is a plain one, without Lightning. They predict by the rule of
-their papers, the most probable rank or the median. Figures are those of the test part, which no choice has seen. Every
-finished run is kept in the results file.
+Random 70/30 splits of the leaderboard, numbered by the seed. All losses train the same small network, two hidden layers
+of 64 units, with the same optimizer for 100 epochs; nothing was tuned. They predict by the rule of their papers, the
+most probable rank or the median. Figures are those of the test part. Every finished run is kept in the results file.
 """
 
 import warnings
@@ -17,7 +16,7 @@ from torch import Tensor
 import leaderboard
 from ordinate.data.rows import take
 from ordinate.data.tables.features import TableFeatures
-from ordinate.encoders import build_encoder
+from ordinate.encoders import MLP
 from ordinate.methods.ordinal import LOSSES, Ordinal
 from ordinate.metrics import amae, mmae, rank_report, ranked_probability_score
 from ordinate.report.text import table
@@ -29,7 +28,8 @@ TABLES = ("swd", "era", "esl", "lev")
 LATER = get_args(RankLossName)
 MODELS = (*LOSSES, *LATER)
 FIGURES = ("accuracy", "mae", "amae", "mmae", "quadratic_weighted_kappa", "ranked_probability_score")
-DIM, BATCH, EPOCHS, RATE, DECAY = 64, 256, 300, 1e-3, 3.0
+WIDTHS, DIM = (64, 64), 64
+BATCH, EPOCHS, RATE, DECAY = 256, 100, 3e-3, 1e-4
 
 
 def train(model: Ordinal, x: Tensor, y: Tensor, seed: int) -> None:
@@ -54,7 +54,7 @@ def measure(name: str, loss: str, seed: int) -> Run:
     X, labels, training, test = leaderboard.load(name, seed)
     features = TableFeatures.fit(take(X, training))
     x, y = torch.from_numpy(features.transform(X)).float(), torch.from_numpy(labels)
-    encoder = build_encoder("mlp", x.shape[1:], DIM, numeric=features.numeric_positions, activation="tanh")
+    encoder = MLP(x.shape[1], DIM, WIDTHS, "tanh")
     num_classes = int(labels.max()) + 1
     kind: Any = LaterOrdinal if loss in LATER else Ordinal
     model = cast(Ordinal, kind(encoder, DIM, num_classes, loss=loss))

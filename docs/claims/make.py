@@ -1,8 +1,8 @@
 """The page docs/claims.md: headline claims of the four papers, the measurements here, and a verdict by a rule.
 
 ``python docs/claims/make.py`` writes it from ``claims.toml`` and the results of benchmarks. A claim names a file of
-results, the runs of ``ours`` and of the ``other`` side (values of their fields), a ``figure``, and which way is
-``better``; or why it is ``unsettled``.
+results, the runs of ``ours`` and of the ``other`` side (values of their fields; ``settings`` are all of a model's), a
+``figure`` or one per side (``other_figure``), and which way is ``better``; or why it is ``unsettled``.
 """
 
 import json
@@ -52,9 +52,9 @@ def read(file: str) -> list[dict[str, Any]]:
     for line in text.splitlines():
         result = json.loads(line)
         run, model = result["run"], result["run"]["settings"].get("model", {})
-        if "critical_margins" not in model:
+        if result["state"] == "done" and "critical_margins" not in model:
             fields = {"protocol": run["protocol"], "model": run["model"], "seed": run["seed"]}
-            runs.append({**fields, **model, **result["metrics"]})
+            runs.append({**fields, **model, "settings": model, **result["metrics"]})
     return runs
 
 
@@ -70,8 +70,14 @@ def compare(claim: dict[str, Any]) -> tuple[str, str]:
     if "file" not in claim:
         return "", claim["unsettled"]
     runs = read(claim["file"])
-    sides = [figures(runs, {**claim.get("where", {}), **claim[side]}, claim["figure"]) for side in ("ours", "other")]
+    other_figure = claim.get("other_figure", claim["figure"])
+    sides = [
+        figures(runs, {**claim.get("where", {}), **claim[side]}, figure)
+        for side, figure in (("ours", claim["figure"]), ("other", other_figure))
+    ]
     seeds = sorted(set(sides[0]) & set(sides[1]))
+    if not seeds:
+        return "", "not settled: not run"
     ours, other = (np.array([side[seed] for seed in seeds]) for side in sides)
     gains = other - ours if claim["better"] == "lower" else ours - other
     means = f"{claim['shown']}: {ours.mean():.3g} and {other.mean():.3g}"

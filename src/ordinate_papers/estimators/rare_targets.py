@@ -4,10 +4,11 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from ordinate.checks import check_positive
+from ordinate.checks import check_choice, check_positive
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts
 from ordinate.estimators.plain import EndToEndMethod, EndToEndRegressor
+from ordinate.heads.linear import REGRESSION_LOSSES
 from ordinate_papers.methods.rare_targets import BalancedMSE, ConR
 
 
@@ -67,6 +68,7 @@ class RareTargetMethod(EndToEndMethod):
 
     def check(self) -> None:
         super().check()
+        check_choice(self.settings.loss, tuple(REGRESSION_LOSSES), "loss")  # The head is linear.
         for name in self.own:
             check_positive(getattr(self.settings, name), name, or_zero=name in ("weight", "window", "push"))
 

@@ -8,7 +8,6 @@ import pytest
 from ordinate import Imbalance
 from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
-from ordinate.metrics import pearson
 from ordinate_papers.estimators import BalancedMSERegressor, ConRRegressor
 from tests.estimators.examples import Make, draw_table
 from tests.estimators.test_persistence import save_and_load
@@ -22,7 +21,8 @@ for_both = pytest.mark.parametrize("make", [balanced_mse, conr], ids=lambda make
 @pytest.mark.parametrize("target", [TARGET, np.stack([TARGET, -TARGET], axis=1)], ids=["one target", "two"])
 def test_targets_are_learned_and_kept_over_a_save(make, target, tmp_path):
     model = make(epochs=150, learning_rate=0.01, patience=None, validation_fraction=0.0).fit(X, target)
-    assert pearson(target, model.predict(X)) > 0.95  # Balanced MSE spreads predictions farther than the targets.
+    errors = np.abs(model.predict(X) - target)
+    assert np.median(errors) < 0.2 * target.std()  # Balanced MSE moves the outermost predictions farther out.
     loaded = save_and_load(model, tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.get_params() == model.get_params()
