@@ -5,7 +5,6 @@ import inspect
 import subprocess
 import sys
 from graphlib import TopologicalSorter
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,22 +13,6 @@ import ordinate
 
 SOURCES = Path(ordinate.__file__).parents[1]
 
-PUBLIC = {
-    "ordinate": "BlendClassifier BlendRegressor CLOCClassifier DataModule ImageOptions Imbalance OTDClassifier "
-    "OrdinateError ParquetTable "
-    "SeriesOptions SupCRRegressor SupReMixRegressor TextOptions VolumeOptions load read_batches",
-    "ordinate.functional": "angular_distance angular_triangle flatten_views mmnp supcr supremix",
-    "ordinate.losses": "AngularTriangleLoss MMNPLoss SupCRLoss SupReMixLoss",
-    "ordinate.adapters": "CrossBatchMemory EmbeddingNet MetricLearningLoss SentenceLoss trainer_loss",
-    "ordinate.heads": "CORALLayer CORNHead Classifier DEXHead DLDLv2Head LinearHead NeighbourMean NeighbourVote ORHead "
-    "build_head equal_bins fit_ridge rank_probabilities",
-    "ordinate.metrics": "angular_error distance_rank_correlation kendall mse ordered_triples shot_regions shot_report",
-    "ordinate_papers.estimators": "EndToEndRegressor GOLClassifier MWRClassifier NeighbourClassifier OrdinalClassifier "
-    "POEClassifier RepresentationClassifier RepresentationRegressor",
-    "ordinate.encoders": "MLP PeriodicEmbedding ResNet1d build_encoder",
-    "ordinate.methods": "CLOC OTD SupCR SupReMix",
-    "ordinate.estimators": "CLOCClassifier OTDClassifier SupCRRegressor SupReMixRegressor load",
-}
 # what Windows lacks, taken away once the packages that ordinate stands on have been imported
 WITHOUT_POSIX = """
 import multiprocessing.context, os, pkgutil, signal, sys
@@ -186,14 +169,6 @@ def test_every_module_can_be_imported_where_there_is_no_posix():
 
 
 # what is public
-
-
-@pytest.mark.parametrize(("module", "names"), PUBLIC.items(), ids=PUBLIC)
-def test_public_names_are_there_and_documented(module, names):
-    module = import_module(module)
-    assert set(names.split()) <= set(module.__all__)
-    for name in module.__all__:
-        assert inspect.getdoc(getattr(module, name))
 
 
 @pytest.mark.parametrize(("formula", "defaults"), DEFAULTS.items(), ids=DEFAULTS)

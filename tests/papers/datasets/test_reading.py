@@ -119,16 +119,6 @@ def test_recordings_are_those_of_their_reader_split_by_seed(data):
     assert any(load("tuab", seed, start=1.0)[2].test.tolist() != split.test.tolist() for seed in range(3))
 
 
-def test_brains_are_split_as_many_to_a_part_as_in_the_paper(data):
-    trees.plant_matrices(data, subjects=656)
-    X, y, split = load("hcp_aging", 1)
-    assert X.shape == (656, 3, 14)
-    assert (y.min(), y.max()) == (36, 43)
-    assert sizes(split) == (456, 100, 100)
-    assert sorted(np.concatenate([split.train, split.validation, split.test])) == list(range(656))
-    assert load("hcp_aging", 1)[2].test.tolist() == split.test.tolist() != load("hcp_aging", 2)[2].test.tolist()
-
-
 def test_a_subject_is_in_one_part(data):
     subjects = [f"subject {place % 12}" for place in range(trees.SUBJECTS)]
     trees.plant_matrices(data, group=subjects)
@@ -171,8 +161,3 @@ def test_what_is_not_here_says_why(name):
     with pytest.raises(OrdinateError) as error:
         load(name)
     assert str(error.value) == reason
-
-
-def test_a_misspelt_set_gets_a_hint():
-    with pytest.raises(OrdinateError, match="did you mean 'airfoil'"):
-        load("airfoils")

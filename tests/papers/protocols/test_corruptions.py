@@ -45,7 +45,7 @@ def test_there_are_the_15_and_the_4_extra_of_imagenet_c():
 
 
 @for_every_corruption
-@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 28, 28), (1, 64, 64), (3, 33, 50), (1, 2, 3), (3, 1, 1)])
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 33, 50), (3, 1, 1)])
 def test_every_corruption_takes_images_of_any_size(name, shape):
     images = draw_images(2, *shape)
     for severity in (1, 5):
