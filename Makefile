@@ -42,11 +42,12 @@ docs: $(READY) ## build the site into docs/_build/html, run its examples, check 
 	$(BIN)/python -P -m sphinx --fail-on-warning --keep-going --quiet -j 2 -b html docs docs/_build/html
 	$(PYTEST) -q -n 0 tests/docs tests/release/test_package_page.py tests/browser/test_docs.py
 
-lint: $(READY) ## ruff, mypy and the layers of the package
+lint: $(READY) ## ruff, mypy, the layers of the package and plain words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/plain_words.py
 
 figures: $(READY) ## compare the tables of README and docs/measured.md with benchmarks/results
 	$(BIN)/python tools/figures.py

@@ -80,7 +80,11 @@ TABLE_ERRORS = {
         "",
         "data.csv: no column 'grade'; did you mean 'grades'?",
     ),
-    "no other column": (GOOD[["grade"]], "", "data.csv: no column is left beside the target, expected at least one"),
+    "no other column": (
+        GOOD[["grade"]],
+        "",
+        "data.csv: no column is left in addition to the target, expected at least one",
+    ),
     "no column to drop": (GOOD, "--drop id", "data.csv: no column 'id'; it has"),
     "text without an order": (
         GOOD.assign(grade=draw()["word"]),

@@ -1,6 +1,6 @@
 """Ordinate: representations that follow an ordered label, by CLOC, SupCR (Rank-N-Contrast), SupReMix and OTD.
 
-The losses are in :mod:`ordinate.functional` and :mod:`ordinate.losses`, the trainings in :mod:`ordinate.methods`,
+The losses are in :mod:`ordinate.functional` and :mod:`ordinate.losses`, the methods in :mod:`ordinate.methods`,
 the scikit-learn estimators here. Everything is imported on first use: ``import ordinate`` costs nothing.
 """
 

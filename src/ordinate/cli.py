@@ -1,4 +1,4 @@
-"""The command ``ordinate``: parses arguments, and turns an error that a user can mend into one line and exit code 2.
+"""The command ``ordinate``: parses arguments, and turns an error that a user can fix into one line and exit code 2.
 
 Nothing heavy is imported before a command runs, so that help and errors come at once.
 """

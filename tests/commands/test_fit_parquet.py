@@ -104,7 +104,10 @@ def test_its_model_predicts_and_reports(capsys):
         ({"categorical": "price"}, "categorical: price is the target or dropped"),
         ({"split": "sides"}, r"split: no column 'sides' in homes\.parquet"),
         ({"group": "sides"}, r"group: no column 'sides' in homes\.parquet"),
-        ({"drop": ",".join([*FRAME.columns, "side"]), "group": "subject"}, "no column is left beside the target"),
+        (
+            {"drop": ",".join([*FRAME.columns, "side"]), "group": "subject"},
+            "no column is left in addition to the target",
+        ),
         ({"image_size": "8"}, r"--image-size: is for images, and homes\.parquet holds a table"),
         ({"data": "homes.parqet"}, "no such file; did you mean homes.parquet"),
     ],

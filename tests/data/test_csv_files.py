@@ -56,7 +56,7 @@ def test_a_table_without_a_header_is_noted(tmp_path, capsys):
     path, told = tmp_path / "data.csv", []
     path.write_text("5.1,3.5,0\n4.9,3.0,1\n4.7,3.2,2\n")
     MODALITY.read_labelled(path, Request("0", say=told.append))
-    assert told == [f"note: the names of all columns of {path} are numbers; without a header a row is lost to them"]
+    assert told == [f"note: all column names of {path} are numbers; if the file has no header, its first row is lost"]
     path.write_text("0,1,2\n5.1,3.5,0\n4.9,3.0,1\n")  # as pandas writes an array
     MODALITY.read_labelled(path, Request("2", say=told.append))
     assert len(told) == 1

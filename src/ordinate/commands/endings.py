@@ -1,4 +1,4 @@
-"""How a command ends that neither does its work nor meets what a user can mend: by a signal, the machine or a bug."""
+"""How a command ends if it is interrupted by a signal, the machine or a bug."""
 
 import os
 import signal

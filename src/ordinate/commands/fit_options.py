@@ -77,7 +77,7 @@ class FitOptions:
         None, "column of groups, such as subjects, that stay on one side of a split", metavar="COLUMN"
     )
     weight: str | None = option(
-        None, "column of sample weights, in training and in metrics; 0 leaves a sample out", metavar="COLUMN"
+        None, "column of sample weights, in training and in metrics; samples of weight 0 are left out", metavar="COLUMN"
     )
     out: str | None = option(
         None, "new folder for the model (DATA's name with -model)", determines=False, metavar="FOLDER"

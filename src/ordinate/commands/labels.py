@@ -92,7 +92,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
         return Label(numbers, np.unique(numbers).tolist())
     if np.abs(numbers).max() >= 2**53:
         raise OrdinateError(
-            name, problem="holds whole numbers past 2^53, which are not told apart", expected="smaller ones"
+            name, problem="holds whole numbers above 2^53, which are not distinguished", expected="smaller ones"
         )
     ranks = numbers.astype(np.int64)
     return Label(ranks, np.unique(ranks).tolist())

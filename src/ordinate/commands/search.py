@@ -38,10 +38,9 @@ def search(
 ) -> None:
     """Print the k samples of ``among`` nearest to every sample of ``query``, or write them to ``out``.
 
-    Rows of a table go by the column that identifies them, if training left out one, and otherwise by their numbers
-    from 0; images go by their paths. ``target`` is the column of the labels
-    in ``among``, which images have without it where they lie in one folder per rank. ``among`` is read in batches, of
-    which only the nearest samples are kept.
+    Rows of a table are named by the column that identifies them, if training left out one, and otherwise by their
+    numbers from 0; images are named by their paths. ``target`` is the column of the labels in ``among``; images in one
+    folder per rank have labels without it. ``among`` is read in batches, of which only the nearest samples are kept.
     """
     estimator = load(model)
     references, labels = _references(among, target)

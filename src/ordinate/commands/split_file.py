@@ -1,4 +1,4 @@
-"""What ``ordinate fit`` keeps of the samples of a model, beside it. Imports nothing heavy."""
+"""What ``ordinate fit`` keeps of the samples in the folder of a model. Imports nothing heavy."""
 
 import json
 from pathlib import Path

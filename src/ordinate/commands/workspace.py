@@ -34,7 +34,7 @@ def partial_folder(out: Path) -> Path:
 
 
 class Workspace:
-    """``OUT.partial`` beside the result ``OUT``, locked while a command works in it: its first process.
+    """``OUT.partial`` next to the result ``OUT``, locked while a command works in it: its first process.
 
     A command that is given again with the same settings, ready for JSON, finds its checkpoints there; with other
     settings it is refused, and so is an ``OUT`` that already holds something.

@@ -85,7 +85,7 @@ def has_labels_file(tree: FileTree) -> bool:
 def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: int = 5) -> ListedFiles:
     """Return the files that a labels.csv names.
 
-    A file may go by its name without the ending, wherever it lies; such names may be the first column, of any name.
+    A file may be named without its ending, wherever it lies; such names may be the first column, of any name.
 
     Args:
         tree: Folder or zip with the labels.csv at its top.
@@ -120,7 +120,7 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: 
 
 
 def _files_by_name(tree: FileTree, wanted: set[str], where: str) -> dict[str, str]:
-    """Return the files that go by names without ending, with or without their folder; images, if there are some."""
+    """Return the files of names without an ending, with or without their folder; images, if there are some."""
     found: dict[str, str] = {}
     if not wanted:
         return found

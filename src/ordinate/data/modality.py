@@ -288,7 +288,7 @@ class Modality(ABC):
     def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> Any:
         """Return the samples of a file or folder, whether it has labels or not.
 
-        ``left_out`` is told of every file that is named and not there, which is an error without it.
+        ``left_out`` is called with every file that is named and not there, which is an error without it.
         """
         return self.read_labelled(path, Request()).samples
 

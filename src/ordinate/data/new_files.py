@@ -1,7 +1,6 @@
 """Files and folders that are written whole or not at all.
 
-What is not whole yet lies beside the result as ``.NAME.partial``: what a killed process left there, the next one writes
-over.
+An unfinished file is next to the result as ``.NAME.partial``. The next process overwrites what a killed one left there.
 """
 
 import shutil
@@ -26,7 +25,7 @@ def new_file(path: Path, argument: str = "out") -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path, argument: str) -> Iterator[Path]:
-    """Give an empty folder beside a path, in which the result is made and from which it is moved; then it is gone."""
+    """Give an empty folder next to a path, in which the result is made and from which it is moved; then it is gone."""
     pending = path.with_name(f".{path.name}.partial")
     try:
         with _writing(path, argument):

@@ -118,7 +118,7 @@ class MemberEncoder(nn.Module):
 
 
 class BlendEncoder(nn.Module):
-    """The embeddings of members and, beside them, what simple models make of the same samples.
+    """The embeddings of members, and the predictions of simple models for the same samples.
 
     Args:
         members: The networks, which training trains.

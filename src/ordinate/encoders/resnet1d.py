@@ -14,7 +14,7 @@ RESNET24 = (2, 3, 4, 2)
 class ResNet1d(nn.Module):
     """1-D ResNet: a convolution, stages of residual blocks that halve the length, pooling over time, a linear layer.
 
-    What is pooled is the mean and the maximum of every channel. The papers do not say how theirs pools; a mean alone
+    The mean and the maximum of every channel are pooled. The papers do not say how theirs pools; a mean alone
     loses how strong the strongest moment was. On validation parts of FloodModeling1, whose target is the greatest depth
     of water, SupCR's RMSE fell from 0.0052 to 0.0033.
 

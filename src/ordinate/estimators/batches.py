@@ -32,11 +32,11 @@ def read_batches(
     Args:
         estimator: fitted; of a table come the columns that it was trained on.
         data: csv, tsv, parquet (a file or a folder of them), npz, or a folder or zip of images or volumes.
-        left_out: is told of every image or volume that a labels.csv names and that is not there; None raises.
+        left_out: Function called with every image or volume that a labels.csv names and that is not there; None raises.
 
     Raises:
         OrdinateError: data that cannot be read, or lacks a column; types of a csv's columns follow from all of it, so
-            that what is wrong with them is said with the first batch that shows it.
+            that an error in them is raised with the first batch that shows it.
 
     Example:
         >>> import tempfile
@@ -92,11 +92,11 @@ def map_batches(
         ray: address of a Ray cluster whose machines run the processes, as in
             :class:`~ordinate.training.ray_cluster.RayCluster`; the files of images must be there too. One of them is a
             task with a CPU; what a machine that is lost had to do, others do.
-        left_out: is told of every file of images or volumes that cannot be read, which is then left out of its batch;
+        left_out: Function called with every file that cannot be read, which is then left out of its batch;
             None raises.
 
     Raises:
-        OrdinateError: of the method, with the place of the batch; several processes for an encoder on a GPU.
+        OrdinateError: An error of the method, with the place of the batch; several processes for an encoder on a GPU.
     """
     if (
         check_whole(jobs, "jobs") > 1
@@ -154,7 +154,7 @@ def _on_cluster(address: str, applied: "_Applied", batches: "_Kept", jobs: int) 
 
 
 class _Applied(Dataset[Any]):
-    """What a method returns for a batch, which takes the place of an index, or the error that it raises."""
+    """What a method returns for a batch, which is an index here, or the error that it raises."""
 
     def __init__(self, estimator: EmbeddingEstimator, method: str, leaves_out: bool) -> None:
         self.estimator = estimator

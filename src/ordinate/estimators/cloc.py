@@ -40,8 +40,8 @@ class CLOCClassifier(RankClassifier):
 
     Attributes:
         margins_: (C-1,), learned and fixed margins, from the lowest boundary to the highest. A learned one starts at
-            random between 0.5 and 1 and only shrinks, and Adam shrinks all at nearly the same rate: judge how hard a
-            boundary is by its errors and cosines.
+            random between 0.5 and 1 and only shrinks, and Adam shrinks all at nearly the same rate: read how hard a
+            boundary is from its errors and cosines.
 
     Example:
         >>> import numpy as np

@@ -15,7 +15,7 @@ class Defaults:
         weight_decay: Weight decay of classifiers; None leaves it to the method.
         patience: Epochs without a gain after which a regressor's encoder stops; None trains all epochs.
         decision: Rule from probabilities to a rank; None for the one of the method's paper.
-        calibrates: Whether a second training calibrates probabilities of ranks; not where trainings take long.
+        calibrates: Whether a second run calibrates probabilities of ranks; not where runs take long.
         has_columns: Whether samples are rows of named or numbered columns.
         folds_are_cheap: Whether a model of few samples is measured by cross-validation rather than on one part.
     """

@@ -206,7 +206,7 @@ class Exported:
 
     Args:
         path: the graph.
-        description: JSON beside it: input, outputs, classes, and how a raw sample becomes the input.
+        description: JSON next to it: input, outputs, classes, and how a raw sample becomes the input.
         input_shape: Input shape of one sample.
         outputs: Shapes of the outputs without the batch, by name.
         differences: Largest differences from the estimator on random input, by the name of the output.
@@ -225,7 +225,7 @@ class Exported:
 
 
 def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
-    """Write the inference of a fitted estimator as one graph, with a JSON beside it.
+    """Write the inference of a fitted estimator as one graph, with a JSON next to it.
 
     The graph takes ``samples``, what the estimator's reader gives (float32 features or series, uint8 images or
     volumes), in batches of any size, and gives ``embedding`` and ``probability`` (classifiers, by rank) or
@@ -233,7 +233,7 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     place in ``classes`` of the JSON, which go from the lowest rank to the highest. It is checked against the estimator
     on random samples before it appears: embeddings to 1e-9 for tables and 1e-4 for series, images and volumes, whose
     convolutions are in float32, relative to the largest entry; at the same embedding probabilities to 1e-6 and
-    predictions to 1e-9; at the same probabilities equal ranks. Heads that go by the nearest training samples hold these
+    predictions to 1e-9; at the same probabilities equal ranks. Heads that use the nearest training samples hold these
     samples' embeddings; where such neighbours are equally near up to 1e-9, predictions may differ.
 
     The caches of PyTorch's tracing keep about half a MB per call in the process.

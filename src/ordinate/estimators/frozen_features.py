@@ -1,4 +1,4 @@
-"""Features of images by a network that is not trained, computed once for all trainings of a process."""
+"""Features of images by a network that is not trained, computed once for all runs of a process."""
 
 import hashlib
 from typing import Any

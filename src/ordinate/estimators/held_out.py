@@ -1,4 +1,4 @@
-"""A fitted model's predictions of held-out samples, kept beside it to calibrate sets and intervals."""
+"""A fitted model's predictions of held-out samples, kept with it to calibrate sets and intervals."""
 
 import hashlib
 import json
@@ -87,7 +87,7 @@ class HeldOut:
         Args:
             model: that made the predictions.
             predicted: predictions of new samples, probabilities (n, C) or targets.
-            calibration: of :meth:`calibrate`.
+            calibration: Result of :meth:`calibrate`.
         """
         if isinstance(calibration, IntervalCalibration):
             bounds = intervals(predicted, calibration)

@@ -65,7 +65,7 @@ def ordered_categories(y: ArrayLike) -> list[Any] | None:
 
 
 def _classes_of_codes(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Return the codes of the classes in their order where y holds those in place of labels, else the classes.
+    """Return the codes of the classes in their order where y holds those instead of labels, else the classes.
 
     scikit-learn's Voting, Stacking, Bagging and ``cross_val_predict`` replace labels by their places among the sorted
     ones before an estimator sees them.

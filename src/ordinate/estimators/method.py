@@ -214,7 +214,7 @@ class Method(ABC):
 
     @property
     def embedding_dim(self) -> int | None:
-        """The dimension that the encoder is told; None for the features of the network itself."""
+        """The dimension that the encoder is built with; None for the features of the network itself."""
         dimension: int | None = self.settings.embedding_dim
         return dimension
 

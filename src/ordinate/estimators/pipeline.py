@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
     from ordinate.training.stages import Stage, StagedMethod
 
-SEED = "seed.json"  # beside the checkpoint
+SEED = "seed.json"  # This file is next to the checkpoint.
 
 
 def draw_seed(random_state: Any, folder: Path | None) -> int:

@@ -25,7 +25,7 @@ class Predictions:
         X: n samples as they were given.
         inputs: (n, ...), the same as the encoder takes them.
         true: (n,) ranks 0..C-1, or targets (n,) or (n, p).
-        predicted: likewise.
+        predicted: Predictions in the same form.
         probabilities: (n, C) of the ranks from lowest to highest; None for targets.
         embeddings: (n, d).
 

@@ -1,4 +1,4 @@
-"""Recipes: what fixes one of a paper's trainings, a readable file each, and a small version for a CPU."""
+"""Recipes: the settings of one of a paper's runs, one readable file each, and a small version for a CPU."""
 
 import difflib
 import tomllib

@@ -1,4 +1,4 @@
-"""Simple models beside networks on a table, and what they predict of samples that they have not seen."""
+"""Simple models on a table, and their predictions of samples that they have not seen."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Candidates beside each other by their errors on the same samples, none of which they have seen."""
+"""Candidates compared by their errors on the same unseen samples."""
 
 import math
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class UnseenErrors:
 
     Args:
         weights: (n,), by which samples count; None for equal ones.
-        groups: (n,) of samples that belong together, whose errors are alike; None for samples that do not.
+        groups: Groups (n,) of samples that belong together, whose errors are similar; None without any.
         of: errors (n,) by candidate, the simplest first.
 
     Example:

@@ -31,7 +31,7 @@ class CLOC(StagedMethod):
         embedding_dim: d.
         num_classes: C.
         margins, floor, shared: See :class:`~ordinate.losses.MMNPLoss`.
-        mmnp_weight: Weight of the MMNP loss beside the cross-entropy; 1 in the paper.
+        mmnp_weight: Weight of the MMNP loss relative to the cross-entropy; 1 in the paper.
         reduction: Reduction of the MMNP loss.
         phase_epochs: Largest numbers of epochs of the two phases; 500 each in the paper.
         target_accuracy: Accuracy on the training batches that ends phase one; 0.95 in the paper.

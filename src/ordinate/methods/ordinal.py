@@ -29,8 +29,8 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 class Ordinal(StagedMethod):
     """Encoder and one linear layer trained together.
 
-    The loss is cross-entropy with an output a rank, or of OR (Niu et al., 2016: ORCNN in CLOC's Table 1), CORN (Shi
-    et al., 2021) or CORAL (Cao et al., 2020), with an output a threshold between two adjacent ranks.
+    The loss is cross-entropy with one output per rank, or that of OR (Niu et al., 2016: ORCNN in CLOC's Table 1), CORN
+    (Shi et al., 2021) or CORAL (Cao et al., 2020), with one output per threshold between two adjacent ranks.
 
     Args:
         encoder: maps a batch to embeddings (n, embedding_dim).

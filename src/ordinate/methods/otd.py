@@ -32,7 +32,7 @@ class OTD(SeenEmbeddings):
         num_classes: C.
         epochs: 50 in the paper.
         by_rank: let every rank count the same (the mean over its anchors, then over ranks) instead of every
-            triplet, of which large ranks have their size's cube. Weights of a balance take the place of this; weights
+            triplet, of which large ranks have their size's cube. Weights of a balance replace this; weights
             of samples multiply what an anchor counts.
         monitored: Value by which ``patience`` chooses the best epoch: ``"loss"``, the validation loss, or
             ``"accuracy"``, that of the 3 nearest training embeddings on the validation samples, as in the paper; of

@@ -140,7 +140,7 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
 
     Args:
         encoder: maps a batch to embeddings (n, d).
-        head: on these embeddings.
+        head: Head on these embeddings.
         scheme: one of the three.
         epochs: Epochs of the encoder and of the head.
         contrast_weight: Weight of the contrastive loss in ``"regularise"``.
@@ -186,7 +186,7 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         """The contrastive loss of a batch of embeddings."""
 
     def contrast_parameters(self) -> list[nn.Parameter]:
-        """Parameters beside the encoder's that the contrastive loss trains."""
+        """Parameters that the contrastive loss trains in addition to the encoder's."""
         return []
 
     @property
@@ -257,7 +257,7 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
     def validate_by_ridge(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
-        """The error of ridge regression on the epoch's training embeddings, where patience goes by it."""
+        """The error of ridge regression on the epoch's training embeddings, where patience monitors it."""
         if not self.seen:
             return {}
         seen, targets = self.all_seen(torch.device("cpu"))  # where there is float64

@@ -178,7 +178,7 @@ def knn_curve(ks: Sequence[int], accuracies: Mapping[str, ArrayLike]) -> Figure:
         'neighbours, K'
     """
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
-    markers = cycle("osD^vPX")  # Lines can be told apart without colour.
+    markers = cycle("osD^vPX")  # Lines differ without colour too.
     for colour, marker, values in zip(_line_colours(len(accuracies)), markers, accuracies.values(), strict=False):
         axes.plot(ks, values, color=colour, marker=marker, markersize=5, linewidth=1.6, clip_on=False, label=" ")
     every = np.concatenate([np.asarray(line, dtype=np.float64) for line in accuracies.values()])

@@ -9,7 +9,7 @@ from ordinate.errors import OrdinateError
 
 
 def check_output(out: str | Path) -> None:
-    """Raise where a file cannot be written: in place of a folder or a device, or where there is no folder for it."""
+    """Raise if a file cannot be written: its path is a folder or a device, or its folder does not exist."""
     path = Path(out)
     with _possible_name(path):
         if path.is_dir():

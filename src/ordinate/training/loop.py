@@ -45,7 +45,7 @@ def train(
     trainer: Mapping[str, Any] = MappingProxyType({}),
     cluster: RayCluster | None = None,
 ) -> list[dict[str, float]]:
-    """Train ``method`` and return what was logged, one dictionary an epoch.
+    """Train ``method`` and return what was logged, one dictionary per epoch.
 
     The random state of every epoch follows from the seed and the epoch's number alone. With a ``folder``, the
     state is kept there after every epoch, and in the middle of one every ten minutes; a run that finds one continues

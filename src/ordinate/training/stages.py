@@ -151,7 +151,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     @property
     def monitor(self) -> str:
-        """What ``patience`` goes by, of what validation logs; the training loss where validation does not log it."""
+        """The logged value that ``patience`` monitors; the training loss where validation does not log it."""
         return "val_loss"
 
     @property

@@ -1,4 +1,4 @@
-"""Wall time that a command may spend, over all its runs, and trainings that end when it does."""
+"""Wall time that a command may spend over all its runs, and training that ends in time."""
 
 import json
 import os
@@ -67,7 +67,7 @@ class TrainingEnd:
     """When a training has to end.
 
     Args:
-        budget: on whose clock.
+        budget: Budget whose clock is used.
         until: seconds spent by then.
         least: seconds of a training that starts when it should have ended, so that it learns something.
     """
@@ -86,7 +86,7 @@ _END: ContextVar[TrainingEnd | None] = ContextVar("end", default=None)
 
 @contextmanager
 def training_until(end: TrainingEnd | None) -> Iterator[None]:
-    """End the trainings in here by then: each shortens its stages so that their schedules still end."""
+    """End training in this context by then: each run shortens its stages so that their schedules still end."""
     token = _END.set(end)
     try:
         yield

@@ -89,7 +89,7 @@ def test_what_may_be_two_dates_is_none(texts, form):
 def test_dates_that_are_not_clear_are_categories_with_a_note():
     features = TableFeatures.fit(pd.DataFrame({"seen": ["01/02/2020", "03/04/2020"] * 4}))
     assert features.categorical == ["seen"]
-    assert features.notes == ["seen: day and month of its dates cannot be told apart; write them as 2020-01-31"]
+    assert features.notes == ["seen: day and month of its dates are ambiguous; write them as 2020-01-31"]
 
 
 def test_a_later_text_is_read_in_the_form_of_training():

@@ -225,7 +225,7 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.csv", "\n\n", "could not be read: No columns"),
         ("a.csv", "a,grade\n", "holds no rows, expected a table with a header and samples"),
         ("a.tsv", "a\tgrade\n", "holds no rows"),
-        ("a.csv", "grade\n1\n2\n", "no column is left beside the target"),
+        ("a.csv", "grade\n1\n2\n", "no column is left in addition to the target"),
         ("a.csv", "a,grade\n1,\n2,3\n4,\n", "2 of 3 labels in 'grade' are missing, expected one label per row"),
         ("a.csv", "a,grade\n1,2\n1,2,3,4\n", "line 3 has 4 cells, expected 2, as the first has"),
         ("a.txt", "a,grade\n1,2\n", r"expected a file that ends in \.csv, \.csv\.gz, .*\.npz"),

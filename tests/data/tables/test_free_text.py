@@ -66,4 +66,4 @@ def test_sentences_and_dates_do_not_identify_rows():
     })  # fmt: skip
     assert find_row_columns(frame) == {"name": "has a text of its own in every row"}
     unclear = pd.DataFrame({"seen": [f"{month:02}/{day:02}/2020" for month in range(1, 13) for day in range(1, 13)]})
-    assert "cannot be told apart" in find_row_columns(unclear)["seen"]
+    assert "are ambiguous" in find_row_columns(unclear)["seen"]

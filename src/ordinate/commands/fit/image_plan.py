@@ -280,7 +280,7 @@ def plan_images(
 
 @dataclass(frozen=True)
 class _Trainings:
-    """Trainings on so many samples, in so many seconds."""
+    """Number of training runs, their samples and seconds."""
 
     samples: int
     wanted: Wanted

@@ -64,7 +64,7 @@ class Plan:
         recipe: Recipe that the estimator starts from; None for the defaults.
         epochs: Epochs of training; None for those of method or recipe.
         cluster: Ray cluster to train on; None for this machine.
-        logging: Logs of the trainings; None for none.
+        logging: Logs of the training runs; None for none.
     """
 
     label: Label

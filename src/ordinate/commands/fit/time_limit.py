@@ -38,7 +38,7 @@ class TimeLimit:
         budget = None
         if minutes is not None:
             budget = TimeBudget(60 * minutes, start=started)
-            if is_first_process():  # All processes go by its clock.
+            if is_first_process():  # All processes use its clock.
                 budget.continue_from(folder / SPENT)
         return cls(budget, max(cls.start, time.monotonic() - started))
 
@@ -56,7 +56,7 @@ class TimeLimit:
 
     @property
     def until(self) -> float:
-        """Seconds spent when the trainings have to end."""
+        """Seconds spent when training has to end."""
         if self.budget is None:
             return math.inf
         after = min(self.after, MOST_RESERVED * self.budget.seconds)
@@ -64,18 +64,18 @@ class TimeLimit:
 
     @property
     def left_to_train(self) -> float:
-        """Seconds until the trainings have to end."""
+        """Seconds until training has to end."""
         return math.inf if self.budget is None else self.until - self.budget.spent
 
     @property
     def end(self) -> TrainingEnd | None:
-        """The end of the trainings; None without a limit."""
+        """The end of training; None without a limit."""
         if self.budget is None:
             return None
         return TrainingEnd(self.budget, self.until, LEAST_TRAINING * self.budget.seconds)
 
     def left_for_plan(self, reading: float) -> float | None:
-        """Return the seconds for trainings after so many seconds of reading; None without a limit."""
+        """Return the seconds left for training after so many seconds of reading; None without a limit."""
         return None if self.budget is None else self.budget.left - self.reserve - reading
 
     def warn_of_reading(self, images: int, reading: float) -> None:

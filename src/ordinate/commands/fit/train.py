@@ -1,4 +1,4 @@
-"""The fourth stage of ``ordinate fit``: trainings on all rows that there are to train on, or on parts of them."""
+"""The fourth stage of ``ordinate fit``: training runs on all training rows, or on parts of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ from ordinate.training.time_budget import training_until
 
 @dataclass(frozen=True)
 class Training:
-    """Everything that trainings need.
+    """Everything that training runs need.
 
     Args:
         plan: Plan of the estimators.
         samples: All samples.
         division: Rows to train, to validate and to measure on.
-        checkpoints: Folder of the states of trainings.
+        checkpoints: Folder of the checkpoints of training runs.
         seed: Seed of folds.
         folds: Number of parts on which candidates are measured; None for the default.
     """

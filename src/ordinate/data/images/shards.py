@@ -1,4 +1,4 @@
-"""Images in tar shards, as WebDataset lays them out: ``key.jpg`` beside ``key.cls`` or ``key.json``.
+"""Images in tar shards, as WebDataset lays them out: ``key.jpg`` next to ``key.cls`` or ``key.json``.
 
 A pass over the headers of all shards finds where every image lies, and reads the labels; then images are read in any
 order. An image takes 8 bytes, which lie in memory or, of large sets, in a file that later runs use again.

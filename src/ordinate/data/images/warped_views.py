@@ -93,7 +93,7 @@ def homography(points: Float[Tensor, "n 4 2"], images: Float[Tensor, "n 4 2"]) -
 
 
 def blur(images: Float[Tensor, "n c h w"], sigma: Float[Tensor, " n"]) -> Float[Tensor, "n c h w"]:
-    """Return images blurred by Gaussian kernels of 3 x 3 pixels, mirrored at the borders; sigma 0 leaves an image."""
+    """Return images blurred by Gaussian kernels of 3 x 3 pixels, mirrored at the borders; sigma 0 changes nothing."""
     beside = torch.exp(-0.5 / sigma.square()) / (1 + 2 * torch.exp(-0.5 / sigma.square()))
     side, middle = beside[:, None, None, None], (1 - 2 * beside)[:, None, None, None]
     wide = pad(images, (1, 1, 0, 0), mode="reflect")

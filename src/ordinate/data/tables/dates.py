@@ -61,7 +61,7 @@ class DateColumn:
 
 
 def date_form(values: "pd.Series[Any]") -> str | None:
-    """Return the form of a column of dates, None for another; ``"ambiguous"`` if day and month cannot be told apart.
+    """Return the form of a column of dates, None for another; ``"ambiguous"`` if day and month are ambiguous.
 
     Example:
         >>> date_form(pd.Series(["31/01/2020", "01/02/2020"])), date_form(pd.Series(["01/02/2020"]))

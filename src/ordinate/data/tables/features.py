@@ -290,7 +290,7 @@ def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
         number, note = fit_numeric(name, values)
         return number, [*notes, *filter(None, [note])]
     if form == AMBIGUOUS:
-        notes.append(f"{name}: day and month of its dates cannot be told apart; write them as 2020-01-31")
+        notes.append(f"{name}: day and month of its dates are ambiguous; write them as 2020-01-31")
     categories = tuple(sorted(set(texts_of(values)[1])))
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
     almost = None if is_declared else almost_numbers(categories)

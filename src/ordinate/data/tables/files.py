@@ -78,7 +78,7 @@ def read_labelled(
 def require_left(columns: Collection[Any], path: str | Path) -> None:
     """Raise an error if no column is left to train on."""
     if len(columns) == 0:
-        raise OrdinateError(path, problem="no column is left beside the target", expected="at least one")
+        raise OrdinateError(path, problem="no column is left in addition to the target", expected="at least one")
 
 
 def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Columns of free text beside other columns, as a few numbers."""
+"""Columns of free text among other columns, as a few numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -109,7 +109,9 @@ class Tables(Modality):
             raise OrdinateError("target", "none", "the column of the label (only folders can do without)")
         X, y = _open_parquet(path, target, request) if is_parquet else _read_file(path, target, request)
         if isinstance(X, pd.DataFrame) and first_line_is_data(pd.Index([*X.columns, *request.drop, target])):
-            request.say(f"note: the names of all columns of {path} are numbers; without a header a row is lost to them")
+            request.say(
+                f"note: all column names of {path} are numbers; if the file has no header, its first row is lost"
+            )
         given = {"split": request.split, "group": request.group, "weight": request.weight}
         for option, name in given.items():
             if name is not None and name not in X.columns:

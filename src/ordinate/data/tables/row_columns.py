@@ -67,7 +67,7 @@ def _reason_of_text(values: "pd.Series[Any]") -> str | None:
     """Return why text that is another one in every row identifies rows; dates and sentences do not."""
     form = date_form(values)
     if form == AMBIGUOUS:
-        return "has dates whose day and month cannot be told apart (2020-01-31 is clear)"
+        return "has dates whose day and month are ambiguous (2020-01-31 is clear)"
     if form is not None or is_free_text([str(value) for value in values]):
         return None
     # No two rows share a text, so nothing that is learned of one says anything of another.
@@ -81,7 +81,7 @@ def _is_count(X: pd.DataFrame | ParquetTable, name: str, values: "pd.Series[Any]
 
 
 def _read_part(X: pd.DataFrame | ParquetTable) -> pd.DataFrame | ParquetTable:
-    """Return the rows of a table that are read to judge its columns: some of many that stream, or all."""
+    """Return the rows of a table from which its columns are analysed: some of many that stream, or all."""
     return X.spread(LEARNED_FROM) if isinstance(X, ParquetTable) and X.streams else X
 
 

@@ -122,7 +122,7 @@ class TokenReader(TextReader):
         return torch.from_numpy(tokens)
 
     def _fingerprint(self) -> str:
-        """Return a digest of all that a sentence embedding follows from, beside the text."""
+        """Return a digest of everything except the text that determines a sentence embedding."""
         digest = hashlib.sha256(f"{self.max_length} {self.pretrained.config} {self.pretrained.tokenizer}".encode())
         for value in self.pretrained.network.state_dict().values():
             digest.update(value.cpu().contiguous().numpy().tobytes())

@@ -40,7 +40,7 @@ class Contents:
         names: Names of the C ranks, from the lowest; None for a continuous target.
         inputs: (n, ...), samples as the encoder expects them.
         true: (n,), ranks 0..C-1 or targets.
-        predicted: (n,), likewise.
+        predicted: (n,), predictions in the same form.
         probabilities: (n, C), for ranks.
         embeddings: (n, d), of norm 1 for ranks, whose angles count.
         training_inputs: (m, ...), samples that the model was trained on, where they are known.

@@ -37,7 +37,7 @@ def render(template: str, script: str, **values: Any) -> str:
     )
     return environment.get_template(template).render(
         **{**values, "style": Markup(_asset("page.css")), "policy": policy},  # noqa: S704  # assets of this package
-        scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704  # likewise
+        scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
     )
 
 

@@ -1,4 +1,4 @@
-"""What a report measures: scores beside baselines, calibration, coverage, order, groups, duplicates and suspects."""
+"""Measurements of a report: scores and baselines, calibration, coverage, order, groups, duplicates, label errors."""
 
 import hashlib
 from collections.abc import Callable

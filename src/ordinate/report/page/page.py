@@ -59,8 +59,8 @@ def write_report(
         costs: Costs of decisions: a column of rules, then columns of numbers.
         command: Command that made the model or the page.
         facts: more to get it again by, such as the sha256 of the data.
-        simple_models: set the model of a table beside a linear model, a random forest and gradient boosting, trained on
-            ``training``, which takes some seconds; not on more than 200,000 numbers.
+        simple_models: Whether to compare, on a table, with a linear model, a random forest and gradient boosting,
+            trained on ``training``, which takes some seconds; not on more than 200,000 numbers.
         on_scores: Function that gets the scores of the model and of its baselines once they are measured.
 
     Returns:

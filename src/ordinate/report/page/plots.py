@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ordinate.report.page.measures import Calibration
 
 DRAGS: dict[str, type[Tool]] = {"pan": PanTool, "box": BoxSelectTool, "lasso": LassoSelectTool}
-INK = "#000000"  # the page puts its own in place of it
+INK = "#000000"  # The page replaces it by its own.
 
 
 def document(plots: Sequence[Plot]) -> Any:

@@ -86,7 +86,7 @@ def _tsne(shown: NDArray[np.float32]) -> Projection:
     tsne = TSNE(perplexity=min(30.0, (len(shown) - 1) / 3), init="pca", max_iter=500, random_state=0)
     with threadpool_limits(1):  # on so few samples threads wait for each other: ten times as long with two
         points = tsne.fit_transform(shown)
-    note = "Near samples are alike; distances between far groups, and the sizes of groups, mean nothing."
+    note = "Near samples are similar; distances between far groups, and the sizes of groups, mean nothing."
     return Projection("tsne", "t-SNE", note, points)
 
 
@@ -97,7 +97,7 @@ def _umap(shown: NDArray[np.float32]) -> Projection:
     points = umap_points(
         shown, n_neighbors=count, n_epochs=200, init="pca", precomputed_knn=(neighbours, distances, None)
     )
-    note = "Near samples are alike; distances between far groups mean little."
+    note = "Near samples are similar; distances between far groups mean little."
     return Projection("umap", "UMAP", note, points.astype(np.float32))
 
 

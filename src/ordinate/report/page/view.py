@@ -42,7 +42,7 @@ from ordinate.report.text import boundary_names
 
 @dataclass(frozen=True)
 class Told:
-    """What a report is told beside the model and the samples; see :func:`~ordinate.report.page.page.write_report`."""
+    """Options of a report in addition to the model and the samples; see :func:`~ordinate.report.page.page.write_report`."""
 
     target: str
     given: int

@@ -12,7 +12,7 @@ from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.measures import FEW, Calibration, Duplicates, Measures, Predictor, gain
 
 FEW_MEASURED = 10  # samples of a rank, below which little is known of it
-OFTEN_CROSSED, CROSSINGS = 0.1, 3  # share beside a boundary and number of samples, from which a crossing is named
+OFTEN_CROSSED, CROSSINGS = 0.1, 3  # Smallest share at a boundary and number of samples for which a crossing is named.
 POORLY_CALIBRATED = 0.1
 
 
@@ -136,7 +136,7 @@ def _about_ranks(contents: Contents, names: list[str]) -> Iterator[Caution]:
         yield Caution("Ranks without a sample here", f"{_listed(absent)}: nothing is known of them.")
     small = _named(names, measured, (measured > 0) & (measured < FEW_MEASURED))
     if small:
-        yield Caution("Ranks with few samples here", f"{small}: what is measured on them is mostly chance.")
+        yield Caution("Ranks with few samples here", f"{small}: scores on them are mostly chance.")
 
 
 def _about_boundaries(contents: Contents, names: list[str]) -> Iterator[Caution]:
