@@ -19,7 +19,7 @@ from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Training, gather_predictions
 from ordinate.report.page.measures import Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
-from ordinate.report.page.view import Told, view
+from ordinate.report.page.view import ReportOptions, view
 
 
 def write_report(
@@ -109,8 +109,8 @@ def write_report(
     if on_scores is not None:
         on_scores(measures.predictors)
     projected = project(contents.embeddings, projections)
-    told = Told(target, given, names, has_suspects, costs, command, facts or {})
-    return write(document.render("report.html", "report.js", **view(contents, X, measures, projected, told)), path)
+    options = ReportOptions(target, given, names, has_suspects, costs, command, facts or {})
+    return write(document.render("report.html", "report.js", **view(contents, X, measures, projected, options)), path)
 
 
 def _among(suspects: pd.DataFrame, part: NDArray[np.int64]) -> pd.DataFrame:

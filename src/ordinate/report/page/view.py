@@ -41,8 +41,8 @@ from ordinate.report.text import boundary_names
 
 
 @dataclass(frozen=True)
-class Told:
-    """Options of a report in addition to the model and the samples; see :func:`~ordinate.report.page.page.write_report`."""
+class ReportOptions:
+    """Options of a report, in addition to model and samples; see :func:`~ordinate.report.page.page.write_report`."""
 
     target: str
     given: int
@@ -53,7 +53,9 @@ class Told:
     facts: Mapping[str, str]
 
 
-def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Projection], told: Told) -> Values:
+def view(
+    contents: Contents, X: Any, measures: Measures, projected: Sequence[Projection], options: ReportOptions
+) -> Values:
     """Return the values of the report of one model, on samples X as they were given."""
     model, groups = contents.model, measures.groups
     shown = show_samples(contents, X)
@@ -66,13 +68,13 @@ def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Pro
         values["calibration"] = _calibration(measures.calibration)
     if measures.coverage is not None:
         values["coverage"] = _plain_table(measures.coverage)
-    if told.costs is not None:
-        values["costs"] = _plain_table(told.costs)
+    if options.costs is not None:
+        values["costs"] = _plain_table(options.costs)
     return {
         **values,
-        **shared_values(contents, groups, measures.predictors, told.command),
-        "title": f"{contents.method} on {told.target}",
-        "introduction": words.introduce(contents, told.target, told.given),
+        **shared_values(contents, groups, measures.predictors, options.command),
+        "title": f"{contents.method} on {options.target}",
+        "introduction": words.introduce(contents, options.target, options.given),
         "quality": words.describe_quality(contents, measures.predictors),
         "cautions": words.find_cautions(contents, measures),
         "projections": [(each.key, each.name) for each in projected],
@@ -84,10 +86,10 @@ def view(contents: Contents, X: Any, measures: Measures, projected: Sequence[Pro
         "many": MANY,
         "shown_note": shown["note"],
         "boundaries": boundary_names(contents.names or []),
-        "suspects": _suspects(measures.suspects, told.names, contents, given=told.has_suspects),
-        "facts": [*told.facts.items(), *versions(), ("Seed", str(model.random_state))],
+        "suspects": _suspects(measures.suspects, options.names, contents, given=options.has_suspects),
+        "facts": [*options.facts.items(), *versions(), ("Seed", str(model.random_state))],
         "settings": _settings(model),
-        "data": _data(contents, measures, projected, told.names, shown),
+        "data": _data(contents, measures, projected, options.names, shown),
         "plots": plots.document(_plots(contents, measures, projected[0])),
     }
 
