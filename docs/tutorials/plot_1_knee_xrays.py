@@ -132,7 +132,7 @@ image_search(
 # Which images need a second reading?
 # -----------------------------------
 #
-# A prediction set contains the true grade with 90% coverage. If the set has one grade, the model is certain.
+# A prediction set contains the true grade in 90% of the cases. We call the model certain if the set has one grade.
 
 held_out = HeldOut.measure(model, images[calibration], grades[calibration])
 lowest, highest = predict_sets(model, held_out, images[test], coverage=0.9)
@@ -167,8 +167,8 @@ axes.legend()
 
 # %%
 # **Decision.** The model replaces the second reading where its prediction set has one grade. The other images keep two
-# readings. On your own images, choose the coverage by the cost of a wrong grade, and check both numbers above on images
-# of a hospital that the model has not seen.
+# readings. On your own images, choose the coverage according to the cost of a wrong grade, and check the
+# coverage and the accuracy of the certain images on data from another hospital.
 #
 # From the command line, ``ordinate fit xrays.zip --target grade`` trains and writes a report with all of these figures,
 # and ``ordinate predict xrays-model new-images --coverage 0.9`` adds the prediction sets.

@@ -3,8 +3,8 @@ Credit ratings with costs of mistakes
 =====================================
 
 **Question.** A lender rates companies from AAA to CCC, based on their accounts. A rating that is too good costs far
-more than one that is too bad: the loan may default, while a rating that is too bad only loses some interest. Which
-rating should a model assign?
+more than one that is too bad: in the first case the loan may default, in the second the lender only loses some
+interest. Which rating should a model assign?
 
 We train an ordinal classifier, write the costs down as a matrix, and measure on test data how much the lender saves if
 the model predicts the rating with the lowest expected cost instead of the most probable one.
@@ -79,7 +79,8 @@ axes.set(
 )
 
 # %%
-# The same table as a file works on the command line: ``ordinate fit companies.csv --target rating --costs costs.csv``.
+# On the command line, save this matrix as ``costs.csv``; ``ordinate fit companies.csv --target rating --order
+# AAA,AA,A,BBB,BB,B,CCC --costs costs.csv`` uses it.
 #
 # Train
 # -----

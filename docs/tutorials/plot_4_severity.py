@@ -6,8 +6,8 @@ Severity of a disease, with intervals
 measures the progression within a year, from 25 to 346. Can the clinic predict it from a first examination, and how
 uncertain is each prediction?
 
-We train a regression model on a small real data set, add intervals with a coverage of 80%, and decide by the intervals
-whom to see again soon.
+We train a regression model on a small real data set, add intervals with a coverage of 80%, and use the intervals to
+decide whom to see again soon.
 """
 
 import matplotlib.pyplot as plt
@@ -118,8 +118,8 @@ for name, chosen in groups.items():
 
 # %%
 # **Decision.** The clinic follows the intervals for the two clear groups and examines the others again after three
-# months. A higher coverage makes the clear groups smaller and more reliable; the clinic chooses it by the number of
-# visits it can offer.
+# months. A higher coverage makes the clear groups smaller and more reliable; the clinic chooses it according to
+# the number of visits it can offer.
 #
 # From the command line:
 #

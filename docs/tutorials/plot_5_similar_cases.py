@@ -143,4 +143,9 @@ axes.set(
 # **Decision.** Plan the replacement for the shortest life of the five most similar cases, and show the technician these
 # cases. For a more cautious plan, use more neighbours.
 #
-# From the command line: ``ordinate search pumps-model new.npz --among past.npz --target wear --k 5``.
+# From the command line:
+#
+# .. code-block:: none
+#
+#     ordinate fit past.npz --target wear --method supcr --out pumps-model
+#     ordinate search pumps-model new.npz --among past.npz --target wear --k 5

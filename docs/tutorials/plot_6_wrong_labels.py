@@ -2,8 +2,8 @@
 Finding wrong labels
 ====================
 
-**Question.** An archive contains 625 graded cases. Some grades were entered wrongly, nobody knows which. An expert can
-look at 60 cases. Which ones, and is it worth the effort?
+**Question.** An archive contains 625 graded cases. Some grades were entered wrongly, and nobody knows which. An expert
+can look at 60 cases. Which ones, and is it worth the effort?
 
 We let models that have not seen a case score its label, review the most suspicious cases, and measure how much the
 corrections improve the model.
@@ -105,12 +105,13 @@ axes.invert_yaxis()
 axes.set(xlabel="errors on the test set, %")
 
 # %%
-# **Decision.** Review the most suspicious cases. On data on which a model is right only half of the time, the list is
-# less reliable: see :doc:`/measured`. Review a few cases first, and stop when the share of wrong labels falls.
+# **Decision.** Review the most suspicious cases. If the model itself is often wrong, the list is less reliable
+# (see :doc:`/measured`). Review a few cases first, and stop when the share of wrong labels falls.
 #
 # From the command line:
 #
 # .. code-block:: none
 #
+#     ordinate fit cases.csv --target grade
 #     ordinate suspects cases.csv --target grade --out suspects.csv
 #     ordinate report cases-model cases.csv --suspects suspects.csv

@@ -70,7 +70,7 @@ class Extension:
 
     Args:
         models: Estimators by the name that commands use.
-        encoders: Functions from an estimator to an encoder, by the name of the encoder.
+        encoders: Functions from a reader and an embedding dimension to an encoder, by the name of the encoder.
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
         predictors: Predictors of saved models by the names of their classes.

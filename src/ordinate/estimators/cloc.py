@@ -23,6 +23,9 @@ from ordinate.options import PairReduction
 class CLOCClassifier(RankClassifier):
     """Classify ranks by CLOC: a margin for every boundary between adjacent ranks, learned or fixed by you.
 
+    Margins shape the embedding in training. A classifier on the embedding predicts. Without validation samples there is
+    no early stopping: all epochs are trained.
+
     Args:
         critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the labels 1 and 2, which must be
             adjacent, and learns the others (CLOC, Section 4.4); labels that are text as ``{("mild", "severe"): 0.8}``.

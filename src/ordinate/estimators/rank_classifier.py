@@ -36,7 +36,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         decision: Rule that predicts a rank from the probabilities: ``"mode"``, ``"median"``, or a matrix (C, C) of
             costs, true by predicted rank, or a table of them with the labels in any order; see
             :func:`~ordinate.decisions.predict_ranks`. None is the paper's, the mode; ``"auto"`` is the median on
-            tables, which is off by fewer ranks there and as often right, and the paper's rule elsewhere.
+            tables, which is off by fewer ranks there and as often right, and the paper's rule elsewhere (the default).
         class_weight: Weights of the classes in training, in addition to ``sample_weight``: ``{label: weight}``, 1 for
             labels that it lacks, or ``"balanced"`` for the same sum of every class.
 
@@ -91,7 +91,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
             return self.predictor_(embeddings).double().numpy()
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
-        """Return (n,), the class that ``decision`` predicts from the probabilities."""
+        """Return (n,), the class that ``decision`` predicts; with the median it is not always the most probable one."""
         probabilities = self.rank_probabilities(X)
         return self.ordered_classes_[self.decide(probabilities)]
 

@@ -35,7 +35,7 @@ CORE: Mapping[str, Model] = {
 
 @cache
 def named_encoders() -> Mapping[str, str]:
-    """Return the encoders of extensions by name, as ``"module:function"`` of an estimator."""
+    """Return the encoders of extensions by name, as ``"module:function"`` of a reader and an embedding dimension."""
     return {name: place for extension in extensions() for name, place in extension.encoders.items()}
 
 
