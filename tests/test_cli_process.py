@@ -110,7 +110,7 @@ def test_a_folder_in_use_is_refused_and_an_interrupted_run_continues(running, co
     assert "keeps the state of a run with other data or settings" in one_line(capsys.readouterr().err)
     assert main([*command, "model"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("continuing the run that was stopped\n")
+    assert out.splitlines()[1] == "continuing the run that was stopped"
     assert err == ""
     assert main([*command, "whole"]) == 0
     assert content("model") == content("whole")

@@ -6,6 +6,7 @@ import sys
 from dataclasses import fields
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -17,6 +18,7 @@ from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.pipeline import fingerprint
 from ordinate.estimators.registry import models
 from ordinate.extensions import load_object
+from ordinate.methods.imbalance import Imbalance
 from ordinate.training.options import RUNTIME
 
 WITHOUT_EFFECT = {  # on the weights that a training ends with
@@ -47,15 +49,23 @@ def by(scale):
     return lambda a, b: scaled(a, b, scale)
 
 
+def nested(step):
+    return lambda values: sorted(values, key=lambda value: value + step)
+
+
 LARGE, ANOTHER = np.arange(5000.0), np.arange(5000.0)
 ANOTHER[2500] += 1  # which the repr of an array of this size leaves out
 EQUAL = {
     "mappings in any order": ({(0, 1): 0.5, (1, 2): 0.8}, {(1, 2): 0.8, (0, 1): 0.5}),
+    "sequences": ((1.0, 2.0), np.array([1.0, 2.0])),
     "numbers": (3, np.int64(3)),
     "large arrays": (LARGE, LARGE.copy()),
     "options": (ImageOptions(size=64), ImageOptions(size=64)),
     "options but for the number of workers": (ImageOptions(workers=0), ImageOptions(workers=2)),
+    "nested options": (Imbalance(bin_size=(1.0, 2.0)), Imbalance(bin_size=[1.0, 2.0])),
+    "labels": (pd.Series(["a", "b"]), np.array(["a", "b"], dtype=object)),
     "lambdas": (by(2.0), by(2.0)),
+    "nested functions": (nested(1), nested(1)),
     "partial functions": (functools.partial(scaled, scale=2.0), functools.partial(scaled, scale=2.0)),
     "callable objects": (Scaled(2.0), Scaled(2.0)),
     "methods": (Scaled(2.0).distance, Scaled(2.0).distance),
@@ -64,17 +74,21 @@ EQUAL = {
 }
 DIFFERENT = {
     "values": ({(0, 1): 0.5}, {(0, 1): 0.6}),
+    "kinds of number": (1, 1.5),
     "text and number": ("1", 1),
     "large arrays": (LARGE, ANOTHER),
     "options": (ImageOptions(size=64), ImageOptions(size=65)),
     "enclosed variables": (by(2.0), by(3.0)),
     "code": (lambda a, b: a + b, lambda a, b: a - b),
+    "constants of code": (lambda a: a + 1, lambda a: a + 2),
+    "nested functions": (nested(1), nested(2)),
     "arguments of partial functions": (functools.partial(scaled, scale=2.0), functools.partial(scaled, scale=3.0)),
+    "functions of partial functions": (functools.partial(scaled, scale=2.0), functools.partial(by, scale=2.0)),
     "attributes": (Scaled(2.0), Scaled(3.0)),
     "methods": (Scaled(2.0).distance, Scaled(3.0).distance),
     "tensors": (torch.arange(3.0), torch.arange(3.0) + 1),
+    "shapes": (torch.zeros(2, 3), torch.zeros(3, 2)),
     "built-in functions": (torch.cdist, torch.dist),
-    "classes": (torch.optim.SGD, torch.optim.Adam),
 }
 
 
@@ -86,6 +100,11 @@ def test_equal_settings_have_one_description(one, other):
 @pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
 def test_different_settings_have_different_descriptions(one, other):
     assert describe(one, "setting") != describe(other, "setting")
+
+
+@pytest.mark.parametrize("value", [value for pair in EQUAL.values() for value in pair])
+def test_no_description_has_an_address(value):
+    assert " at 0x" not in describe(value, "setting")
 
 
 def test_the_description_is_the_same_in_another_process():

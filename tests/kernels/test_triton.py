@@ -9,7 +9,7 @@ import torch
 
 from ordinate import kernels
 from ordinate.functional import angular_triangle, mmnp, supcr, supremix
-from tests.functional import brute_force
+from tests.functional import brute_force, every_loss
 from tests.functional.every_loss import for_every_loss
 
 triton_rows = pytest.importorskip("ordinate.kernels.triton", reason="triton is not installed")

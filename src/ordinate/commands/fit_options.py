@@ -40,7 +40,7 @@ class FitOptions:
     method: str = option(
         "auto",
         "cloc or otd for ranks, supcr or supremix for a continuous target, blend for tables, or plain networks such as "
-        "cross_entropy, orcnn, l1 or dex; auto trains those that fit and keeps the one that validates best",
+        "cross_entropy, orcnn, l1 or dex; auto compares those that suit the label",
         metavar="NAME",
     )
     task: str = option(

@@ -27,8 +27,8 @@ class Neighbours:
         labels: (n, k) or (n, k, p), their labels; None for an index without labels.
 
     Example:
-        >>> Neighbours(np.array([[0.9, 0.8]]), np.array([[4, 1]]), None).rows[0, 0]
-        4
+        >>> Neighbours(np.array([[0.9, 0.8]]), np.array([[4, 1]]), None).rows.tolist()
+        [[4, 1]]
     """
 
     similarity: NDArray[np.float64]

@@ -73,8 +73,10 @@ def date_form(values: "pd.Series[Any]") -> str | None:
     is_other = pd.api.types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)
     if is_other or len(present) == 0:
         return None
+    if not all(isinstance(value, str) for value in present):
+        return None
     texts = pd.Series(present.unique())
-    if not all(isinstance(text, str) for text in texts) or MAY_BE_DATE.fullmatch(texts[0]) is None:
+    if MAY_BE_DATE.fullmatch(texts[0]) is None:
         return None
     if all(map(ISO_DATE.fullmatch, texts)):
         return ISO if _fits(texts, ISO) else None
