@@ -89,7 +89,7 @@ def test_unseen_losses_are_those_of_new_samples(make, y):
     y, truth = label(X), label(new)
     if make is ranks:
         y, truth = np.digitize(y, [-1, 0, 1]), np.digitize(truth, [-1, 0, 1])
-    model = make(epochs=150, batch_size=64, members=8, patience=None, trees=False, linear=False).fit(X, y)
+    model = make(epochs=50, batch_size=64, members=8, patience=None, trees=False, linear=False).fit(X, y)
 
     def loss(X, y):
         if make is ranks:

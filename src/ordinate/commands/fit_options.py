@@ -26,7 +26,7 @@ class FitOptions:
 
     data: str = option(
         ...,
-        "csv, tsv, Excel, parquet (a file or a folder of them), Feather, JSON lines, .ts or npz, or a URL of one; a "
+        "table: csv, tsv, Excel, parquet (or a folder of it), Feather, JSON lines, npz; .ts; or a URL of one; a "
         "folder or zip of images, volumes or matrices with a labels.csv (path, label), or of images in one folder per "
         "rank; or a name of `ordinate datasets`",
         determines=False,
