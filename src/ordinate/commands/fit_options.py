@@ -111,8 +111,7 @@ class FitOptions:
     quiet: bool = option(False, "show no progress bar", determines=False)
     config: str | None = option(
         None,
-        "file of options, with _ for - in their names, and of settings, such as a model's run.toml; typed ones come "
-        "first",
+        "file of options (_ for - in their names) and settings, such as run.toml of a model; typed ones come first",
         metavar="TOML",
         determines=False,
     )
