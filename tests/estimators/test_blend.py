@@ -43,8 +43,8 @@ def targets(**options):
 
 def share_equally(monkeypatch):
     """Give every part the same weight, whatever it gains."""
-    monkeypatch.setattr("ordinate.estimators.blend.best_share", lambda *_: 1.0)
-    monkeypatch.setattr("ordinate.estimators.blend.choose_shares", lambda predictions, *_: {
+    monkeypatch.setattr("ordinate.estimators.blend_method.best_share", lambda *_: 1.0)
+    monkeypatch.setattr("ordinate.estimators.blend_method.choose_shares", lambda predictions, *_: {
         name: 1 / len(predictions) for name in predictions
     })  # fmt: skip
 
@@ -66,7 +66,7 @@ def test_scikit_learn_checks_the_estimators(estimator, check):
 def test_no_member_learns_from_its_own_fold_but_at_the_end(make, y, refit, unchanged, monkeypatch):
     """Labels of one fold change places: the member that holds it out stays as it was, bit for bit, others do not."""
     fold = np.arange(80) % 4
-    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: fold)
+    monkeypatch.setattr("ordinate.estimators.blend_method.assign_folds", lambda *_: fold)
     other = y.copy()
     other[fold == 1] = y[fold == 1][::-1]
     options = {"epochs": 3, "patience": None, "refit": refit, "linear": False, "trees": False}
@@ -107,7 +107,7 @@ def test_unseen_losses_are_those_of_new_samples(make, y):
 def test_errors_of_unseen_samples_are_those_of_a_model_without_their_fold(make, y, monkeypatch):
     """Of the linear model, which can be fitted again by hand; in ranks, or in the target's own units."""
     fold = np.arange(80) % 4
-    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: fold)
+    monkeypatch.setattr("ordinate.estimators.blend_method.assign_folds", lambda *_: fold)
     y = y if make is ranks else 100 * y
     model = make(epochs=1, trees=False).fit(X, y)
     own = model.read(X).double()
@@ -181,7 +181,7 @@ def test_a_killed_fit_is_continued_to_the_same_model(make, y, step, left, tmp_pa
 
 @both
 def test_the_second_stage_lasts_a_share_of_the_first_and_leaves_the_shares_to_it(make, y, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: np.arange(80) % 4)
+    monkeypatch.setattr("ordinate.estimators.blend_method.assign_folds", lambda *_: np.arange(80) % 4)
     options = {"epochs": 20, "patience": 3, "learning_rate": 0.01, "trees": False}
     first, whole = make(**options, refit=0).fit(X, y), make(**options, refit=0.5).fit(X, y)
     best = 1 + int(np.argmin([epoch["val_loss"] for epoch in first.history_]))
@@ -202,7 +202,7 @@ def test_groups_are_in_one_fold_and_trees_do_not_see_them():
 
 @both
 def test_samples_count_by_their_weight(make, y, monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.assign_folds", lambda *_: np.arange(80) % 4)
+    monkeypatch.setattr("ordinate.estimators.blend_method.assign_folds", lambda *_: np.arange(80) % 4)
     weights = np.r_[np.ones(40), np.full(40, 1e-6)]
     other = np.r_[y[:40], y[40:][::-1]]  # of the same mean
     first, second = (make(epochs=30, trees=False).fit(X, labels, weights) for labels in (y, other))
@@ -228,11 +228,11 @@ def test_measuring_the_trees_keeps_within_the_time_and_measures_as_many_as_are_k
         grown.append(len(forest.estimators_))
         return forest
 
-    monkeypatch.setattr("ordinate.estimators.blend.grow", counted)
+    monkeypatch.setattr("ordinate.estimators.blend_method.grow", counted)
     with training_until(TrainingEnd(TimeBudget(1000), until=900)):
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
         assert (len(grown), len(set(grown))) == (1 + QUICK["folds"], 1)
-        monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda *_: False)
+        monkeypatch.setattr("ordinate.estimators.blend_method.leaves_time", lambda *_: False)
         make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
     assert len(grown) == 2 + QUICK["folds"]
 
@@ -307,7 +307,7 @@ def test_a_rank_of_one_sample_leaves_boosted_trees_out(monkeypatch):
 def test_boosted_trees_are_given_up_on_the_fold_with_which_they_gain_nothing(make, y, monkeypatch):
     fits = []
     shares = iter([0.1, 0.1, 0.0])
-    monkeypatch.setattr("ordinate.estimators.blend.best_share", lambda *_: next(shares))
+    monkeypatch.setattr("ordinate.estimators.blend_method.best_share", lambda *_: next(shares))
     kind = RankBlend if make is ranks else TargetBlend
     boosting = kind.boosting
     monkeypatch.setattr(kind, "boosting", lambda method: fits.append(1) or boosting(method))
@@ -316,7 +316,7 @@ def test_boosted_trees_are_given_up_on_the_fold_with_which_they_gain_nothing(mak
 
 
 def test_boosted_trees_are_left_out_where_there_is_no_time(monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend.leaves_time", lambda *_: False)
+    monkeypatch.setattr("ordinate.estimators.blend_method.leaves_time", lambda *_: False)
     assert set(ranks().fit(X, RANKS).unseen_losses_) == {"members", "linear", "trees", "blend"}
 
 

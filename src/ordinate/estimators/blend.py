@@ -1,57 +1,23 @@
 """The blend with scikit-learn's interface: networks, a linear model and trees on a table, for ranks and for targets."""
 
-import hashlib
-import time
-import warnings
-from abc import abstractmethod
-from dataclasses import field, replace
-from functools import partial
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from ordinate.checks import check_flag, check_whole
-from ordinate.data.modality import Reader
-from ordinate.data.rows import random_part
-from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.tables.features import TableFeatures
-from ordinate.data.training_batches import ArrayBatches
 from ordinate.decisions import compare_rules
-from ordinate.encoders.blend_head import BlendHead
-from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
-from ordinate.encoders.trees import BoostedTrees, Trees
-from ordinate.errors import OrdinateError
+from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of, fewer_epochs
-from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
-from ordinate.estimators.samples import CheckedSamples, check_groups
-from ordinate.estimators.shares import assign_folds, best_share, blend, choose_shares
-from ordinate.estimators.simple_models import (
-    FEWEST_TREES,
-    FOREST,
-    MOST_BOOSTED,
-    MOST_MEASURED,
-    MOST_PER_TREE,
-    SHARE_OF_TREES,
-    SimpleModels,
-    arrays,
-    filled_in,
-    grow,
-    leaves_time,
-    tree_folds,
-    unseen_by_fold,
-)
+from ordinate.estimators.method import Facts, Fitted
+from ordinate.estimators.rank_classifier import RankClassifier, check_rank_options
+from ordinate.estimators.simple_models import MOST_PER_TREE
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
-from ordinate.torchrun import joined_processes
-from ordinate.training.optimization import Optimization
-from ordinate.training.options import Training
-from ordinate.training.time_budget import training_end, training_until
+from ordinate.training.time_budget import training_end
 
 if TYPE_CHECKING:
     from sklearn.ensemble import (
@@ -61,7 +27,6 @@ if TYPE_CHECKING:
         RandomForestClassifier,
     )
 
-LEARNING_RATE = 2e-3  # of the networks
 BOOSTED_TARGETS = {
     "learning_rate": 0.05, "max_iter": 400, "max_leaf_nodes": 63, "min_samples_leaf": 2, "l2_regularization": 1.0,
     "max_features": 0.4,
@@ -151,317 +116,7 @@ class BlendRegressor(BlendParameters, TargetRegressor):
     one_dimension: ClassVar[bool] = True
 
 
-class Blend(Method):
-    """How the parts of a blend train, and how their weights are chosen."""
-
-    name = "Blend"
-    loss_name: str
-    # The parts in the order in which their weights are chosen, and the standard errors by which each must gain; trees
-    # of ranks often do by chance.
-    errors_to_gain: ClassVar[dict[str, float]]
-
-    # What differs between ranks and targets.
-
-    @abstractmethod
-    def num_classes(self) -> int | None:
-        """Return the number of ranks C, None for targets."""
-
-    @abstractmethod
-    def losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the loss (n,) of each sample, of probabilities or of standardised targets."""
-
-    @abstractmethod
-    def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
-        """Return the absolute error (n,) of predictions, in ranks or in the target's units."""
-
-    @abstractmethod
-    def fit_linear(
-        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
-    ) -> nn.Sequential:
-        """Return a linear layer to one column, and what the head makes of that; ``start`` is that of most samples."""
-
-    @abstractmethod
-    def forest(self, columns: int, **options: Any) -> Any:
-        """Return a forest of scikit-learn to fit."""
-
-    def bags(self, samples: int) -> bool:
-        """Return whether each tree of a forest sees a bag of the samples, and is measured on the others."""
-        return True
-
-    @abstractmethod
-    def boosting(self) -> Any:
-        """Return boosted trees of scikit-learn to fit."""
-
-    @abstractmethod
-    def out_of_bag(self, forest: Any) -> NDArray[np.float64]:
-        """Return predictions of a fitted forest for samples that are not in the bags of its trees."""
-
-    # What they have in common.
-
-    def check(self) -> None:
-        settings = self.settings
-        check_whole(settings.embedding_dim, "embedding_dim")
-        check_whole(settings.members, "members", least=2)
-        if check_whole(settings.folds, "folds", least=2) > settings.members:
-            raise OrdinateError("folds", settings.folds, f"at most the members, {settings.members}")
-        if settings.epochs is not None:
-            check_whole(settings.epochs, "epochs")
-        for name in ("linear", "trees"):
-            check_flag(getattr(settings, name), name)
-        training = self.training
-        if training.devices not in (None, 1) or training.cluster is not None or joined_processes() > 1:
-            raise OrdinateError("devices", "several", "one: a table's members train in seconds")
-        for name in ("callbacks", "strategy", "chunk_size"):
-            if getattr(training, name) is not None:
-                raise OrdinateError(name, repr(getattr(training, name)), "None: no Trainer of Lightning trains a blend")
-        if training.precision != "32-true" or training.accumulate_grad_batches != 1:
-            name = "accumulate_grad_batches" if training.precision == "32-true" else "precision"
-            raise OrdinateError(name, repr(getattr(training, name)), "the default for a blend")
-
-    def weight_decay(self, reader: Reader) -> float:
-        return 0.1
-
-    def validation_share(self, samples: CheckedSamples) -> float:
-        share = self.training.validation_fraction
-        return 0.0 if share == "auto" else share
-
-    def batch_size(self, reader: Reader, samples: int, least: int = 64, most: int = 1024) -> int:
-        return self.settings.batch_size or min(most, max(least, samples // least))
-
-    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
-        groups = None if self.groups is None else check_groups(self.groups, len(targets))
-        units, argument = len(targets), "y"
-        if groups is not None:
-            units, argument = len(np.unique(groups)), "groups"
-        if units < 4:
-            raise OrdinateError(argument, units, "at least 4 for the blend, some of which are held out")
-        self.is_grouped = groups is not None
-        folds = min(self.settings.folds, units // 2)
-        self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, groups)
-        return ShuffledBatches(len(targets), batch_size, seed)
-
-    def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> BlendEncoder:
-        if not isinstance(reader, TableFeatures):
-            raise OrdinateError("X", reader.kind, "a table", "CLOCClassifier and SupCRRegressor support others")
-        (width,) = reader.sample_shape
-        settings = self.settings
-        members = MemberEncoder(width, int(settings.embedding_dim), settings.members, numeric=plain_numbers(reader))
-        encoder = BlendEncoder(members)
-        if saved is not None:
-            encoder.add_parts(saved, width)
-        return encoder
-
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
-        encoder = cast(BlendEncoder, encoder)
-        last = MemberLinear(self.settings.members, int(self.settings.embedding_dim), self.num_classes() or 1)
-        epochs, training = self.settings.epochs, self.training
-        optimization = Optimization(
-            learning_rate=LEARNING_RATE if training.learning_rate is None else training.learning_rate,
-            weight_decay=self.weight_decay(facts.reader) if training.weight_decay is None else training.weight_decay,
-            schedule="constant",
-            warmup=0.0,
-        )
-        self.built = self.members_class()(
-            encoder,
-            BlendHead(last, self.num_classes()),
-            epochs=fewer_epochs(1000, 6000, facts.n_batches) if epochs is None else int(epochs),
-            patience=training.patience,
-            refit=float(training.refit),
-            optimization=optimization,
-        )
-        return self.built
-
-    def train(self, module: Any, *data: Any, options: Training, **run: Any) -> list[dict[str, float]]:
-        from ordinate.methods.member_training import FoldBatches, LoopOptions, train_members
-
-        training, batches, _ = data
-        logger = options.logger
-        loggers = [] if logger is None else logger if isinstance(logger, list | tuple) else [logger]
-        loop = LoopOptions(
-            device=device_of(options), folder=run["folder"], run=run["run"], progress=run["progress"],
-            loggers=loggers, gradient_clip_val=options.gradient_clip_val,
-        )  # fmt: skip
-        of_folds = FoldBatches(training.x, training.y, training.weights, self.fold, self.settings.members)
-        end = training_end()
-        if end is not None and self.settings.trees:  # Boosted trees are fitted after the networks.
-            end = replace(end, until=end.until - SHARE_OF_TREES * (end.until - end.now))
-        with training_until(end):
-            return train_members(module, of_folds, batches, self.simple.rows.numpy(), loop)
-
-    @abstractmethod
-    def members_class(self) -> Any:
-        """Return the class of the module."""
-
-    def run_name(self) -> str:
-        return hashlib.sha256(self.fold.tobytes()).hexdigest()
-
-    def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
-        self.simple = self._fit_simple(training)  # First, so that a training with an end has the time that is left.
-        return training, validation
-
-    def _fit_simple(self, training: Batches) -> SimpleModels:
-        """Fit the simple models, on a part of very many samples, and predict samples that they have not seen."""
-        rows = torch.from_numpy(random_part(len(training.x), MOST_MEASURED))
-        x, y, weights = self._samples(training, rows)
-        simple = SimpleModels(rows, y.numpy(), None if weights is None else weights.numpy())
-        fold, outputs = self.fold[rows], self.num_classes() or 1
-        if self.settings.linear:
-            simple.linear = self.fit_linear(x.double(), y, weights)
-            fit = partial(self.fit_linear, start=simple.linear)
-            simple.unseen["linear"] = unseen_by_fold(fit, x.double(), y, weights, fold, outputs)
-        if self.settings.trees:
-            self._fit_forest(simple, x, y, weights, fold)
-        return simple
-
-    def _samples(self, training: Batches, rows: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return some samples, their labels and their weights, as simple models take them."""
-        weights = None if training.weights is None else training.weights[rows].double()
-        return training.x[rows], self.built.standardised_labels(training.y[rows]), weights
-
-    def _fit_forest(
-        self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
-    ) -> None:
-        start = time.perf_counter()
-        is_bagged = not self.is_grouped and self.bags(len(x))
-        forest = self._grow(x, y, weights, oob_score=is_bagged)
-        fold = tree_folds(fold, x.shape[1])
-        in_time = leaves_time((fold.max() + 1) * (time.perf_counter() - start))
-        simple.trees = Trees.of_forest(forest, self.num_classes())
-        # Bags are drawn by the weights: the heaviest samples are in all of them.
-        if is_bagged and (weights is None or not in_time):
-            simple.unseen["trees"] = filled_in(self.out_of_bag(forest), forest)
-            return
-        count = len(forest.estimators_) if in_time else FEWEST_TREES
-        fit = partial(self._fit_trees, count=count)
-        simple.unseen["trees"] = unseen_by_fold(fit, x, y, weights, fold, self.num_classes() or 1)
-
-    def _boosting_unseen(
-        self, x: Tensor, y: Tensor, weights: Tensor | None, blended: NDArray[np.float64]
-    ) -> NDArray[np.float64] | None:
-        """Return what boosted trees predict of samples that they have not seen.
-
-        They are trained fold by fold, and given up (None) as soon as the blend gains too little from them on the folds
-        so far: in proportion to the square root of their samples, as a gain of all samples would be in standard errors.
-        They are also left out where there is no time for all folds, of more than 1,000 columns, and where a part of
-        the samples has a single rank.
-
-        Args:
-            x: Samples (n, f).
-            y: Labels of the samples.
-            weights: Weights (n,); None for equal ones.
-            blended: Predictions of the blend of the parts before them.
-        """
-        if x.shape[1] > MOST_BOOSTED:
-            return None
-        folds = tree_folds(self.fold[self.simple.rows], x.shape[1])
-        count = int(folds.max()) + 1
-        is_ranks = self.num_classes() is not None
-        if is_ranks and any(len(y[folds != number].unique()) < 2 for number in range(count)):
-            return None
-        unseen = np.empty((len(x), self.num_classes() or 1))
-        for number in range(count):
-            start = time.perf_counter()
-            seen = torch.from_numpy(folds != number)
-            model = self._fit_boosting(x[seen], y[seen], None if weights is None else weights[seen])
-            unseen[folds == number] = model(x[~seen]).numpy()
-            still_needed = count - number  # the other folds, and all samples
-            if not leaves_time(still_needed * (time.perf_counter() - start), 1.0):
-                return None
-            known = folds <= number
-            share = best_share(
-                blended[known], unseen[known], partial(self.losses, y=self.simple.y[known]),
-                None if self.simple.weights is None else self.simple.weights[known],
-                self.errors_to_gain["boosting"] * np.sqrt(known.mean()),
-            )  # fmt: skip
-            if share == 0:
-                return None
-        return unseen
-
-    def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> BoostedTrees:
-        with threadpool_limits(1):  # Even on 20,000 rows threads wait for each other longer than they work.
-            model = self.boosting().fit(*arrays(x, y, weights))
-        return BoostedTrees.of_boosting(model, self.num_classes())
-
-    def _grow(
-        self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False, count: int | None = None
-    ) -> Any:
-        forest = self.forest(x.shape[1], bootstrap=self.bags(len(x)), oob_score=oob_score, **FOREST)
-        with warnings.catch_warnings():  # Samples that all trees saw are filled in.
-            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
-            return grow(forest, x, y, weights, count)
-
-    def _fit_trees(self, x: Tensor, y: Tensor, weights: Tensor | None, *, count: int) -> Trees:
-        return Trees.of_forest(self._grow(x, y, weights, count=count), self.num_classes())
-
-    def finish(self, fitted: Fitted) -> nn.Module:
-        """Choose the weights of the parts by their predictions of samples that they have not seen."""
-        simple, module = self.simple, fitted.module
-        found = {"members": module.unseen.double().numpy(), **simple.unseen}
-        if self.settings.trees:
-            x, y, weights = self._samples(fitted.training, simple.rows)
-            unseen = self._boosting_unseen(x, y, weights, blend(found, self._shares_before_boosting(found)))
-            if unseen is not None:
-                found["boosting"] = unseen
-        predictions = {name: found[name] for name in self.errors_to_gain if name in found}
-        losses = partial(self.losses, y=simple.y)
-        shares = self._choose_shares(predictions)
-        if "boosting" in shares:
-            simple.boosting = self._fit_boosting(x, y, weights)
-        predictions["blend"] = blend(predictions, shares)
-        unseen_losses = {}
-        for name, predicted in predictions.items():
-            unseen_losses[name] = float(np.average(losses(predicted), weights=simple.weights))
-        fitted.values |= {"shares_": shares, "unseen_losses_": unseen_losses}
-        fitted.notes.append(self._note(unseen_losses, shares))
-        head = self._add_parts(module, simple, shares)
-        fitted.embedding_dim = module.encoder.out_features
-        self.note_unseen(predictions["blend"], fitted)
-        errors = {}
-        for name, predicted in predictions.items():
-            errors[name] = np.full(len(fitted.training.x), np.nan)
-            errors[name][simple.rows.numpy()] = self.absolute_errors(predicted, simple.y, module)
-        fitted.unsaved["unseen_errors_"] = errors
-        return head
-
-    def _shares_before_boosting(self, predictions: dict[str, NDArray[np.float64]]) -> dict[str, float]:
-        """Return the shares of the parts whose weights are chosen before that of boosted trees."""
-        names = list(self.errors_to_gain)
-        before = names[: names.index("boosting")]
-        return self._choose_shares({name: predictions[name] for name in before if name in predictions})
-
-    def _choose_shares(self, predictions: dict[str, NDArray[np.float64]]) -> dict[str, float]:
-        """Return the shares of the parts, in the order of their predictions."""
-        start = [name for name in ("members", "linear") if name in predictions]
-        equal: dict[str, float] = dict.fromkeys(start, 1 / len(start))
-        losses = partial(self.losses, y=self.simple.y)
-        return choose_shares(predictions, losses, equal, self.simple.weights, self.errors_to_gain)
-
-    def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
-        """Measure the blend on samples that its parts have not seen."""
-
-    def _note(self, unseen_losses: dict[str, float], shares: dict[str, float]) -> str:
-        """Return the loss of each part alone and its weight in the blend."""
-        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in unseen_losses.items())
-        weights = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-        return f"{self.loss_name} on samples that were not seen: {losses}; weights in the blend: {weights}"
-
-    def _add_parts(self, module: Any, simple: SimpleModels, shares: dict[str, float]) -> BlendHead:
-        """Add the simple models that have a weight to the encoder and the head, rounded as a saved model holds them."""
-        last = MemberLinear(self.settings.members, int(self.settings.embedding_dim), self.num_classes() or 1)
-        head = BlendHead(last, self.num_classes(), shares).double()
-        head.load_state_dict(module.head.state_dict(), strict=False)
-        if simple.linear is not None and "linear" in shares:
-            module.encoder.linear = cast(nn.Linear, simple.linear[0])
-            if head.link is not None:
-                head.link = cast(CumulativeLink, simple.linear[1])
-        module.encoder.trees = simple.trees if "trees" in shares else None
-        module.encoder.boosting = simple.boosting if "boosting" in shares else None
-        module.head = head
-        module.float().double().eval()
-        return head
-
-
-class RankBlend(Blend, RankMethod):
+class RankBlend(Blend):
     """A blend for ranks."""
 
     settings: BlendClassifier
@@ -469,7 +124,7 @@ class RankBlend(Blend, RankMethod):
     errors_to_gain: ClassVar[dict[str, float]] = {"members": 1.0, "linear": 1.0, "trees": 2.0, "boosting": 2.0}
 
     def check(self) -> None:
-        RankMethod.check(self)
+        check_rank_options(self)
         super().check()
 
     def num_classes(self) -> int | None:
@@ -571,12 +226,3 @@ class TargetBlend(Blend):
     def finish(self, fitted: Fitted) -> nn.Module:
         fitted.values |= {"head_name_": "linear", "head_scores_": {}}
         return super().finish(fitted)
-
-
-def plain_numbers(reader: TableFeatures, most: int = 100) -> list[int]:
-    """Return the positions of columns that are numbers, not their normal scores, for a periodic embedding.
-
-    It takes memory and time for each, so that very many columns get none.
-    """
-    found = sorted(set(reader.numeric_positions) & set(reader.plain_positions))
-    return found if len(found) <= most else []

@@ -284,9 +284,7 @@ class Fit:
     def _check_memory(self) -> None:
         """Raise an error if memory does not suffice for training; say what it takes if that is much."""
         trained = [weight for weight in self.module.parameters() if weight.requires_grad]
-        size = 3 * sum(
-            weight.numel() * weight.element_size() for weight in trained
-        )  # Gradients and Adam's two moments.
+        size = 3 * sum(weight.numel() * weight.element_size() for weight in trained)  # Gradients and moments too.
         if device_of(self.options).type != "cuda":
             require_memory(size, "training", "fewer columns or a smaller encoder take less")
         if self.estimator.verbose and size > 2**30:

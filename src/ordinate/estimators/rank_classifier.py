@@ -1,5 +1,6 @@
 """The base of all classifiers of ranks: classes, and prediction from probabilities."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -130,22 +131,27 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
             raise error if error.argument == "decision" else OrdinateError("decision", problem=error) from error
 
 
+def check_rank_options(method: Method) -> None:
+    """Raise an error if the class weights or the decision of a classifier are wrong for its method."""
+    settings = method.settings
+    check_class_weight(settings.class_weight)
+    if settings.class_weight is not None and method.unweighted is not None:
+        raise OrdinateError(
+            "class_weight", repr(settings.class_weight), "None", f"{type(settings).__name__}: {method.unweighted}"
+        )
+    decision = settings.decision
+    is_named = decision is None or (isinstance(decision, str) and decision == "auto")
+    if not is_named and not isinstance(decision, pd.DataFrame):
+        check_decision(decision)  # A table is checked once its labels are known.
+
+
 class RankMethod(Method):
     """What methods of ranks have in common."""
 
     usual_decay = 3.0
 
     def check(self) -> None:
-        settings = self.settings
-        check_class_weight(settings.class_weight)
-        if settings.class_weight is not None and self.unweighted is not None:
-            raise OrdinateError(
-                "class_weight", repr(settings.class_weight), "None", f"{type(settings).__name__}: {self.unweighted}"
-            )
-        decision = settings.decision
-        is_named = decision is None or (isinstance(decision, str) and decision == "auto")
-        if not is_named and not isinstance(decision, pd.DataFrame):
-            check_decision(decision)  # A table is checked once its labels are known.
+        check_rank_options(self)
 
     def validation_share(self, samples: CheckedSamples) -> float:
         share = self.training.validation_fraction
@@ -169,9 +175,9 @@ class RankMethod(Method):
         fitted.values["decision_scores_"] = scores
         return predictor
 
+    @abstractmethod
     def predictor(self, fitted: Fitted) -> nn.Module:
-        """Return the module from embeddings (n, d) to probabilities (n, C); not called if ``finish`` is overridden."""
-        raise NotImplementedError(f"{type(self).__name__} has neither predictor nor finish")
+        """Return the module from embeddings (n, d) to probabilities (n, C)."""
 
     def temperature(
         self, fitted: Fitted, scorer: Callable[[Fitted, Tensor], Tensor], most: int = 50_000

@@ -127,29 +127,22 @@ class Regression(StagedMethod):
         return bool(excess.mean() < no_difference * excess.std(correction=0) / len(excess) ** 0.5)
 
 
-class ContrastiveRegression(Regression, SeenEmbeddings):
-    """An encoder trained by a contrastive loss, and a head on it, by one of three schemes.
+class TwoStageRegression(Regression):
+    """An encoder that a loss of its own trains, and a head on it, by one of three schemes.
 
     ``"linear_probe"`` trains the encoder, freezes it and trains the head; ``"fine_tune"`` trains encoder and head
-    together in the second stage; ``"regularise"`` has one stage, whose loss is the head's plus ``contrast_weight``
-    times the contrastive one.
-
-    With ``patience`` the first of two stages is validated by the error of ridge regression on the embeddings of its
-    epoch's last 1000 training samples: the contrastive loss rises long before its embeddings predict worse. A head
-    alone, on embeddings that stay, trains all its epochs.
+    together in the second stage; ``"regularise"`` has one stage, in which the encoder's loss also trains the head. A
+    head alone, on embeddings that stay, trains all its epochs.
 
     Args:
-        encoder: maps a batch to embeddings (n, d).
+        encoder: Network from a batch to embeddings (n, d).
         head: Head on these embeddings.
-        scheme: one of the three.
+        scheme: One of the three schemes.
         epochs: Epochs of the encoder and of the head.
-        contrast_weight: Weight of the contrastive loss in ``"regularise"``.
         optimization, head_optimization: Options of the two stages.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.
     """
-
-    most_seen = 1000  # Newest training samples that ridge regression is fitted to.
 
     def __init__(
         self,
@@ -161,7 +154,6 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         optimization: Optimization,
         head_optimization: Optimization,
         patience: int | None = None,
-        contrast_weight: float = 1.0,
         chunk_size: int | None = None,
         balance: Balance | None = None,
     ) -> None:
@@ -177,22 +169,12 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
             )
         super().__init__(encoder, head, stages, chunk_size, balance)
         self.scheme = scheme
-        self.contrast_weight = contrast_weight
 
     @abstractmethod
-    def contrast(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    def encoder_loss(
+        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
-        """The contrastive loss of a batch of embeddings."""
-
-    def contrast_parameters(self) -> list[nn.Parameter]:
-        """Parameters that the contrastive loss trains in addition to the encoder's."""
-        return []
-
-    @property
-    def probes(self) -> bool:
-        """Whether the encoder's embeddings are validated by ridge regression."""
-        return self.stage_index == 0 and self.scheme != "regularise" and self.stage.patience is not None
+        """The loss of a batch in the first stage."""
 
     @property
     def trains_head_only(self) -> bool:
@@ -201,14 +183,14 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         encoder, head = list(self.encoder.parameters()), list(self.head.parameters())
         if self.scheme == "regularise":
-            return [*encoder, *self.contrast_parameters(), *head]
+            return [*encoder, *self.loss_parameters(), *head]
         if index == 0:
-            return [*encoder, *self.contrast_parameters()]
+            return [*encoder, *self.loss_parameters()]
         return head if self.scheme == "linear_probe" else [*encoder, *head]
 
-    def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the batch as the contrastive loss sees it."""
-        return x, y, weights
+    def loss_parameters(self) -> list[nn.Parameter]:
+        """Parameters of the first stage that belong neither to the encoder nor to the head."""
+        return []
 
     def on_first_batch(self, x: Tensor, y: Tensor) -> None:
         if self.trains_head_only:
@@ -223,11 +205,62 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
     def batch_loss(
         self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
+        if self.stage_index == 0:
+            return self.encoder_loss(x, y, weights)
         if self.trains_head_only:
             return self.head_loss(self.frozen_embeddings(x), y, weights)
-        if self.stage_index == 1:
-            embeddings = self.embed(x)
-            return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
+        embeddings = self.embed(x)
+        return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
+
+    def on_train_epoch_start(self) -> None:
+        super().on_train_epoch_start()
+        self.encoder.train(not self.trains_head_only)
+
+    def validate_embeddings(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> dict[str, Tensor]:
+        has_head = self.stage_index == 1 or self.scheme == "regularise"
+        return self.validate_head(x, y, weights) if has_head else {}
+
+
+class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
+    """An encoder trained by a contrastive loss, and a head on it, by one of three schemes.
+
+    In ``"regularise"`` the loss is the head's plus ``contrast_weight`` times the contrastive one. With ``patience`` the
+    first of two stages is validated by the error of ridge regression on the embeddings of its epoch's last 1000
+    training samples: the contrastive loss rises long before its embeddings predict worse.
+
+    Args:
+        encoder, head, options: Arguments of :class:`TwoStageRegression`.
+        contrast_weight: Weight of the contrastive loss in ``"regularise"``.
+    """
+
+    most_seen = 1000  # Newest training samples that ridge regression is fitted to.
+
+    def __init__(
+        self, encoder: nn.Module, head: RegressionHead, *, contrast_weight: float = 1.0, **options: Any
+    ) -> None:
+        super().__init__(encoder, head, **options)
+        self.contrast_weight = contrast_weight
+
+    @abstractmethod
+    def contrast(
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
+        """The contrastive loss of a batch of embeddings."""
+
+    @property
+    def probes(self) -> bool:
+        """Whether the encoder's embeddings are validated by ridge regression."""
+        return self.stage_index == 0 and self.scheme != "regularise" and self.stage.patience is not None
+
+    def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return the batch as the contrastive loss sees it."""
+        return x, y, weights
+
+    def encoder_loss(
+        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, ""]:
         x, y, weights = self.views(x, y, weights)
         embeddings = self.embed(x)
         if self.probes:
@@ -237,19 +270,16 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
             loss = self.head_loss(embeddings, y, weights) + self.contrast_weight * loss
         return self.with_ranks(loss, embeddings, y)
 
-    def on_train_epoch_start(self) -> None:
-        super().on_train_epoch_start()
-        self.encoder.train(not self.trains_head_only)
-
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
         logs = {}
         if self.stage_index == 0:
-            with suppress(OrdinateError):  # a small validation set may have no anchor with a positive
+            with suppress(OrdinateError):  # A small validation set may have no anchor with a positive.
                 logs["val_contrast"] = self.contrast(x, y, weights)
-        if self.stage_index == 1 or self.scheme == "regularise":
-            logs |= self.validate_head(x, y, weights)
+        of_head = super().validate_embeddings(x, y, weights)
+        if of_head:
+            logs |= of_head
         elif "val_contrast" in logs:
             logs["val_loss"] = logs["val_contrast"]
         return logs | self.validate_by_ridge(x, y, weights)

@@ -87,5 +87,5 @@ class SupReMix(ContrastiveRegression):
     ) -> Float[Tensor, ""]:
         return self.supremix(self.projection(embeddings), y, weights=self.weights(y, weights))
 
-    def contrast_parameters(self) -> list[nn.Parameter]:
+    def loss_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())

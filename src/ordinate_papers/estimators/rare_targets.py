@@ -64,12 +64,12 @@ class RareTargetMethod(EndToEndMethod):
     """What the two have in common: a regression end to end with options of its own."""
 
     of_module: ClassVar[type[BalancedMSE | ConR]]
-    own: ClassVar[tuple[str, ...]]
+    option_names: ClassVar[tuple[str, ...]]
 
     def check(self) -> None:
         super().check()
         check_choice(self.settings.loss, tuple(REGRESSION_LOSSES), "loss")  # The head is linear.
-        for name in self.own:
+        for name in self.option_names:
             check_positive(getattr(self.settings, name), name, or_zero=name in ("weight", "window", "push"))
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
@@ -80,7 +80,7 @@ class RareTargetMethod(EndToEndMethod):
             head_loss=self.settings.loss,
             epochs=self.settings.epochs,
             balance=self.balance(facts),
-            **{name: getattr(self.settings, name) for name in self.own},
+            **{name: getattr(self.settings, name) for name in self.option_names},
             **self.stage_options(facts),
         )
         module.head.standardise(facts.targets)
@@ -91,11 +91,11 @@ class BalancedMSEMethod(RareTargetMethod):
     """How Balanced MSE trains."""
 
     of_module = BalancedMSE
-    own = ("noise",)
+    option_names = ("noise",)
 
 
 class ConRMethod(RareTargetMethod):
     """How ConR trains."""
 
     of_module = ConR
-    own = ("weight", "window", "push", "temperature")
+    option_names = ("weight", "window", "push", "temperature")

@@ -13,7 +13,7 @@ from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
-from ordinate.methods.regression import ContrastiveRegression
+from ordinate.methods.regression import TwoStageRegression
 from ordinate.options import HeadLoss, Scheme
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.optimization import Optimization
@@ -180,7 +180,7 @@ class DINO(StudentAndTeacher):
         return self.distil(x, y)
 
 
-class DINORegression(StudentAndTeacher, ContrastiveRegression):
+class DINORegression(StudentAndTeacher, TwoStageRegression):
     """Encoder trained by DINO, without labels, then a head on it (SupCR, Table 11).
 
     Args:
@@ -215,17 +215,7 @@ class DINORegression(StudentAndTeacher, ContrastiveRegression):
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
         return self.distillation.trained_parameters() if index == 0 else super().parameters_of_stage(index)
 
-    def batch_loss(
+    def encoder_loss(
         self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
-        return self.distil(x, y) if self.stage_index == 0 else super().batch_loss(x, y, weights)
-
-    def contrast(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
-        raise NotImplementedError("DINO compares two networks, not embeddings: batch_loss has its loss")
-
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
-        return self.validate_head(x, y, weights) if self.stage_index == 1 else {}
+        return self.distil(x, y)

@@ -125,7 +125,7 @@ class RepresentationRegression(ContrastiveRegression):
         labels = bins_of(y, self.lowest, self.bin_size) if above is None else y[:, 0] > above
         return compare(self.loss, self.projection(embeddings), labels, weights)
 
-    def contrast_parameters(self) -> list[nn.Parameter]:
+    def loss_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())
 
     def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

@@ -43,7 +43,7 @@ class ProjectedSupCR(SupCR):
     def contrast(self, embeddings: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
         return super().contrast(self.projection(embeddings), y, weights)
 
-    def contrast_parameters(self) -> list[nn.Parameter]:
+    def loss_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())
 
 
@@ -84,19 +84,25 @@ VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {
 
 def varied(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
     """Return a subclass of an estimator with variants of its method: values by names of :data:`VARIANTS`."""
-    of_method = type(load_object(kind.method)(kind()))
+    method = _varied_method(type(load_object(kind.method)(kind())), variants)
 
-    class VariedMethod(of_method):  # type: ignore[misc, valid-type]  # Its base is known at run time.
+    class Varied(kind):
+        def new_method(self) -> Any:
+            super().new_method()
+            return method(self)
+
+    Varied.__name__ = kind.__name__
+    return Varied
+
+
+def _varied_method(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
+    """Return a subclass of a method that changes the modules that it builds."""
+
+    class VariedMethod(kind):
         def module(self, encoder: nn.Module, facts: Any) -> StagedMethod:
             module: StagedMethod = super().module(encoder, facts)
             for name, value in variants.items():
                 VARIANTS[name](facts, module, value)
             return module
 
-    class Varied(kind):  # Its base is known at run time.
-        def new_method(self) -> Any:
-            super().new_method()
-            return VariedMethod(self)
-
-    Varied.__name__ = kind.__name__
-    return Varied
+    return VariedMethod
