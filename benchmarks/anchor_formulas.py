@@ -34,7 +34,7 @@ class Anchor:
     others: Tensor
 
 
-Formula = Callable[..., tuple[Tensor, int]]  # the value of an anchor, and what the sum of the values is divided by
+Formula = Callable[..., tuple[Tensor, int]]  # It returns the value of each anchor and the divisor of their sum.
 
 
 def supcr(a: Anchor, *, temperature: float) -> tuple[Tensor, int]:

@@ -56,7 +56,7 @@ PATTERNS = (
     "*.md", "docs/**/*.md", "docs/**/*.rst", "docs/**/*.toml", "docs/*/make.py", "docs/**/plot_*.py", "src/**/*.py",
 )  # fmt: skip
 EXCEPTIONS = """\
-"""  # FILE: WORDS, at most ten lines
+"""  # Each line is FILE: WORDS; at most ten lines are allowed.
 
 
 def main(folders: list[str]) -> int:

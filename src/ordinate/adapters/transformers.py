@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 
-EMBEDDINGS = ("embeddings", "pooler_output")  # outputs that are taken unasked
-LOSS_IN_MODEL = "loss_bias"  # Trainer decays no parameter whose name has "bias" in it, and margins have no decay
+EMBEDDINGS = ("embeddings", "pooler_output")  # The first of these outputs is used by default.
+LOSS_IN_MODEL = "loss_bias"  # Margins need no decay, and Trainer decays no parameter with "bias" in its name.
 
 Embeddings = str | Callable[[Any], Tensor]
 
@@ -62,7 +62,7 @@ def trainer_loss(
                 "labels", None, "a tensor", 'have them in a column "label" or "labels", and label_names=["labels"]'
             )
         embedded = _embeddings_of(outputs, embeddings)
-        # Trainer tells the model alone; a memory must not remember what is evaluated
+        # Trainer sets the mode of the model only, and a memory must not store evaluation samples.
         loss.train(embedded.requires_grad)
         value = loss(embedded, labels)
         return value if num_items_in_batch is None else value * labels.ne(-100).sum() / num_items_in_batch

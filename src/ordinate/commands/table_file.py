@@ -13,7 +13,7 @@ from ordinate.report.output import check_output
 if TYPE_CHECKING:
     import pandas as pd
 
-DIGITS = 12  # in csv: more would show how many samples were in a batch, fewer lose small differences of large targets
+DIGITS = 12  # More digits in csv would show the batch size; fewer would lose small differences between large targets.
 
 
 def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = False) -> None:

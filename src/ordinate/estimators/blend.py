@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         RandomForestClassifier,
     )
 
-LEARNING_RATE = 2e-3  # of the networks
+LEARNING_RATE = 2e-3  # The networks train with this rate.
 BOOSTED_TARGETS = {
     "learning_rate": 0.05, "max_iter": 400, "max_leaf_nodes": 63, "min_samples_leaf": 2, "l2_regularization": 1.0,
     "max_features": 0.4,
@@ -364,7 +364,7 @@ class Blend(Method):
             seen = torch.from_numpy(folds != number)
             model = self._fit_boosting(x[seen], y[seen], None if weights is None else weights[seen])
             unseen[folds == number] = model(x[~seen]).numpy()
-            still_needed = count - number  # the other folds, and all samples
+            still_needed = count - number  # The other folds and all samples remain.
             if not leaves_time(still_needed * (time.perf_counter() - start), 1.0):
                 return None
             known = folds <= number

@@ -11,8 +11,9 @@ from ordinate.errors import OrdinateError
 from ordinate.torchrun import broadcast_from_rank_zero, is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 
-LEAST_TRAINING = 0.04  # of the limit, for a training that starts too late
-AFTER_THE_FIRST = 0.5  # of the longest trial so far: the least time that a further trial, beyond the first two, is for
+LEAST_TRAINING = 0.04  # A training that starts too late still gets this share of the limit.
+# After the first two trials, a further one needs at least this share of the longest trial's time.
+AFTER_THE_FIRST = 0.5
 FIRST = 2
 
 

@@ -100,7 +100,8 @@ class HeldOut:
     def write(self, folder: str | Path) -> None:
         """Write ``held_out.json`` and ``held_out.safetensors`` into an existing folder, such as the model's."""
         arrays = {"labels": self.labels, "predicted": self.predicted}
-        content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})  # which save assumes
+        # The function save assumes contiguous arrays.
+        content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
         record: dict[str, Any] = {"format": FORMAT, "samples": len(self.labels), "classes": self.classes}
         record["sha256"] = _digest(record, content)
         (Path(folder) / ARRAYS).write_bytes(content)

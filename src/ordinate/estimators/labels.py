@@ -72,7 +72,7 @@ def _classes_of_codes(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.
     """
     labels = check_labels(y)
     present = set(labels.tolist()) if labels.dtype.kind in "iu" else set()
-    # a code says which class it is only where all classes are there: they are counted among the labels that are
+    # A code identifies its class only if every class occurs, because codes number the classes that occur.
     if present != set(range(len(classes))) or present <= set(classes.tolist()):
         return classes
     codes = np.unique(classes, return_inverse=True)[1]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-STEPS = np.linspace(0.1, 1.0, 10)  # of the share that a model is tried with
+STEPS = np.linspace(0.1, 1.0, 10)  # A model is tried with each of these shares.
 LEAST_SHARE = 0.05
 
 
@@ -27,10 +27,10 @@ def assign_folds(
     """
     generator = np.random.default_rng(seed)
     units = np.arange(len(targets)) if groups is None else pd.factorize(groups)[0]
-    labels = pd.Series(targets).groupby(units).median().to_numpy()  # of a sample, or of a group in the middle
+    labels = pd.Series(targets).groupby(units).median().to_numpy()  # The label of a sample, or the median of a group.
     order = np.lexsort((generator.random(len(labels)), labels))
     fold_of_unit = np.empty(len(labels), dtype=np.int64)
-    for start in range(0, len(order), folds):  # neighbours in the order of the labels fall into different folds
+    for start in range(0, len(order), folds):  # Neighbours in the order of the labels fall into different folds.
         block = order[start : start + folds]
         fold_of_unit[block] = generator.permutation(folds)[: len(block)]
     assigned: NDArray[np.int64] = fold_of_unit[units]

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_targets
 from ordinate.options import LinearLoss
 
-LEAST_DEVIATION = 1e-3  # of a coordinate of embeddings, as a share of the largest
+LEAST_DEVIATION = 1e-3  # Smaller deviations of a coordinate, relative to the largest, count as constant.
 
 
 class RegressionHead(nn.Module):

@@ -15,7 +15,7 @@ from ordinate.options import PairReduction
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 
-COLLAPSED = 0.05  # a learned margin below this separates its ranks by less than 3 degrees of cosine
+COLLAPSED = 0.05  # A smaller learned margin separates its ranks by less than 3 degrees of cosine.
 
 
 class CLOC(StagedMethod):

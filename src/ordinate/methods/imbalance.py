@@ -15,7 +15,7 @@ from ordinate.functional.inputs import check_embeddings, check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.options import Kernel, Weighting
 
-LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # of a smoothed variance to the bin's own, as the authors clip it
+LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # The authors clip the ratio of a smoothed variance to the bin's own to this range.
 
 
 class FeatureSmoothing(nn.Module):
@@ -73,7 +73,8 @@ class FeatureSmoothing(nn.Module):
         self.bins = bins
         self.momentum = check_share(momentum, "momentum")
         self.start_epoch = check_whole(start_epoch, "start_epoch")
-        self.window = kernel_window(kernel, kernel_size, sigma).tolist()  # in float64, which not all devices have
+        # Not all devices have float64, so it is a list.
+        self.window = kernel_window(kernel, kernel_size, sigma).tolist()
         for name in ("running_mean", "smoothed_mean"):
             self.register_buffer(name, torch.zeros(bins.total, embedding_dim))
         for name in ("running_var", "smoothed_var"):
@@ -263,7 +264,7 @@ class Imbalance:
         if self.lds is not None:
             check_choice(self.lds, WEIGHTINGS, "lds")
         check_positive(self.ranksim, "ranksim", or_zero=True)
-        if isinstance(self.bin_size, list):  # as JSON and TOML have it
+        if isinstance(self.bin_size, list):  # JSON and TOML have lists.
             object.__setattr__(self, "bin_size", tuple(self.bin_size))
         for size in self.bin_size if isinstance(self.bin_size, tuple) else (self.bin_size,):
             if size is not None:

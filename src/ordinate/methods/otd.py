@@ -97,7 +97,7 @@ class OTD(SeenEmbeddings):
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
         logs = {}
-        with suppress(OrdinateError):  # a validation set of few ranks offers no triplet
+        with suppress(OrdinateError):  # A validation set with few ranks has no triplet.
             logs["val_loss"] = self.triangle(x, y, weights)
         if self.seen:
             bank, ranks = self.all_seen(x.device)

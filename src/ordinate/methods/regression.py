@@ -246,7 +246,7 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
     ) -> dict[str, Tensor]:
         logs = {}
         if self.stage_index == 0:
-            with suppress(OrdinateError):  # a small validation set may have no anchor with a positive
+            with suppress(OrdinateError):  # A small validation set may have no anchor with a positive.
                 logs["val_contrast"] = self.contrast(x, y, weights)
         if self.stage_index == 1 or self.scheme == "regularise":
             logs |= self.validate_head(x, y, weights)
@@ -260,7 +260,7 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
         """The error of ridge regression on the epoch's training embeddings, where patience monitors it."""
         if not self.seen:
             return {}
-        seen, targets = self.all_seen(torch.device("cpu"))  # where there is float64
+        seen, targets = self.all_seen(torch.device("cpu"))  # The CPU has float64.
         predicted = fit_ridge(seen.double(), targets.double())(x.cpu().double())
         return {"val_mae": self.error(predicted.to(x), y, weights)}
 

@@ -117,8 +117,9 @@ def quick_to_find_no_gpu() -> Iterator[None]:
         os.environ[ASK_MANAGEMENT_LIBRARY] = asked
 
 
-SMALL = 100_000_000  # products of a weight and a sample in a pass: two threads save 10 ms at most, and where other
-# programs keep the cores busy they wait for one another after every operation, in all 30 times as long as one takes
+# Products of a weight and a sample in a pass. Below this, two threads save 10 ms at most. If other programs keep the
+# cores busy, the threads wait for one another after every operation, and take 30 times as long as one.
+SMALL = 100_000_000
 
 
 @contextmanager

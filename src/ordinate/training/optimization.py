@@ -12,7 +12,7 @@ from torch import nn
 from ordinate.checks import check_choice, check_positive, check_share
 from ordinate.options import OptimizerName, Schedule
 
-MakesOptimizer = Callable[..., torch.optim.Optimizer]  # of parameter groups and lr
+MakesOptimizer = Callable[..., torch.optim.Optimizer]  # It is called with parameter groups and lr.
 OPTIMIZERS: dict[str, MakesOptimizer] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
@@ -76,10 +76,11 @@ class Optimization:
             return self.optimizer(groups, lr=self.learning_rate)
         every = [parameter for some in members.values() for parameter in some]
         on_cpu = all(parameter.device.type == "cpu" and parameter.is_floating_point() for parameter in every)
-        if not on_cpu or self.optimizer == "sgd":  # whose fused form takes no sparse gradients
+        if not on_cpu or self.optimizer == "sgd":  # The fused form of SGD takes no sparse gradients.
             return OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate)
-        optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)  # one loop, not a dozen
-        optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them
+        # The fused form runs one loop instead of a dozen.
+        optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)
+        optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them.
         return cast(torch.optim.Optimizer, optimizer)
 
     def learning_rate_at(self, progress: float) -> float:

@@ -11,7 +11,7 @@ from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
-FAILURES = 3  # of workers, one after the other, without a new checkpoint
+FAILURES = 3  # Workers may fail this often in a row without a new checkpoint.
 
 
 def connect(address: str, **local: Any) -> tuple[Any, bool]:

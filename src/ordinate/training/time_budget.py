@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ordinate.checks import check_positive
 
-KEPT_EVERY = 1.0  # seconds between two writes of the time spent
+KEPT_EVERY = 1.0  # Seconds between two writes of the time spent.
 
 
 class TimeBudget:
@@ -52,7 +52,7 @@ class TimeBudget:
         spent = self.clock() - self.start
         if self.record is not None and spent - self.kept >= KEPT_EVERY and self.record.parent.exists():
             self.kept = spent
-            pending = self.record.with_suffix(f".{os.getpid()}.tmp")  # several processes may train
+            pending = self.record.with_suffix(f".{os.getpid()}.tmp")  # Several processes may train.
             pending.write_text(json.dumps({"spent": spent}))
             pending.replace(self.record)
         return spent

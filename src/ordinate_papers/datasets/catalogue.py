@@ -10,7 +10,7 @@ from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import Task
 from ordinate_papers.datasets.download import Download
 
-DATA = "ORDINATE_DATA"  # the environment variable that names the folder of the sets
+DATA = "ORDINATE_DATA"  # The environment variable that names the folder of the sets.
 Kind = Literal["images", "table", "drawn", "series", "text", "eeg", "volumes", "regions"]
 KnownT = TypeVar("KnownT")
 
@@ -70,13 +70,13 @@ def _described() -> dict[str, DataSet]:
 
 DATA_SETS: Mapping[str, DataSet] = _described()
 IMAGE_SETS: Mapping[str, DataSet] = {name: chosen for name, chosen in DATA_SETS.items() if chosen.kind == "images"}
-TABLE_SETS: Mapping[str, DataSet] = {  # that the papers' tables can use
+TABLE_SETS: Mapping[str, DataSet] = {  # The papers' tables can use these sets.
     name: chosen for name, chosen in DATA_SETS.items() if not chosen.reading.get("unsplit")
 }
-OTHER_SETS: Mapping[str, DataSet] = {  # that hold no images and have an owner
+OTHER_SETS: Mapping[str, DataSet] = {  # These sets have no images and have an owner.
     name: chosen for name, chosen in DATA_SETS.items() if chosen.kind not in ("images", "drawn")
 }
-SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}  # that have an owner
+SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}  # These sets have an owner.
 
 
 def dataset(name: str) -> DataSet:

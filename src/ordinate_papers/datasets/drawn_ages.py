@@ -15,7 +15,7 @@ LABELS = Path("agedb_dir_labels") / "agedb_dir_age_split.csv.gz"
 FEATURES, IDENTITY = 16, 3
 SLOPES, IDENTITY_SCALE, NOISE = (2.0, 8.0), 0.3, 1.0
 
-Samples = tuple[Any, Any]  # X and y
+Samples = tuple[Any, Any]  # The samples X and their labels y.
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ CHANNELS = (
 )  # fmt: skip
 ELECTRODE = re.compile(r"(?:EEG )?([A-Z]+[0-9]*)(?:-(?:REF|LE|AR))?", re.IGNORECASE)
 AGE = re.compile(rb"Age:\s*(\d+)", re.IGNORECASE)
-PATIENT = slice(8, 88)  # bytes of an EDF header
+PATIENT = slice(8, 88)  # These bytes of an EDF header describe the patient.
 TEST_SHARE = 0.1
-MICROVOLTS = 1e6  # in a volt, which is MNE's unit
+MICROVOLTS = 1e6  # MNE's unit is the volt.
 
 
 def holds_recordings(path: str | Path) -> bool:
@@ -163,7 +163,7 @@ def read_recording(
         raw.pick([named[channel] for channel in CHANNELS]).reorder_channels([named[channel] for channel in CHANNELS])
         raw.crop(start, end, include_tmax=False).load_data(verbose="ERROR")
         if raw.info["sfreq"] != sampling_rate:
-            raw.resample(sampling_rate, method="polyphase", verbose="ERROR")  # its Fourier method shifts time
+            raw.resample(sampling_rate, method="polyphase", verbose="ERROR")  # The Fourier method would shift time.
         values: NDArray[np.float32] = (MICROVOLTS * raw.get_data()).astype(np.float32)
     return values
 

@@ -33,11 +33,12 @@ from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours
 
 CODES = ("raw", "one_hot", "thermometer")
 INTERVALS = ("intervals", "lmnn_intervals")
-OF_LEVELS = ("gower", *INTERVALS)  # know the levels themselves
+OF_LEVELS = ("gower", *INTERVALS)  # These use the levels themselves.
 METRICS = ("euclidean", "lmnn", *OF_LEVELS)
-DIGITS = 12  # of the largest distance, to which distances are compared, so that rounding breaks no tie
-TIE_BREAK = 1e-6  # how much more the nearest counts, the next half as much: enough to break a tie, not to win one
-DISTANCES = 1 << 22  # held at a time
+DIGITS = 12  # Distances are compared to this many digits of the largest, so that rounding breaks no tie.
+# The nearest counts this much more and the next half as much, which breaks a tie but decides nothing else.
+TIE_BREAK = 1e-6
+DISTANCES = 1 << 22  # At most this many distances are held at a time.
 
 Order = Mapping[Any, Sequence[Any]]
 
@@ -201,7 +202,7 @@ class CodedColumn:
         else:
             place = {level: number for number, level in enumerate(self.levels)}
             unknown = sorted({str(value) for value in values.unique() if value not in place})
-            if unknown and code != "one_hot":  # where it is 0 in every column
+            if unknown and code != "one_hot":  # A one-hot code is 0 in every column for them.
                 raise OrdinateError(
                     "X", problem=f"column {self.name!r} holds {unknown[:5]}", expected=list(self.levels)
                 )

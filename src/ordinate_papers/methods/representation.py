@@ -62,8 +62,8 @@ class Representation(StagedMethod):
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
-        if not isinstance(self.loss, NTXentLoss):  # validation samples have no second view
-            with suppress(OrdinateError):  # nor have few of them a pair
+        if not isinstance(self.loss, NTXentLoss):  # Validation samples have no second view.
+            with suppress(OrdinateError):  # A few validation samples may have no pair.
                 return {"val_loss": compare(self.loss, self.projection(x), y, weights)}
         return {}
 

@@ -58,7 +58,7 @@ def corruption_robustness(
         raise OrdinateError("severities", list(severities), "some of 1, 2, 3, 4, 5")
 
     def error(name: str, severity: int) -> float:
-        decoded: Any = images  # or an array
+        decoded: Any = images  # It may also be an array.
         pixels: Any = getattr(decoded, "pixels", images)
         corrupted: Any = corrupt(pixels, name, severity, seed)
         if pixels is not images:

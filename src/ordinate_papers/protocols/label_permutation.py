@@ -15,7 +15,7 @@ from ordinate.metrics import spearman
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
 
-MOST_SAMPLES = 1000  # of the test set, between whose pairs the order is measured
+MOST_SAMPLES = 1000  # The order is measured between the pairs of at most this many test samples.
 
 
 def label_permutation(

@@ -15,7 +15,7 @@ from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures
 from ordinate_papers.protocols.trial import check_labels
 
-HARDEST = 1000  # negative pairs (Fig. 3)
+HARDEST = 1000  # This many negative pairs are shown (Fig. 3).
 MOST_SAMPLES = 2000
 EDGES = np.linspace(-1, 1, 81)
 AT_ONCE = 256

@@ -14,9 +14,9 @@ from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
 
-PLACES = 10  # that the gain counts
-ANCHORS = 500  # of the order
-CLOSE = 0.25  # deviations of the target between samples that are relevant to each other
+PLACES = 10  # The gain counts this many places.
+ANCHORS = 500  # The order is measured for this many anchors.
+CLOSE = 0.25  # Samples are relevant to each other if their targets are within this many standard deviations.
 PENALTIES = tuple(10.0**power for power in range(-4, 5))
 
 

@@ -31,7 +31,7 @@ from ordinate_papers.protocols.trial import check_labels, score_ranks
 
 SCHEMES = ("linear_probe", "fine_tune")
 LEARNING_RATES = {"linear_probe": 1e-2, "fine_tune": 1e-3}
-AT_ONCE = 64  # samples that are predicted
+AT_ONCE = 64  # This many samples are predicted at once.
 
 
 def transfer(

@@ -13,7 +13,7 @@ from ordinate.metrics import continuous_report
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, train
 
-MOST_BARS, BARS = 256, 100  # of the distribution of targets
+MOST_BARS, BARS = 256, 100  # The distribution of targets has at most 256 bars, else 100.
 
 
 def unseen_targets(

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in IMAGE_SUFFIXES)})"
 IMAGE = rf"[^/]+{SUFFIX}"
 
-Column = tuple[str, Callable[[re.Match[str]], Any]]  # its name, and its value from the match of a file
+Column = tuple[str, Callable[[re.Match[str]], Any]]  # The name of a column, and its value from the match of a file.
 
 
 class Layout(ImageTree):
