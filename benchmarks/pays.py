@@ -65,13 +65,13 @@ class Experiment:
     """What is measured of the models of a task on a data set.
 
     Args:
-        data: name of the set.
-        measure: takes an unfitted estimator, the data of a seed and the seed, and returns figures by name.
-        shown: the figures that the table shows, of those that are kept.
-        settings: of all estimators.
-        epochs: of the training, CLOC's in its two phases; None for the defaults.
-        without: methods that there is no time for.
-        margins: in place of the methods, CLOC with learned margins beside CLOC with these at the measured boundary.
+        data: Name of the set.
+        measure: Function of an unfitted estimator, the data of a seed and the seed that returns figures by name.
+        shown: Figures in the table, a part of those that are kept.
+        settings: Settings of all estimators.
+        epochs: Epochs of the training, for CLOC those of its two phases; None for the defaults.
+        without: Methods that are left out for lack of time.
+        margins: Fixed margins at the measured boundary; if given, CLOC with them is compared with learned margins.
     """
 
     data: str

@@ -33,9 +33,10 @@ def trainer_loss(
 
     Args:
         loss: Loss of :mod:`ordinate.losses`.
-        model: the one that is trained; required for a loss with parameters or buffers, as
-            :class:`~ordinate.losses.MMNPLoss` has, which becomes a part of it: Trainer trains, moves and saves a model
-            alone. Margins that are learned in several processes require ``ddp_find_unused_parameters=False``.
+        model: Model that is trained; required for a loss with parameters or buffers, such as
+            :class:`~ordinate.losses.MMNPLoss`. The loss becomes a part of the model, because Trainer trains, moves and
+            saves only a model. Margins that are learned in several processes require
+            ``ddp_find_unused_parameters=False``.
         embeddings: (n, d) of the model's outputs, by name or by a function of the outputs, such as
             ``lambda outputs: outputs.last_hidden_state[:, 0]``; None takes outputs that are a tensor, or their
             ``embeddings`` or ``pooler_output``.

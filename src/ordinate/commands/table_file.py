@@ -20,10 +20,10 @@ def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = 
     """Raise where the file of ``--out`` cannot be written, or is there already.
 
     Args:
-        out: the file; None where a command prints.
-        inputs: files and folders that the command reads. None of them is written over, nor a file in one of the
+        out: File to write; None where a command prints.
+        inputs: Files and folders that the command reads. None of them is written over, nor a file in one of the
             folders unless it is a page.
-        overwrite: write over another file that is there.
+        overwrite: Whether to overwrite an existing file.
     """
     if out is None:
         return

@@ -42,7 +42,7 @@ class InferenceGraph(nn.Module):
     """From a batch as the reader gives it to embeddings and predictions.
 
     Args:
-        estimator: fitted.
+        estimator: Fitted estimator.
 
     The forward pass takes float32 features (n, f) or series (n, c, t), or uint8 images (n, c, h, w), and returns
     float64: ``"embedding"`` (n, d), and ``"probability"`` (n, C) of a classifier, by rank, or ``"prediction"`` (n,) or
@@ -207,7 +207,7 @@ class Exported:
     """What was written.
 
     Args:
-        path: the graph.
+        path: Path of the graph.
         description: JSON next to it: input, outputs, classes, and how a raw sample becomes the input.
         input_shape: Input shape of one sample.
         outputs: Shapes of the outputs without the batch, by name.
@@ -241,8 +241,8 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     The caches of PyTorch's tracing keep about half a MB per call in the process.
 
     Args:
-        estimator: fitted.
-        path: new file: .onnx, which takes ``pip install "ordinate[export]"``, or .pt2, which ``torch.export.load``
+        estimator: Fitted estimator.
+        path: New file: .onnx, which requires ``pip install "ordinate[export]"``, or .pt2, which ``torch.export.load``
             reads. The JSON has its name and .json.
 
     Raises:

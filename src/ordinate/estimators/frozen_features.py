@@ -23,8 +23,8 @@ def frozen_features(
     """Return the features of images in their place; those that the same network gave before are kept.
 
     Args:
-        encoder: whose network gives them.
-        data: images (n, c, h, w) and their labels; features of images that stream are not kept.
+        encoder: Encoder whose network computes the features.
+        data: Images (n, c, h, w) and their labels; features of streamed images are not kept.
         options: Options with which the images were read.
         device: Device to compute on.
     """

@@ -58,7 +58,7 @@ def find_label_errors(
     Args:
         estimator: Estimator that is trained, with its settings; it is not fitted itself. Its ``random_state`` also
             draws the folds, and its ``checkpoint_dir`` gets one folder per fold.
-        X: n samples of the estimator's kind of data.
+        X: Samples (n) of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
         folds: Number of models that are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
@@ -110,7 +110,7 @@ def out_of_fold_probabilities(
 
     Args:
         estimator: Estimator that is trained, with its settings; it is not fitted itself.
-        X: n samples of the estimator's kind of data.
+        X: Samples (n) of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
         folds: Number of models that are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.

@@ -23,8 +23,8 @@ def find_classes(y: ArrayLike, class_order: Sequence[Any] | None) -> NDArray[np.
     """Return the classes from the lowest rank to the highest.
 
     Args:
-        y: labels; an ordered pandas categorical and a polars Enum bring their order along.
-        class_order: the order where the labels do not tell it; None sorts numbers, also if they are text.
+        y: Labels; an ordered pandas categorical or a polars Enum also gives their order.
+        class_order: Order of labels that do not define it; None sorts numbers, also if they are text.
 
     Raises:
         OrdinateError: Labels are other text, or numbers with fractions, and nothing tells their order.

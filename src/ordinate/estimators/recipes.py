@@ -22,9 +22,9 @@ class Recipe:
     """A training of a paper.
 
     Args:
-        name: such as ``"cloc-koa"``, the file's.
+        name: Name of the file, such as ``"cloc-koa"``.
         title: Description, and its place in the paper.
-        dataset: name of the set, see ``ordinate datasets``.
+        dataset: Name of the data set, see ``ordinate datasets``.
         method: ``"cloc"``, ``"otd"``, ``"supcr"`` or ``"supremix"``.
         settings: Parameters of the method's estimator; ``training`` and ``head`` hold those of
             :class:`~ordinate.Training` and :class:`~ordinate.Head`, and ``images``, ``volumes``, ``series`` or ``text``
@@ -75,7 +75,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
 
     Args:
         name: Name of the recipe.
-        quick: take its ``[quick]`` settings over the paper's: what two CPU cores train in minutes.
+        quick: Whether to use its ``[quick]`` settings, which two CPU cores train in minutes, instead of the paper's.
 
     Example:
         >>> read_recipe("cloc-koa").settings["encoder"], read_recipe("cloc-koa", quick=True).settings["encoder"]

@@ -160,7 +160,7 @@ class CheckedSamples:
     """Samples that a reader can read, their training targets, and the weights and groups that some have.
 
     Args:
-        X: n of them.
+        X: Samples (n).
         targets: (n,) ranks or (n, p) targets.
         weights: (n,), all above 0.
         groups: (n,).
@@ -279,11 +279,11 @@ def hold_out(
     """Return the rows to train on, and about a share of all rows that is held out.
 
     Args:
-        targets: ranks (n,) or targets (n, p).
+        targets: Ranks (n,) or targets (n, p).
         groups: (n,), of which none is on both sides; None where every sample stands for itself.
         share: Share of the rows that is held out, above 0 and below 1.
         seed: Seed of the drawing.
-        stratify: take the share from each rank, and keep samples of every rank to train on.
+        stratify: Whether to hold out the share of each rank, and keep samples of every rank to train on.
         attempts: Largest number of drawings of groups, as a rank may occur in few of them.
 
     Raises:

@@ -16,7 +16,7 @@ def assign_folds(
     """Return the fold (n,) of every sample, 0 to folds-1, so that each has about the same samples of any label.
 
     Args:
-        targets: ranks or targets (n,).
+        targets: Ranks or targets (n,).
         folds: Number of folds, at most n.
         seed: Seed of the drawing.
         groups: (n,), each of which lies in one fold.
@@ -52,9 +52,9 @@ def choose_shares(
     Args:
         predictions: (n, C) or (n, 1) of each model, in the order in which they are tried.
         losses: Losses of predictions, one per sample (n,).
-        start: the shares to begin with.
+        start: Initial shares.
         weights: (n,), by which samples count; None for equal ones.
-        errors_to_gain: standard errors by which a model must gain, by default 1.
+        errors_to_gain: Number of standard errors by which a model must gain, by default 1.
 
     Example:
         >>> y = np.arange(40.0)[:, None]

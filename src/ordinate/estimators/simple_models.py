@@ -32,8 +32,8 @@ class SimpleModels:
     Args:
         rows: (m,), of the training samples that they were fitted on.
         y, weights: Labels and weights of these.
-        unseen: predictions (m, C) or (m, 1) by name.
-        linear, trees, boosting: fitted on all rows.
+        unseen: Predictions (m, C) or (m, 1) by name.
+        linear, trees, boosting: The models, fitted on all rows.
     """
 
     rows: Tensor

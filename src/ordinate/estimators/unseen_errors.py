@@ -21,7 +21,7 @@ class UnseenErrors:
     Args:
         weights: (n,), by which samples count; None for equal ones.
         groups: Groups (n,) of samples that belong together, whose errors are similar; None without any.
-        of: errors (n,) by candidate, the simplest first.
+        of: Errors (n,) by candidate, the simplest first.
 
     Example:
         >>> errors = UnseenErrors()

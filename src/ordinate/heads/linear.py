@@ -29,7 +29,7 @@ class RegressionHead(nn.Module):
 
     Args:
         embedding_dim: Dimension d of the embeddings (n, d).
-        target_dim: p of the targets (n, p).
+        target_dim: Dimension p of the targets (n, p).
 
     Example:
         >>> from ordinate.heads import LinearHead

@@ -33,11 +33,11 @@ class FeatureSmoothing(nn.Module):
     and what has no samples takes no part.
 
     Args:
-        bins: over the training labels; of several dimensions they are joint bins.
-        embedding_dim: d of the embeddings.
-        kernel, kernel_size, sigma: over bins, see :func:`~ordinate.data.label_density.kernel_window`.
-        momentum: share of the running statistics that an epoch leaves as it was, 0 to below 1.
-        start_epoch: first epoch whose embeddings are calibrated, counted from 0; at least 1.
+        bins: Bins over the training labels; joint bins for labels of several dimensions.
+        embedding_dim: Dimension d of the embeddings.
+        kernel, kernel_size, sigma: Kernel over bins, see :func:`~ordinate.data.label_density.kernel_window`.
+        momentum: Share of the running statistics that an epoch leaves unchanged, 0 to below 1.
+        start_epoch: First epoch whose embeddings are calibrated, counted from 0; at least 1.
 
     Example:
         >>> labels = torch.tensor([0.0, 0.0, 1.0, 1.0])
@@ -161,7 +161,7 @@ def rank_similarity(
     Args:
         embeddings: (n, d).
         labels: (n,) or (n, p); of p dimensions the distance is the sum over them (L1).
-        interpolation: lambda of the differentiation, above 0; 2 for AgeDB in the paper.
+        interpolation: Parameter lambda of the differentiation, above 0; 2 for AgeDB in the paper.
 
     Returns:
         A scalar, the loss of the joined batch where training runs in several processes.
@@ -225,12 +225,12 @@ class Imbalance:
     """What a regressor does about targets of which some are rare.
 
     Args:
-        lds: label distribution smoothing, see :func:`~ordinate.data.label_density.label_weights`: ``"inverse"`` or
+        lds: Label distribution smoothing, see :func:`~ordinate.data.label_density.label_weights`: ``"inverse"`` or
             ``"sqrt_inverse"`` weighs samples in the loss of the head and in the contrastive one; None weighs all the
             same.
-        fds: feature distribution smoothing, see :class:`~ordinate.methods.imbalance.FeatureSmoothing`, of the
+        fds: Feature distribution smoothing, see :class:`~ordinate.methods.imbalance.FeatureSmoothing`, of the
             embeddings that the head is trained on.
-        ranksim: weight of RankSim, see :func:`~ordinate.methods.imbalance.rank_similarity`, in the loss of every
+        ranksim: Weight of RankSim, see :func:`~ordinate.methods.imbalance.rank_similarity`, in the loss of every
             stage that trains the encoder; 100 for AgeDB in its paper, 0 for none.
         bin_size: Size of a bin of LDS and FDS in label units, one number or one per dimension; None takes the smallest
             difference between two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
@@ -280,8 +280,8 @@ class Balance(nn.Module):
 
     Args:
         imbalance: Corrections to make.
-        bins: over the training labels.
-        embedding_dim: d of the embeddings.
+        bins: Bins over the training labels.
+        embedding_dim: Dimension d of the embeddings.
 
     Example:
         >>> labels = torch.tensor([1.0, 1.0, 1.0, 1.0, 9.0])

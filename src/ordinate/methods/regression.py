@@ -139,9 +139,9 @@ class ContrastiveRegression(Regression, SeenEmbeddings):
     alone, on embeddings that stay, trains all its epochs.
 
     Args:
-        encoder: maps a batch to embeddings (n, d).
+        encoder: Network that maps a batch to embeddings (n, d).
         head: Head on these embeddings.
-        scheme: one of the three.
+        scheme: One of the three schemes.
         epochs: Epochs of the encoder and of the head.
         contrast_weight: Weight of the contrastive loss in ``"regularise"``.
         optimization, head_optimization: Options of the two stages.
@@ -269,9 +269,9 @@ class EndToEnd(Regression):
     """Encoder and head trained together, from the start, by the head's loss alone.
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim).
-        embedding_dim: d.
-        target_dim: p of the targets (n, p).
+        encoder: Network that maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: Dimension d of the embeddings.
+        target_dim: Dimension p of the targets (n, p).
         head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
         epochs: 400 in the paper.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.

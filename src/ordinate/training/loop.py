@@ -53,17 +53,17 @@ def train(
     :func:`~ordinate.training.time_budget.training_until` it ends in time.
 
     Args:
-        method: trained in place.
+        method: Method that is trained in place.
         training_data: Samples to train on.
         batches: Sampler of batches.
         validation_data: Samples to measure on after every epoch.
-        folder: for the checkpoint; None keeps none.
+        folder: Folder for the checkpoint; None keeps none.
         seed: Seed of everything random in training.
         progress: Whether to show a progress bar with the expected end; a cluster shows none.
         run: Description of everything that determines the run, in any form; a checkpoint that was written under another
             is refused.
-        trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
-        cluster: whose workers train, with a ``folder`` that they share.
+        trainer: Options of Lightning's Trainer; its ``callbacks`` follow ours.
+        cluster: Cluster whose workers train, with a ``folder`` that they share.
 
     Example:
         >>> import torch

@@ -130,9 +130,9 @@ def single_thread_if_small(network: nn.Module, x: Tensor, batch_size: int) -> It
     threads as before.
 
     Args:
-        network: whose weights each sample is multiplied with once.
+        network: Network whose weights are multiplied with each sample once.
         x: (n, features), samples; those of other shapes, or of tokens, are never little work.
-        batch_size: samples that pass at a time.
+        batch_size: Number of samples that pass at a time.
     """
     _one_in_forked_processes()
     threads, weights = torch.get_num_threads(), sum(weight.numel() for weight in network.parameters())

@@ -27,10 +27,10 @@ class Optimization:
     Args:
         optimizer: ``"adam"``, ``"adamw"``, ``"sgd"`` (momentum 0.9), or what makes one of parameter groups and ``lr``,
             such as ``torch.optim.RAdam`` or ``functools.partial(torch.optim.SGD, nesterov=True, momentum=0.95)``.
-        learning_rate: the highest one.
+        learning_rate: Highest learning rate.
         weight_decay: Weight decay of the optimizer, on the parameters that ``undecayed_parameters`` leaves to it.
         schedule: ``"cosine"`` falls to 0 at the end of the stage, ``"constant"`` stays.
-        warmup: share of the stage in which the learning rate rises from 0 linearly.
+        warmup: Share of the stage in which the learning rate rises linearly from 0.
 
     Example:
         >>> optimization = Optimization("adamw", learning_rate=0.01, warmup=0.1)
@@ -97,11 +97,11 @@ class Stage:
     """One stage of training.
 
     Args:
-        name: shown in the progress bar and logged.
+        name: Name in the progress bar and the log.
         epochs: Largest number of epochs.
         optimization: Optimization of the parameters that it trains.
-        patience: end after this many epochs without a lower
-            :attr:`~ordinate.training.stages.StagedMethod.monitor`, and go back to the weights of the lowest; None
+        patience: The stage ends after this many epochs without a lower
+            :attr:`~ordinate.training.stages.StagedMethod.monitor`, with the weights of the lowest; None
             trains to the end and keeps the last.
 
     Example:

@@ -62,7 +62,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     Args:
         stages: Stages of the training.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+        chunk_size: Number of samples that pass the encoder at a time in training, None for the whole batch; see
             :func:`~ordinate.training.gradient_caching.embed_in_chunks`.
 
     The ``patience`` of a method ends its last stage after so many epochs without a lower validation loss (training loss

@@ -18,8 +18,8 @@ class TimeBudget:
     """Seconds that may be spent; those of earlier runs of the same command count.
 
     Args:
-        seconds: all that may be spent.
-        clock: gives the time in seconds.
+        seconds: Limit in seconds.
+        clock: Function that returns the time in seconds.
         start: Start of this run, on the clock; None for now.
 
     Example:
@@ -68,8 +68,8 @@ class TrainingEnd:
 
     Args:
         budget: Budget whose clock is used.
-        until: seconds spent by then.
-        least: seconds of a training that starts when it should have ended, so that it learns something.
+        until: Seconds spent by the end.
+        least: Seconds for a training that starts after its end, so that it learns something.
     """
 
     budget: TimeBudget

@@ -20,20 +20,20 @@ class DataSet:
     """A data set of the papers.
 
     Args:
-        name: in commands and runs, and of its folder.
+        name: Name of the set in commands and runs, and of its folder.
         kind: Kind of its samples.
-        title: as its owner calls it.
-        label: what the label is, in words.
-        task: what the label is for a model.
-        split: who splits it and how, in words.
-        layout: which files to put where, one per line.
-        samples: how many there are to read; None where the owner does not say.
-        papers: the papers' tables that use it.
+        title: Title used by its owner.
+        label: Meaning of the label, in words.
+        task: Task of a model of this label.
+        split: Description of the split and its origin.
+        layout: Required files and their places, one per line.
+        samples: Number of samples; None where the owner does not state it.
+        papers: Tables of the papers that use it.
         differs: How the set here differs from the paper's and why, by paper.
-        terms: under which it may be used.
-        source: where to ask for it; empty for a set that is drawn.
-        reading: how it is read and split, for the reader of its kind.
-        download: the file, where it may be fetched.
+        terms: Terms of use.
+        source: Address of its owner; empty for a generated set.
+        reading: Options of reading and splitting, for the reader of its kind.
+        download: File to download, if this is permitted.
 
     Example:
         >>> DATA_SETS["koa"].label, DATA_SETS["koa"].kind

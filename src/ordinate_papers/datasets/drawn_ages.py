@@ -41,7 +41,7 @@ def draw_imbalanced(seed: int = 0, *, labels: str | Path | None = None) -> Imbal
 
     Args:
         seed: Seed of the features' coefficients, the identities and the noise.
-        labels: a CSV with the columns ``age`` and ``split`` (train, val, test); None reads that of AgeDB-DIR under
+        labels: A CSV with the columns ``age`` and ``split`` (train, val, test); None reads that of AgeDB-DIR under
             the folder that the environment variable ``ORDINATE_DATA`` names.
 
     Raises:

@@ -59,14 +59,14 @@ def read_tuab(
     Training draws random crops of it: ``SeriesOptions(crop=...)``.
 
     Args:
-        path: folder of the corpus, or one below it that holds ``train`` and ``eval``.
+        path: Folder of the corpus, or one below it that holds ``train`` and ``eval``.
         split: ``"paper"`` for a tenth of the subjects to test, ``"corpus"`` for the corpus's own ``eval``.
-        start: seconds into a recording at which a series starts.
-        seconds: that it lasts, or less where the recording ends; None uses the rest.
-        sampling_rate: in Hz, to which recordings are resampled.
+        start: Second of a recording at which a series starts.
+        seconds: Length of a series, or less where the recording ends; None uses the rest.
+        sampling_rate: Rate in Hz to which recordings are resampled.
         seed: Seed of the split.
-        skip_unreadable: leave out files that cannot be read.
-        progress: show a progress bar.
+        skip_unreadable: Whether to leave out files that cannot be read.
+        progress: Whether to show a progress bar.
 
     Returns:
         Series (n, 21, length) in microvolts, float32; their ages; whether each is to ``train`` or ``test``; and their

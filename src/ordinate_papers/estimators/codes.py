@@ -49,7 +49,7 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
     Args:
         frame: (n, columns), numbers, ordered pandas categories, or text without missing values.
         code: ``"raw"``, ``"one_hot"`` or ``"thermometer"``.
-        order: the levels of columns from lowest to highest. Numbers and ordered categories have theirs; text needs
+        order: Levels of columns from lowest to highest. Numbers and ordered categories have theirs; text needs
             one, unless the code is ``"one_hot"``.
 
     Returns:
@@ -81,13 +81,13 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             :class:`~ordinate_papers.estimators.intervals.LatentIntervals` without a map and with one.
         distribution: Distribution of the latent values in their intervals: ``"uniform"``, ``"beta"`` or
             ``"beta_rectangular"``.
-        n_neighbors: neighbours that vote, and targets of a sample in training; 3 in the paper.
-        order: the levels of columns from lowest to highest; see :func:`code_features`.
+        n_neighbors: Neighbours that vote, and targets of a sample in training; 3 in the paper.
+        order: Levels of columns from lowest to highest; see :func:`code_features`.
 
     Attributes:
-        classes_: the classes.
-        columns_: every column with its levels.
-        lmnn_, intervals_: the fitted map, the fitted intervals; None for other metrics.
+        classes_: Labels of the classes.
+        columns_: Every column with its levels.
+        lmnn_, intervals_: Fitted map and fitted intervals; None for other metrics.
 
     Example:
         >>> X = pd.DataFrame({"safety": ["low", "low", "med", "high"]})

@@ -54,13 +54,13 @@ class LatentIntervals(BaseEstimator):
 
     Args:
         distribution: Distribution of a latent value in its interval.
-        learn_map: learn the map, as Ord-LMNN does; False leaves it the identity (Thresh-Eucl).
-        n_neighbors: target neighbours of a sample.
+        learn_map: Whether to learn the map, as in Ord-LMNN; False keeps the identity (Thresh-Eucl).
+        n_neighbors: Number of target neighbours of a sample.
 
     Attributes:
         means_, variances_: Moments of the latent values of all features' levels, one feature after the other.
         components_: (d, d), L.
-        loss_: the loss reached.
+        loss_: Final loss.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -163,7 +163,7 @@ def expected_loss(
         levels: (n, d), which of them a sample has.
         targets: (n, k), of :func:`~ordinate_papers.estimators.lmnn.target_neighbours`.
         impostors: (n, n), the pairs of a sample and an impostor to look at.
-        push: weight of the impostors.
+        push: Weight of the impostors.
 
     Returns:
         The loss, and its gradients by ``components`` and by ``moments``.

@@ -41,13 +41,13 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
     kept.
 
     Args:
-        n_neighbors: target neighbours of a sample; a class of fewer has as many as it has.
-        push: weight of the impostors in [0, 1]; the targets have the rest.
+        n_neighbors: Number of target neighbours of a sample; fewer in a class with fewer samples.
+        push: Weight of the impostors in [0, 1]; the targets get the rest.
         max_iter: L-BFGS iterations at most.
 
     Attributes:
         components_: (d, d), L.
-        loss_: the loss reached.
+        loss_: Final loss.
         n_iter_: L-BFGS iterations.
 
     Example:
@@ -204,7 +204,7 @@ def lmnn_loss(
         X: (n, d).
         targets: (n, k), of :func:`target_neighbours`.
         impostors: (n, n), the pairs of a sample and an impostor to look at; no other pair is inside a margin.
-        push: weight of the impostors.
+        push: Weight of the impostors.
     """
     n, d = X.shape
     L = components.reshape(d, d)

@@ -152,7 +152,7 @@ class DINO(StudentAndTeacher):
     """Encoder trained by DINO, without labels. AdamW with a cosine schedule is the paper's.
 
     Args:
-        draw: draws two views of every sample; None where batches bring them, next to each other.
+        draw: Function that draws two views of every sample; None where batches hold them, next to each other.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class DINORegression(StudentAndTeacher, ContrastiveRegression):
     """Encoder trained by DINO, without labels, then a head on it (SupCR, Table 11).
 
     Args:
-        encoder, embedding_dim, draw, patience, chunk_size, optimization: as in :class:`DINO`.
+        encoder, embedding_dim, draw, patience, chunk_size, optimization: See :class:`DINO`.
     """
 
     def __init__(

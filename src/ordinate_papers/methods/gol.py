@@ -31,7 +31,7 @@ class GOL(StagedMethod):
 
     Args:
         margin: Margin of the metric loss; 0.25 in the paper.
-        optimization: the paper's is Adam, 1e-4 along a cosine, weight decay 5e-4.
+        optimization: Optimizer and its schedule; in the paper Adam with 1e-4 along a cosine and weight decay 5e-4.
     """
 
     def __init__(

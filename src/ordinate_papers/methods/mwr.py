@@ -40,7 +40,7 @@ class MWR(StagedMethod):
     In several processes each draws triplets of its own samples, which must be of two ranks.
 
     Args:
-        triplets: drawn for each sample of a batch.
+        triplets: Number of triplets that are drawn for each sample of a batch.
     """
 
     def __init__(

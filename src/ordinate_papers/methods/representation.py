@@ -25,8 +25,8 @@ class Representation(StagedMethod):
     Args:
         loss: ``loss(embeddings, ranks)``, such as :func:`~ordinate_papers.methods.pairs.build_pair_loss` gives; with
             ``weights=`` where samples are weighted.
-        projection_dim: outputs of the projection head that the loss sees; None shows it the embeddings.
-        draw: draws two views of every sample; None where batches bring them.
+        projection_dim: Output dimension of the projection head; None applies the loss to the embeddings.
+        draw: Function that draws two views of every sample; None where batches hold them.
     """
 
     def __init__(

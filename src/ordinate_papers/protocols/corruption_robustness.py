@@ -32,7 +32,7 @@ def corruption_robustness(
     every image, the same for every model, at the size of the array; of ranks the error is counted in ranks.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        model: fitted, with ``predict``.
+        model: Fitted model with ``predict``.
         images: (n, c, h, w) uint8, as an array or decoded.
         labels: (n,).
         names: Names of the corruptions.

@@ -23,10 +23,10 @@ def embedding_order(model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: Array
     sample of a rank.
 
     Args:
-        model: fitted, with ``transform``.
-        X: samples that were trained on, among which neighbours are looked for.
+        model: Fitted model with ``transform``.
+        X: Training samples, among which neighbours are searched.
         y: (n,), their ranks.
-        X_test: m samples, of two ranks or more.
+        X_test: Test samples (m) of two ranks or more.
         y_test: (m,), their ranks.
 
     Returns:

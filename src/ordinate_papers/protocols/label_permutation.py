@@ -38,8 +38,8 @@ def label_permutation(
     labels. Training and test labels are permuted in the same way.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimator: not fitted, with ``transform`` once fitted.
-        X_test: samples to measure on, three or more.
+        estimator: Estimator that is not fitted, with ``transform`` once fitted.
+        X_test: Three or more test samples.
 
     Returns:
         ``rows``, one each for ``"genuine"`` and ``"permuted"`` labels: ``labels``, the scores, ``order``, the rank

@@ -30,8 +30,8 @@ def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> 
     here: the pairs of at most 2000 training samples, without augmentation.
 
     Args:
-        estimator: a regressor with an encoder stage, not fitted.
-        X: training samples.
+        estimator: Regressor with an encoder stage, not fitted.
+        X: Training samples.
         y: (n,), their targets, some of which are the same.
         shares: Shares of the encoder's epochs, after which logits are taken.
 

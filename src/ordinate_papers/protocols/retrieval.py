@@ -38,8 +38,8 @@ def retrieval(
     returns; of a model without a contrastive loss, the output of its last hidden layer.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimator: not fitted, with ``transform`` once fitted.
-        within: largest label distance of relevant samples; None for the same rank, or targets within 1/4 deviation.
+        estimator: Estimator that is not fitted, with ``transform`` once fitted.
+        within: Largest label distance of relevant samples; None for the same rank, or targets within 1/4 deviation.
 
     Returns:
         ``rows``, one of them: the scores of the predictions; ``average_precision``, see

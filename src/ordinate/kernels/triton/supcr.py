@@ -25,12 +25,12 @@ class LineRows:
     References of one label make a group. Cells of ``2 ** bits`` steps divide the line: a search stays in one of them.
 
     Args:
-        y: labels of the anchors, ascending.
-        below: groups below each of them.
-        groups: labels of the groups.
+        y: Labels of the anchors, ascending.
+        below: Number of groups below each of them.
+        groups: Labels of the groups.
         group: Group of each reference.
         starts: Starts of the groups among the references.
-        cells: groups below each cell; the first and the last lie outside of all labels.
+        cells: Number of groups below each cell; the first and the last lie outside of all labels.
         bits: Bits of a cell's width.
     """
 

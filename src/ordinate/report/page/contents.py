@@ -36,7 +36,7 @@ class Contents:
     """A model and its predictions.
 
     Args:
-        model: fitted.
+        model: Fitted model.
         names: Names of the C ranks, from the lowest; None for a continuous target.
         inputs: (n, ...), samples as the encoder expects them.
         true: (n,), ranks 0..C-1 or targets.

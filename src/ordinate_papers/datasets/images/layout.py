@@ -27,7 +27,7 @@ class Layout(ImageTree):
 
         Args:
             pattern: Regular expression for the end of a name; case is ignored.
-            expected: what the pattern stands for, in words and with an example.
+            expected: Meaning of the pattern, in words and with an example.
 
         Raises:
             OrdinateError: no file matches, or the files lie below more than one folder.
