@@ -127,7 +127,7 @@ def read(name: str, seed: int) -> Data:
     return take(X, train), y[train], take(X, test), y[test]
 
 
-# What is measured
+# Measurements
 
 
 def of_parts(rows: Iterable[dict[str, Any]], key: str) -> Figures:
