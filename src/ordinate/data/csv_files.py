@@ -88,7 +88,7 @@ def _parsing(content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> 
     """Raise what pandas cannot read, or would leave out, as an `OrdinateError`."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)  # It warns of cells that it leaves out.
+            warnings.simplefilter("error", ParserWarning)  # Pandas warns of cells that it leaves out.
             yield
     except UnicodeDecodeError as error:
         hint = "save it as UTF-8, or name its encoding with --encoding, such as latin-1"

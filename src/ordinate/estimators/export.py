@@ -296,7 +296,7 @@ def _write(graph: InferenceGraph, path: Path) -> None:
             optional(package, "export", "path")
     try:
         with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The exporters warn about themselves.
+            warnings.simplefilter("ignore")  # The exporters issue warnings about their own code.
             if path.suffix == TORCH:
                 shapes = {INPUT: {0: torch.export.Dim("n")}}
                 torch.export.save(torch.export.export(graph, (samples,), dynamic_shapes=shapes), path)

@@ -122,7 +122,7 @@ def train(
         handler = signal.getsignal(signal.SIGINT)
         try:
             runner.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
-        except SystemExit as stopped:  # Lightning exits in this way on Ctrl-C, and disables it.
+        except SystemExit as stopped:  # On Ctrl-C, Lightning ignores further ones and exits.
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, handler)
             raise KeyboardInterrupt from stopped

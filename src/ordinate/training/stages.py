@@ -104,7 +104,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
-        with warnings.catch_warnings():  # It warns of networks, which are removed below.
+        with warnings.catch_warnings():  # Lightning warns of networks, which are removed below.
             warnings.filterwarnings("ignore", r"Attribute .* is an instance of `nn\.Module`")
             self.save_hyperparameters(ignore=["encoder", "head", "stages"], logger=False)
         plain = (int, float, str, tuple, list, dict, type(None))  # A checkpoint holds these without code.

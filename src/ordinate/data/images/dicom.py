@@ -40,7 +40,7 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
     from pydicom.pixels.processing import apply_color_lut, apply_modality_lut
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # It warns of values that deviate from the standard.
+        warnings.simplefilter("ignore")  # Pydicom warns of values that deviate from the standard.
         file = pydicom.dcmread(io.BytesIO(content))
         if "PixelData" not in file:
             raise OrdinateError(name, problem="is a DICOM file without an image")

@@ -288,7 +288,7 @@ def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArra
         places.append(place)
         sizes.append(size)
         place += (size + 2 * BLOCK - 1) // BLOCK * BLOCK
-    if min(sizes, default=0) < 0:  # A negative size led back.
+    if min(sizes, default=0) < 0:  # A negative size points back to an earlier entry.
         whole = next(number for number, size in enumerate(sizes) if size < 0) + 1
         place, places, sizes, read = places[whole - 1], places[:whole], sizes[:whole], read[:whole]
     if is_mapped:

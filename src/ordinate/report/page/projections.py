@@ -110,7 +110,7 @@ def umap_points(embeddings: NDArray[np.floating], **options: Any) -> NDArray[np.
     threads = torch.get_num_threads()
     try:
         with warnings.catch_warnings():
-            # It warns of optional packages and of a disconnected graph, which the picture shows.
+            # UMAP warns of optional packages and of a disconnected graph, which the picture shows.
             warnings.simplefilter("ignore")
             umap = optional("umap", "umap", "UMAP")
             # A fixed random state allows only one job.

@@ -14,7 +14,7 @@ from ordinate_papers.datasets.images.layout import Layout
 
 NUMBERS = ("dob", "photo_taken", "face_score", "second_face_score")
 MATLAB_EPOCH = 719529  # MATLAB's datenum of 1970-01-01.
-OLDEST = 100  # Years.
+OLDEST = 100  # Higher ages, in years, count as wrong labels.
 
 
 def read_imdb_wiki(root: str | Path) -> Labelled:
