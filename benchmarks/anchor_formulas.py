@@ -18,9 +18,9 @@ class Anchor:
     """An anchor and what it is contrasted with.
 
     Args:
-        index: of the anchor in its batch.
+        index: Index of the anchor in its batch.
         embedding: (d,).
-        label: scalar.
+        label: Label of the anchor, a scalar.
         refs: (m, d).
         ref_labels: (m,).
         others: (m,), False for the anchor itself.
@@ -34,7 +34,7 @@ class Anchor:
     others: Tensor
 
 
-Formula = Callable[..., tuple[Tensor, int]]  # the value of an anchor, and what the sum of the values is divided by
+Formula = Callable[..., tuple[Tensor, int]]  # It returns the value of each anchor and the divisor of their sum.
 
 
 def supcr(a: Anchor, *, temperature: float) -> tuple[Tensor, int]:
@@ -118,13 +118,13 @@ def brute_force(
     """Return the mean over the anchors, and its gradient for every tensor that requires one: one anchor at a time.
 
     Args:
-        formula: of one anchor.
+        formula: Formula of one anchor.
         embeddings: (n, d).
         labels: (n,).
         ref_emb: (m, d), what the anchors are contrasted with in the place of the batch.
         ref_labels: (m,).
         weights: (n,), of the anchors.
-        options: of the formula.
+        options: Options of the formula.
     """
     within = ref_emb is None
     refs, ref_labels = (embeddings, labels) if ref_emb is None or ref_labels is None else (ref_emb, ref_labels)

@@ -78,7 +78,8 @@ def errors_of(runs: list[Run], task: Task) -> NDArray[np.float64]:
     for each in runs:
         errors, tried = each["test_maes"], each["candidates"]
         samples = {model: tried[model].get("samples", 0) for model in CANDIDATES[task]}
-        whole = [model for model in samples if samples[model] == max(samples.values())]  # not given up
+        # Candidates that were not given up have the most samples.
+        whole = [model for model in samples if samples[model] == max(samples.values())]
         lowest = min(whole, key=lambda model: tried[model]["mae"])
         rows.append([errors[model] for model in (each["chosen"], lowest, *CANDIDATES[task])])
     return np.mean(rows, axis=0)

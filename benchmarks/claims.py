@@ -27,7 +27,7 @@ from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.workers import complete
 
 RESULTS = Path(__file__).parent / "results" / "claims.jsonl"
-MOST_NUMBERS = 20  # of a metric that is kept; pictures have more.
+MOST_NUMBERS = 20  # A metric with more numbers, such as a picture, is not kept.
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ METHODS = {
 }  # fmt: skip
 EPOCHS: dict[str, Any] = {"CLOC": (10, 20), "OTD": 20, "SupCR": (60, 15), "retinamnist": (2, 6)}
 COVERAGES = (0.8, 0.9, 0.95)
-ROWS = 3000  # of Nursery
+ROWS = 3000  # Only this many rows of Nursery are used.
 
 Array = NDArray[Any]
 

@@ -40,7 +40,7 @@ def measure(name: str, seed: int) -> Run:
     part, validation = split_rows(y[rows], 0.2, seed, stratify=True)
     part, validation = rows[part], rows[validation]
     classes = np.unique(y[part])
-    known = np.isin(y[validation], classes)  # a rank of one sample may be held out
+    known = np.isin(y[validation], classes)  # The only sample of a rank may be held out.
     model = CLOCClassifier(random_state=seed, class_order=np.arange(y.max() + 1).tolist())
     model.fit(X[part], y[part])
     compared = compare_rules(y[validation][known], model.rank_probabilities(X[validation[known]]))

@@ -19,8 +19,9 @@ AWKWARD = (300, 33)
 SMOKE_SIZES, SMOKE_AWKWARD, SMOKE_CASES = ((13, 3),), (11, 3), ("typical", "ties", "mixtures as they are")
 EMBEDDINGS = ("embeddings", "ref_emb")
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-VALUE_TOLERANCE = 1e-5  # values are computed in float32
-GRADIENT_TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 4e-3, torch.float16: 5e-4}  # half a unit of the last place
+VALUE_TOLERANCE = 1e-5  # Values are computed in float32.
+# Each allows half a unit in the last place.
+GRADIENT_TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 4e-3, torch.float16: 5e-4}
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ def _compare(loss: Loss, case: Case, dtype: torch.dtype, device: str, *, on_a_pr
     exact = given | {name: given[name].double().requires_grad_() for name in leaves}
 
     expected, gradients = brute_force(loss.formula, **exact)
-    scale = 2.0 ** -math.ceil(math.log2(float(gradients[0].abs().max())))  # as a gradient scaler's, for float16
+    # Scale the gradients as a gradient scaler does for float16.
+    scale = 2.0 ** -math.ceil(math.log2(float(gradients[0].abs().max())))
     with _counted_rows(on_a_processor=on_a_processor) as rows:
         value = loss.fast(**narrow, **loss.fast_options)
         scaled = torch.autograd.grad(scale * value, [narrow[name] for name in leaves])

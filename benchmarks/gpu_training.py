@@ -14,7 +14,8 @@ from ordinate.estimators.recipes import read_recipe
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate_papers.datasets.images import find, load
 
-COUNTS = {"train": (2286, 1046, 1516, 757, 173), "validation": (328, 153, 212, 106, 27)}  # KOA's images by grade
+# KOA has this many images of each grade.
+COUNTS = {"train": (2286, 1046, 1516, 757, 173), "validation": (328, 153, 212, 106, 27)}
 OWN_SIZE = (120, 200)
 
 Part = tuple[Any, NDArray[Any]]

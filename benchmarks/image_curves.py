@@ -23,7 +23,7 @@ from small_recipes import small_recipe
 
 RESULTS = results_of(__file__)
 STATE = Path(os.environ.get("ORDINATE_STATE", "images-state"))
-PHASE_ONE = 60  # epochs; without precautions margins are gone long before
+PHASE_ONE = 60  # Without precautions, margins collapse long before this epoch.
 
 
 def margins_learned(precautions: int) -> list[dict[str, float]]:

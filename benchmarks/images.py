@@ -37,7 +37,7 @@ RECIPES = {
     "fingers": "otd-fingers", "busi": "otd-busi", "busi, 96 pixels": "otd-busi", "busi, doubled first": "otd-busi",
     "retinamnist": "cloc-retinamnist", "koa": "cloc-koa",
 }  # fmt: skip
-SMALLER = ("busi, 96 pixels", "busi, doubled first")  # images, as in tables
+SMALLER = ("busi, 96 pixels", "busi, doubled first")  # Their images have the size that tables use.
 MODELS = {
     "fingers": ("OTD",),
     "busi": ("OTD", "siamese", "triplet"),
@@ -46,10 +46,10 @@ MODELS = {
     "retinamnist": ("CLOC", "cross-entropy"),
     "koa": ("CLOC", "cross-entropy", "SupCon", "SupCR", "CLOC, 1|2 at 1.5", "CLOC, 1|2 at 2"),
 }
-SEEDS = {"busi": 5, "busi, 96 pixels": 5, "busi, doubled first": 1}  # five random blocks
+SEEDS = {"busi": 5, "busi, 96 pixels": 5, "busi, doubled first": 1}  # These runs use random blocks.
 HEADS = {"SupCon": "linear", "siamese": "neighbours", "triplet": "neighbours"}
 SHARED = ("encoder", "embedding_dim", "batch_size", "data", "training", "random_state")
-CRITICAL = (1, 2)  # KOA: the boundary between doubtful and minimal, where learned margins lie near 0.5
+CRITICAL = (1, 2)  # On KOA, learned margins lie near 0.5 at the boundary between doubtful and minimal.
 PAPER = {
     "fingers": "K-NN accuracy 1.000", "busi": "SVM accuracy OTD 0.950, siamese 0.903, triplet 0.564",
     "busi, 96 pixels": "as busi",
@@ -64,7 +64,7 @@ def build(recipe: Recipe, model: str, seed: int, folder: Path) -> Any:
     if model == "OTD" or model.startswith("CLOC"):
         _, fixed, margin = model.partition(" at ")
         return recipe.build(**({"critical_margins": {CRITICAL: float(margin)}} if fixed else {}), **run)
-    if model == "cross-entropy":  # CLOC's network, classifier and phases without its contrast
+    if model == "cross-entropy":  # This is CLOC's network, classifier and phases without its contrast.
         return recipe.build(mmnp_weight=0.0, **run)
     own = recipe.build(**run)
     epochs = own.epochs if isinstance(own.epochs, int) else sum(own.epochs)

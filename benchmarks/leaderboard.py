@@ -49,7 +49,8 @@ PACKAGES = {
     "LogisticAT": "skordinal", **dict.fromkeys(IN_SKORDINAL, "skordinal"),
     "XGBoost": "xgboost", "CatBoost": "catboost", "RealMLP": "pytabkit", "TabM": "pytabkit",
 }  # fmt: skip
-OF_SERIES = {"supcr": "supcr_mse", "supremix": "supremix_mse", "plain network": "mse"}  # names in `ordinate table`
+# The names are those of `ordinate table`.
+OF_SERIES = {"supcr": "supcr_mse", "supremix": "supremix_mse", "plain network": "mse"}
 
 Rows = NDArray[np.int64]
 
@@ -97,7 +98,8 @@ def load(name: str, split: int) -> tuple[Any, NDArray[Any], Rows, Rows]:
     else:
         X, y, _ = reading.load(name)
         ordered = X.select_dtypes("category")
-        X = X.astype({column: ordered[column].cat.categories.dtype for column in ordered})  # as a CSV file gives it
+        # A CSV file would give these types.
+        X = X.astype({column: ordered[column].cat.categories.dtype for column in ordered})
     return X, y, *_drawn(len(y), split, stratify=y)
 
 

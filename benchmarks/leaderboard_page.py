@@ -24,7 +24,7 @@ CHOSEN_ON = (
 )
 OF_TABLES = ("random forest", "gradient boosting", "XGBoost", "CatBoost", "RealMLP", "TabM")
 
-Lines = tuple[list[str], list[list[str]]]  # header and rows
+Lines = tuple[list[str], list[list[str]]]  # A table is a header and its rows.
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ BOARDS = {
 
 def read_runs(path: Path) -> pd.DataFrame:
     """Return the runs that were written as CSV: set, model, split, measures and seconds."""
-    return pd.read_csv(path, converters=dict.fromkeys([*TITLES, "seconds"], float))  # float reads every digit
+    # The parser of pandas may lose the last digits.
+    return pd.read_csv(path, converters=dict.fromkeys([*TITLES, "seconds"], float))
 
 
 class Page:

@@ -60,7 +60,7 @@ CONTENDERS = ("streamed", "parquet", "frame", "bare", "fused")
 LOOPS = CONTENDERS[3:]
 
 
-DISTINCT = 4  # row groups of a million rows; more rows are these over again
+DISTINCT = 4  # Only this many row groups of a million rows differ; longer tables repeat them.
 
 
 def draw(rows: int, path: Path) -> None:

@@ -49,14 +49,14 @@ from ordinate_papers.protocols.transfer import transfer
 from ordinate_papers.protocols.unseen_targets import unseen_targets
 from runs import Run, complete, parser_of, where
 
-TARGETS, RANKS = ("l1", "supcr", "supremix"), ("cross_entropy", "cloc", "otd")  # the plain loss first
+TARGETS, RANKS = ("l1", "supcr", "supremix"), ("cross_entropy", "cloc", "otd")  # The plain loss comes first.
 SHARES = (0.1, 0.2, 0.5)
-WRONG = 0.3  # of the training labels, exchanged among each other
+WRONG = 0.3  # This share of the training labels is exchanged at random.
 HIGHER = ("accuracy", "quadratic_weighted_kappa", "average_precision", "ndcg", "order", "direction", "r2")
-PIXELS: dict[str, tuple[Any, int]] = {  # size and channels; a small one, and one of RetinaMNIST's shape
+PIXELS: dict[str, tuple[Any, int]] = {  # Each set gets a size and a number of channels.
     "retinamnist": (28, 3), "koa": ((60, 100), 1), "koa, small": ((30, 50), 1), "koa, square": (28, 3),
 }  # fmt: skip
-Data = tuple[Any, NDArray[Any], Any, NDArray[Any]]  # samples and labels to train on, then to measure on
+Data = tuple[Any, NDArray[Any], Any, NDArray[Any]]  # Training samples and labels, then test samples and labels.
 Figures = dict[str, float]
 
 
@@ -65,13 +65,13 @@ class Experiment:
     """What is measured of the models of a task on a data set.
 
     Args:
-        data: name of the set.
-        measure: takes an unfitted estimator, the data of a seed and the seed, and returns figures by name.
-        shown: the figures that the table shows, of those that are kept.
-        settings: of all estimators.
-        epochs: of the training, CLOC's in its two phases; None for the defaults.
-        without: methods that there is no time for.
-        margins: in place of the methods, CLOC with learned margins beside CLOC with these at the measured boundary.
+        data: Name of the set.
+        measure: Function of an unfitted estimator, the data of a seed and the seed that returns figures by name.
+        shown: Figures in the table, a part of those that are kept.
+        settings: Settings of all estimators.
+        epochs: Epochs of the training, for CLOC those of its two phases; None for the defaults.
+        without: Methods that are left out for lack of time.
+        margins: Fixed margins at the measured boundary; if given, CLOC with them is compared with learned margins.
     """
 
     data: str
@@ -127,7 +127,7 @@ def read(name: str, seed: int) -> Data:
     return take(X, train), y[train], take(X, test), y[test]
 
 
-# what is measured
+# Measurements
 
 
 def of_parts(rows: Iterable[dict[str, Any]], key: str) -> Figures:
@@ -266,7 +266,7 @@ def on_retinas(estimator: Any, data: Data, seed: int) -> Figures:
     return of_parts(transfer(clone(estimator).fit(*data[:2]), *read("retinamnist", seed), epochs=20)["rows"], "scheme")
 
 
-DOUBTFUL = (1, 2)  # the boundary of KOA at which most errors lie
+DOUBTFUL = (1, 2)  # Most errors on KOA lie at this boundary.
 TEXTS = ["sentence1", "sentence2"]
 SENTENCES: dict[str, Any] = {
     "encoder": "minilm", "data": TextOptions(), "embedding_dim": 128, "batch_size": 128,
@@ -278,7 +278,7 @@ X_RAYS: dict[str, Any] = {
     "data": ImageOptions(augmentation="koa", pretrained=True, mirror=True),
 }
 SEVERITY = 3
-ENOUGH = 3  # seeds, for the documentation
+ENOUGH = 3  # The documentation shows results with at least this many seeds.
 SEEN = (
     "accuracy", "mae", "mae, median", "average_precision", "ndcg", "order", "direction", "mae, corrupted",
     "ranked_probability_score", "ranked_probability_score, corrupted",
@@ -347,7 +347,7 @@ EXPERIMENTS = {
 }  # fmt: skip
 
 
-# runs
+# Runs
 
 
 def measure(name: str, model: str, seed: int) -> Run:

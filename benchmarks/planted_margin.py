@@ -26,7 +26,7 @@ from runs import Run, complete, parser_of, where
 
 RANKS, SAMPLES, COLUMNS = 5, 1000, 8
 WAYS: dict[str, dict[str, Any]] = {"fit": {}, "paper": {"optimization": "paper", "reduction": "sum"}}
-NOISE, HARDER = 0.12, 3.0  # deviation of the position that a label is read from, in ranks; times as much if hard
+NOISE, HARDER = 0.12, 3.0  # Standard deviation of the label noise in ranks, and its factor at the hard boundary.
 
 
 def draw(hard: int | None, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -43,7 +43,7 @@ FRAMES = """seconds => new Promise((done) => {
 def nursery(samples: int) -> tuple[Any, Any, Any]:
     """Return an unfitted model, a table and its ranks."""
     frame = pd.read_csv(Path(os.environ["ORDINATE_DATA"]) / "uci_ordinal" / "nursery.csv.gz")
-    frame = frame[frame["class"] != "recommend"]  # two samples
+    frame = frame[frame["class"] != "recommend"]  # This class has only two samples.
     frame = frame.sample(frac=1, random_state=0).head(TRAINED_ON + samples).reset_index(drop=True)
     order = ["not_recom", "very_recom", "priority", "spec_prior"]
     return OTDClassifier(class_order=order, epochs=5, random_state=0), frame.drop(columns="class"), frame["class"]

@@ -10,7 +10,7 @@ OF_METHOD: dict[str, dict[str, Any]] = {
     "cloc": {"embedding_dim": 64, "reduction": "pair_mean"},
     "otd": {"by_rank": True, "monitored": "loss"},
 }
-LARGER: dict[str, dict[str, Any]] = {  # than in tables, which train many models
+LARGER: dict[str, dict[str, Any]] = {  # Tables use smaller settings, because they train many models.
     "cloc-koa": {"images": {"size": (60, 100)}},
     "otd-fingers": {"encoder": "resnet18", "epochs": 4},
     "otd-busi": {"images": {"size": 144, "mirror": True}},

@@ -95,7 +95,7 @@ def main() -> None:
     rows = []
     for name, model in MODELS.items():
         y = np.digitize(target, [-1.0, 0.0, 1.0]) if name in ("CLOC", "OTD") else target
-        step_of_fit(model, X, y)  # imports, and compiled loops
+        step_of_fit(model, X, y)  # The first step imports modules and compiles loops.
         pairs = [(step_of_fit(model, X, y), step_of_loop(model, X, y)) for _ in range(repeats)]
         fit, loop = (statistics.median(one) for one in zip(*pairs, strict=True))
         ratio = statistics.median(of_fit / of_loop for of_fit, of_loop in pairs)

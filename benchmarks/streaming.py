@@ -114,7 +114,7 @@ def processes() -> list[int]:
     tasks = Path("/proc/self/task").iterdir()
     found = [os.getpid()]
     for task in tasks:
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # The thread may have ended.
             found += map(int, (task / "children").read_text().split())
     return found
 
@@ -231,7 +231,7 @@ def proportional() -> float:
         try:
             lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
         except OSError:
-            continue  # it has ended
+            continue  # The process has ended.
         total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total / 1024
 

@@ -47,9 +47,9 @@ SKORDINAL: dict[str, Callable[[], BaseEstimator]] = {
     "SVOR": skordinal.SVOR,
     "REDSVM": skordinal.REDSVM,
 }
-OF_ALL = ", validation samples too"  # which fit holds out by itself, and trains on at the end
+OF_ALL = ", validation samples too"  # Our `fit` holds out validation samples itself and trains on them at the end.
 TOO_SLOW_FOR_NURSERY = ("SVOR", "REDSVM")
-STEPS, BATCH = 3000, 256  # of the rival networks, as ours have them at most
+STEPS, BATCH = 3000, 256  # The baseline networks train for at most as many steps as ours.
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -108,14 +108,15 @@ def network(
     x = torch.from_numpy(matrix)
     ranks = y.dtype.kind == "i"
     outputs = int(y.max()) + 1 if ranks else 1
-    activation = "tanh" if ranks and len(numeric) == x.shape[1] else "relu"  # as the estimators of ranks choose it
+    # Our estimators choose the activation in the same way.
+    activation = "tanh" if ranks and len(numeric) == x.shape[1] else "relu"
     encoder = (
         build_encoder("mlp", x.shape[1:], 64, numeric=numeric, activation=activation) if ours else MLP(x.shape[1], 64)
     )
     head = nn.Linear(64, outputs)
     centre, scale = (0.0, 1.0) if ranks else (float(y[train].mean()), float(y[train].std()))
     wanted = torch.from_numpy(y if ranks else ((y - centre) / scale).astype(np.float32)[:, None])
-    decay = CLOCClassifier.usual_decay if ours and ranks else 1e-4  # CLOC's; 1e-4 is SupCR's too
+    decay = CLOCClassifier.usual_decay if ours and ranks else 1e-4  # CLOC and SupCR use these weight decays.
     train_network(encoder, head, x[train], wanted[train], decay, seed)
     with torch.no_grad():
         embeddings = encoder(x)

@@ -28,7 +28,7 @@ from runs import Run, complete, parser_of, spread, where
 
 DATA = Path(os.environ.get("ORDINATE_DATA", "data"))
 TEXTS, SCORE = ["sentence1", "sentence2"], "score"
-REGIONS = ("many", "medium", "few")  # training pairs in a bin of 0.1
+REGIONS = ("many", "medium", "few")  # Regions differ in the number of training pairs per bin of 0.1.
 METRICS = {"mse": "MSE", "pearson": "Pearson", "mae": "MAE"} | {
     f"mse, {region}": f"MSE, {region}" for region in REGIONS
 }

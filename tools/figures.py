@@ -33,7 +33,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 CITED = re.compile(r"benchmarks/(?:results/)?([\w/-]+?)\.(?:json|csv|md|py)|`(ordinate table[^`]*)`")
 NUMBER = re.compile(r"(?<![\w.,^⁻-])\d[\d,]*(?:\.\d+)?(?![\w⁰¹²³⁴-⁹]|\.\d)")
 PUBLISHED = re.compile(r"^\W*(paper|best published|.*\(published)")
-SCALES = (1.0, 100.0, 1000.0, 1e-3, 1 / 60)  # shares in percent, small units, ms, minutes
+SCALES = (1.0, 100.0, 1000.0, 1e-3, 1 / 60)  # Shares in percent, small units, milliseconds, minutes.
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def cells(path: Path) -> Iterator[tuple[Cell, set[str]]]:
             cited = cited | {found for match in CITED.finditer(line) for found in results_of(match)}
             continue
         columns += 1
-        if columns < 3 or PUBLISHED.match(line.split("|")[1].strip()):  # the header and the line below it
+        if columns < 3 or PUBLISHED.match(line.split("|")[1].strip()):  # The header and the line below it come first.
             continue
         row, *values = (each.strip() for each in line.replace("\\|", " ").strip("|").split("|"))
         for value in values:

@@ -1,10 +1,11 @@
-"""Find words of the project's old dialect in documents, docstrings, help texts and messages.
+"""Find words of the project's old dialect in documents, docstrings, help texts, messages and comments.
 
     python tools/plain_words.py [FOLDER ...]
 
-Checked are Markdown and reStructuredText outside code, the comments of gallery scripts, and docstrings and string
-literals of ``src``. A line of ``EXCEPTIONS`` names a file and the words that may stay in it. The exit code is 1 if
-anything is found.
+Checked are Markdown and reStructuredText outside code, TOML files of ``docs``, docstrings and string literals of
+``src`` and of gallery scripts, and all their comments. Of ``benchmarks`` and ``tools``, only comments are checked. A
+comment must be a sentence that can be read without the code before it, so it must not begin with a lowercase word;
+names of code are written in backticks. The exit code is 1 if anything is found.
 """
 
 import ast
@@ -52,23 +53,23 @@ RULES = {
 ENTRY = re.compile(r"^ +\w+: (?P<hit>(?:of|by|with|from|at|beside|on)\b)", re.MULTILINE | re.IGNORECASE)
 RULE = re.compile("|".join(rf"(?<![\w-]){rule}(?!\w)" for rule in RULES).replace(" ", r"\s+"), re.IGNORECASE)
 CODE = re.compile(r"^ *(```+).*?^ *\1|``[^`]*``|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+FRAGMENT = re.compile(r"[a-z]+(?:-[a-z]+)*(?=[ \n,;:.]|$)")
+MARKER = re.compile(r"#[:!]?\s*(?:(?:noqa\b|type:|fmt:|pragma:)[^#]*#?\s*)?")
 PATTERNS = (
     "*.md", "docs/**/*.md", "docs/**/*.rst", "docs/**/*.toml", "docs/*/make.py", "docs/**/plot_*.py", "src/**/*.py",
+    "benchmarks/**/*.py", "tools/**/*.py",
 )  # fmt: skip
-EXCEPTIONS = """\
-"""  # FILE: WORDS, at most ten lines
+COMMENTS_ONLY = ("benchmarks", "tools")
 
 
 def main(folders: list[str]) -> int:
     """Print what is found below the folders, by default in all of the project; return the exit code."""
-    allowed = {tuple(line.split(": ", 1)) for line in EXCEPTIONS.splitlines()}
     count = 0
     for path in sorted(files(folders)):
-        name = path.relative_to(ROOT).as_posix()
-        for line, words in hits(path):
-            if (name, words) not in allowed:
-                print(f"{name}:{line}: {words!r}; write: {advice(words)}")
-                count += 1
+        name = path.relative_to(ROOT)
+        for line, words in hits(path, comments_only=name.parts[0] in COMMENTS_ONLY):
+            print(f"{name.as_posix()}:{line}: {words!r}; write: {advice(words)}")
+            count += 1
     print(f"{count} found")
     return int(count > 0)
 
@@ -76,41 +77,62 @@ def main(folders: list[str]) -> int:
 def files(folders: list[str]) -> Iterator[Path]:
     """Yield the files that hold prose."""
     chosen = [ROOT / folder for folder in folders] or [ROOT]
-    patterns = (
-        "*.md",
-        "docs/**/*.md",
-        "docs/**/*.rst",
-        "docs/**/plot_*.py",
-        "docs/**/*.toml",
-        "docs/*/make.py",
-        "src/**/*.py",
-    )
-    for pattern in patterns:
+    for pattern in PATTERNS:
         for path in ROOT.glob(pattern):
             generated = {"generated", "_build"} & set(path.parts)
             if not generated and any(path.is_relative_to(folder) for folder in chosen):
                 yield path
 
 
-def hits(path: Path) -> Iterator[tuple[int, str]]:
+def hits(path: Path, *, comments_only: bool = False) -> Iterator[tuple[int, str]]:
     """Yield the line and the words of every hit in a file."""
     text = path.read_text(encoding="utf-8")
-    passages = python_prose(text) if path.suffix == ".py" else [(1, text)]
-    for start, passage in passages:
-        prose = CODE.sub(lambda code: re.sub(r"[^\n]", "_", code[0]), passage)
-        for match in (*RULE.finditer(prose), *ENTRY.finditer(prose)):
-            begin = match.start("hit") if match.re is ENTRY else match.start()
-            yield start + prose.count("\n", 0, begin), " ".join(prose[begin : match.end()].split())
+    if path.suffix != ".py":
+        yield from _hits_in(text, 1)
+        return
+    if not comments_only:
+        for line, literal in literals(text):
+            yield from _hits_in(literal, line)
+    for line, comment in comments(text):
+        if fragment := FRAGMENT.match(comment):
+            yield line, fragment[0]
+        yield from _hits_in(comment, line)
 
 
-def python_prose(source: str) -> Iterator[tuple[int, str]]:
-    """Yield string literals with at least one space, and blocks of comments."""
+def literals(source: str) -> Iterator[tuple[int, str]]:
+    """Yield string literals with at least one space, and their first lines."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield node.lineno, node.value
+
+
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield comments without their markers, and their first lines; a block of comment lines is one comment."""
+    lines = source.split("\n")
+    block: list[str] = []
+    start = 0
+    end = 0  # The last line of the block; 0 after code, which no comment continues.
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+        if token.type != tokenize.COMMENT:
+            continue
+        line, column = token.start
+        stands_alone = not lines[line - 1][:column].strip()
+        if not stands_alone or line != end + 1:
+            if block:
+                yield start, "\n".join(block)
+            block = []
+            start = line
+        block.append(MARKER.sub("", token.string, count=1))
+        end = line if stands_alone else 0
+    if block:
+        yield start, "\n".join(block)
+
+
+def _hits_in(passage: str, start: int) -> Iterator[tuple[int, str]]:
+    prose = CODE.sub(lambda code: re.sub(r"[^\n]", "_", code[0]), passage)
+    for match in (*RULE.finditer(prose), *ENTRY.finditer(prose)):
+        begin = match.start("hit") if match.re is ENTRY else match.start()
+        yield start + prose.count("\n", 0, begin), " ".join(prose[begin : match.end()].split())
 
 
 def advice(words: str) -> str:
@@ -118,7 +140,7 @@ def advice(words: str) -> str:
     for rule, better in RULES.items():
         if re.fullmatch(rule, words, re.IGNORECASE):
             return better
-    return "a noun phrase that stands alone"
+    return "a sentence or a noun phrase that stands alone"
 
 
 if __name__ == "__main__":

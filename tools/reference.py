@@ -21,7 +21,7 @@ import torch
 import ordinate
 
 HAS_TRAINING = hasattr(ordinate, "Training")
-ROWS = 8  # recorded per fit
+ROWS = 8  # This many rows are recorded per fit.
 RANK_MODELS = ("cloc", "otd", "cross_entropy", "orcnn", "corn_ranks", "coral")
 TARGET_MODELS = (
     "supcr",
@@ -131,7 +131,7 @@ def fits(only: str) -> dict[str, Any]:
                 loaded = values(ordinate.load(Path(folder) / "model"), X)
             if loaded != recorded[key]:
                 recorded[key]["loaded"] = ["differs"]
-        except Exception as error:  # one model that fails does not hide the others
+        except Exception as error:  # A failing model must not hide the others.
             recorded[key] = {"error": [f"{type(error).__name__}: {error}"]}
         print(key, *recorded[key].get("error", ()), file=sys.stderr, flush=True)
     return recorded

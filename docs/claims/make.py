@@ -16,7 +16,7 @@ from scipy.stats import t as student
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "claims.md"
 RESULTS = HERE.parents[1] / "benchmarks" / "results"
-FEWEST = 3  # seeds, for an interval
+FEWEST = 3  # An interval needs at least this many seeds.
 HEAD = """\
 # Claims of the papers
 

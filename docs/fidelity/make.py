@@ -24,12 +24,12 @@ from ordinate_papers.tables.table import Table
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "fidelity.md"
 PAPERS = ("cloc", "supcr", "supremix", "otd")
-REASONS = ("differs", "missing", "open")  # an entry has at most one
+REASONS = ("differs", "missing", "open")  # An entry has at most one.
 RESULTS = HERE.parents[1] / "benchmarks" / "results" / "tables"
 AS_DESCRIBED = "as its description; files of the owner are required"
 AT_HAND = ("koa", "busi", "fingers", "airfoil", "stsb_dir", "car", "nursery", "hayes_roth", "balance_scale")
 IN_THE_PAPERS_SETTING = ("supremix-5", "otd-2")
-SMALL_RUNS = {  # folders of results, by what was small
+SMALL_RUNS = {  # The keys are folders of results.
     "adam": "small networks, few epochs", "retinamnist": "RetinaMNIST instead of the paper's sets",
     "airfoil": "airfoil instead of the paper's sets", "floodmodeling1": "FloodModeling1 instead of the paper's sets",
     "": "small networks, few epochs",
@@ -178,7 +178,7 @@ def _table(table: Table) -> Entry:
             lacking.setdefault(cell.choice.missing, []).append(cell.row.name)
     here = f"`ordinate table {table.name}`" + (f". {table.note}" if table.note else "")
     state = _run_state(table.name)
-    if lacking and not all(cell.choice.missing for cell in cells):  # else it is a table of facts
+    if lacking and not all(cell.choice.missing for cell in cells):  # The others are tables of facts.
         rows = (f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in lacking.items())
         state = f"{state}; missing: {'; '.join(rows)}"
     return Entry(table.title, table.source.partition(", ")[2], here, state)

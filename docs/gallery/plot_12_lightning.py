@@ -22,7 +22,7 @@ from ordinate.metrics import rank_cosine_matrix
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 
 X, y = load_digits(return_X_y=True)
-ranks = y // 2  # five ranks: 0 and 1, 2 and 3, ...
+ranks = y // 2  # Five ranks: 0 and 1, 2 and 3, ...
 data = TensorDataset(torch.tensor(X / 16, dtype=torch.float32), torch.tensor(ranks))
 
 
@@ -30,7 +30,7 @@ class Ranked(lightning.LightningModule):
     def __init__(self):
         super().__init__()
         self.encoder = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 16))
-        self.loss = MMNPLoss(num_classes=5, margins={(2, 3): 0.8})  # one margin is fixed, three are learned
+        self.loss = MMNPLoss(num_classes=5, margins={(2, 3): 0.8})  # One margin is fixed, three are learned.
         self.curve = []
 
     def training_step(self, batch):
@@ -41,7 +41,7 @@ class Ranked(lightning.LightningModule):
 
     def configure_optimizers(self):
         matrices = [p for p in self.encoder.parameters() if p.ndim > 1]
-        rest = [p for p in self.parameters() if p.ndim < 2]  # biases and margins: no weight decay
+        rest = [p for p in self.parameters() if p.ndim < 2]  # Biases and margins have no weight decay.
         groups = [{"params": matrices, "weight_decay": 1e-2}, {"params": rest, "weight_decay": 0.0}]
         return torch.optim.AdamW(groups, lr=2e-3)
 

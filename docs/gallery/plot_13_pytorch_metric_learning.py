@@ -19,7 +19,7 @@ from ordinate.losses import MMNPLoss
 from ordinate.metrics import rank_cosine_matrix
 
 X, y = load_digits(return_X_y=True)
-x, ranks = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y // 2)  # five ranks: 0 and 1, 2 and 3, ...
+x, ranks = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y // 2)  # Five ranks: 0 and 1, 2 and 3, ...
 train, test = torch.arange(1200), torch.arange(1200, len(x))
 
 

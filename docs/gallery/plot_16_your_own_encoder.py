@@ -42,7 +42,7 @@ phase = rng.uniform(0, 2 * np.pi, 360)
 X = np.cos(np.linspace(0, 2 * np.pi, 24, endpoint=False) - phase[:, None])[:, None] + rng.normal(
     scale=0.5, size=(360, 1, 24)
 )
-y = np.column_stack([np.cos(phase), np.sin(phase)])  # a target of two dimensions
+y = np.column_stack([np.cos(phase), np.sin(phase)])  # The target has two dimensions.
 train, test = slice(0, 240), slice(240, None)
 
 # %%

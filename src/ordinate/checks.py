@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ordinate.errors import OrdinateError, did_you_mean
 
-HUGGING_FACE = "hf:"  # before the name or the folder of a network of transformers
+HUGGING_FACE = "hf:"  # This prefix marks the name or folder of a transformers network.
 
 
 def check_positive(value: float, name: str, *, or_zero: bool = False, most: float | None = None) -> float:

@@ -154,7 +154,7 @@ def _main(argv: Sequence[str] | None, started: float) -> int:
 def _with_config(argv: Sequence[str] | None, typed: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a configuration file, of which those that were typed as well are replaced."""
     given = read_config(typed["config"], FitOptions)
-    settings = [*given.pop("set"), *typed["set"]]  # Of two values of a setting, the second counts.
+    settings = [*given.pop("set"), *typed["set"]]  # The second value of a setting overrides the first.
     lists = {name: value for name, value in given.items() if isinstance(value, list)}
     single = {name: value for name, value in given.items() if name not in lists}
     options = vars(build_parser(**single).parse_args(argv))

@@ -9,11 +9,11 @@ class OrdinateError(ValueError):
     """Input that cannot be used: the argument, what it got, what is expected, and the way out.
 
     Args:
-        argument: name of the argument, option, file or column at fault; a message of its own where nothing else is
+        argument: Name of the argument, option, file or column at fault; a message of its own where nothing else is
             given.
         got: Value that was given.
         expected: Values that it may have.
-        hint: the way out.
+        hint: Advice on how to avoid the error.
         problem: Description of what is wrong, where ``got`` does not say it.
 
     Example:

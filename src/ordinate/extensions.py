@@ -23,10 +23,10 @@ class Model:
     """What the name of a model stands for.
 
     Args:
-        estimators: the estimator by task, as ``"module:Class"``.
+        estimators: Estimator of each task, as ``"module:Class"``.
         settings: Settings of the estimator.
-        packages: needed beyond those of ``pip install ordinate``, by the names they are imported by.
-        embeds: whether it learns an embedding.
+        packages: Import names of packages that it needs beyond those of ``pip install ordinate``.
+        embeds: Whether it learns an embedding.
 
     Example:
         >>> Model({"ranks": "ordinate.estimators.cloc:CLOCClassifier"}).estimator("ranks").__name__

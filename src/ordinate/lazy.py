@@ -18,7 +18,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
 
     Args:
         package: Name of the package.
-        homes: the module that each of its names comes from; a module below the package comes from itself.
+        homes: Module that defines each of its names; a module below the package defines itself.
     """
 
     def getattr_(name: str) -> Any:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-LONGEST = timedelta(days=7)  # that the others wait for a decision, as a training may lie before it
+LONGEST = timedelta(days=7)  # The other processes may wait for a whole training before a decision.
 _decisions = itertools.count()
 
 

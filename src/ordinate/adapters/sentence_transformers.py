@@ -54,7 +54,7 @@ class SentenceLoss(nn.Module):
     def forward(
         self, sentence_features: Iterable[dict[str, Any]], labels: Shaped[Tensor, "n *p"]
     ) -> Float[Tensor, "*n"]:
-        self.train(self.model.training)  # the trainer tells the model alone
+        self.train(self.model.training)  # The trainer sets the mode of the model only.
         vectors = [self.model(features)["sentence_embedding"] for features in sentence_features]
         return self.compute_loss_from_embeddings(vectors, labels)
 

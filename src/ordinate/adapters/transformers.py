@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 
-EMBEDDINGS = ("embeddings", "pooler_output")  # outputs that are taken unasked
-LOSS_IN_MODEL = "loss_bias"  # Trainer decays no parameter whose name has "bias" in it, and margins have no decay
+EMBEDDINGS = ("embeddings", "pooler_output")  # The first of these outputs is used by default.
+LOSS_IN_MODEL = "loss_bias"  # Margins need no decay, and Trainer decays no parameter with "bias" in its name.
 
 Embeddings = str | Callable[[Any], Tensor]
 
@@ -33,9 +33,10 @@ def trainer_loss(
 
     Args:
         loss: Loss of :mod:`ordinate.losses`.
-        model: the one that is trained; required for a loss with parameters or buffers, as
-            :class:`~ordinate.losses.MMNPLoss` has, which becomes a part of it: Trainer trains, moves and saves a model
-            alone. Margins that are learned in several processes require ``ddp_find_unused_parameters=False``.
+        model: Model that is trained; required for a loss with parameters or buffers, such as
+            :class:`~ordinate.losses.MMNPLoss`. The loss becomes a part of the model, because Trainer trains, moves and
+            saves only a model. Margins that are learned in several processes require
+            ``ddp_find_unused_parameters=False``.
         embeddings: (n, d) of the model's outputs, by name or by a function of the outputs, such as
             ``lambda outputs: outputs.last_hidden_state[:, 0]``; None takes outputs that are a tensor, or their
             ``embeddings`` or ``pooler_output``.
@@ -62,7 +63,7 @@ def trainer_loss(
                 "labels", None, "a tensor", 'have them in a column "label" or "labels", and label_names=["labels"]'
             )
         embedded = _embeddings_of(outputs, embeddings)
-        # Trainer tells the model alone; a memory must not remember what is evaluated
+        # Trainer sets the mode of the model only, and a memory must not store evaluation samples.
         loss.train(embedded.requires_grad)
         value = loss(embedded, labels)
         return value if num_items_in_batch is None else value * labels.ne(-100).sum() / num_items_in_batch

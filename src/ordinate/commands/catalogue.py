@@ -18,11 +18,11 @@ KNOWN_TARGET = "column of the label (the one that fit was given)"
 TABLE = "csv or parquet file to write"
 PAGE = "file to write (%(default)s)"
 
-INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # options that name what is read
+INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # These options name what is read.
 
 
-CSV_FORMAT = ("sep", "decimal", "encoding")  # options of all commands that read a csv
-TUNED = (  # options that tune shares with fit
+CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
+TUNED = (  # Both tune and fit have these options.
     "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
     "test_fraction", "epochs", "encoder", "image_size", "pretrained", "text", "time_limit", "seed", "quiet", "set",
     "unlabelled", "stream", "skip_unreadable", *CSV_FORMAT,

@@ -17,7 +17,7 @@ from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process, joined_processes
 from ordinate.training.options import Training
 
-STARTED_HERE = ("auto", "spawn", "fork", "notebook")  # in strategies that do not run the command again
+STARTED_HERE = ("auto", "spawn", "fork", "notebook")  # These strategies do not run the command again.
 
 
 def check_fit(options: FitOptions) -> None:
@@ -33,7 +33,7 @@ def check_fit(options: FitOptions) -> None:
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)
     check_data(options.data, options.target)
-    if is_first_process():  # others may find what it has begun
+    if is_first_process():  # Other processes may find the files that the first one has created.
         check_free(options.path)
 
 

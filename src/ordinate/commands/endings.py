@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from ordinate import __version__
 
-DEBUG = "ORDINATE_DEBUG"  # in the environment: shows where an error comes from
-UNUSABLE, BUG, STOPPED, TERMINATED = 2, 70, 130, 143  # exit codes; the last two are of SIGINT and SIGTERM
+DEBUG = "ORDINATE_DEBUG"  # This environment variable makes errors show their traceback.
+UNUSABLE, BUG, STOPPED, TERMINATED = 2, 70, 130, 143  # Exit codes; the last two are those of SIGINT and SIGTERM.
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def sigterm_stops() -> Iterator[list[int]]:
     process = os.getpid()
 
     def stop(number: int, _: object) -> None:
-        if os.getpid() != process:  # in a process that was forked
+        if os.getpid() != process:  # This is a forked process.
             os._exit(128 + number)
         received.append(number)
         raise KeyboardInterrupt

@@ -20,7 +20,7 @@ from ordinate.estimators.known_scales import known_order, order_problem, order_t
 from ordinate.extensions import Task
 from ordinate.metrics.inputs import LARGEST
 
-MOST_RANKS = 20  # different whole numbers up to which a label counts as ranks
+MOST_RANKS = 20  # Labels with at most this many distinct whole numbers count as ranks.
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any, get_args, get_origin
 
 from ordinate.errors import OrdinateError
 
-OF_ARGPARSE = ("choices", "metavar", "nargs")  # settings of an option that go there as they are
+OF_ARGPARSE = ("choices", "metavar", "nargs")  # These settings of an option are passed on unchanged.
 
 
-def option(default: Any, help: str | None = None, **settings: Any) -> Any:  # noqa: A002  # as argparse calls it
+def option(default: Any, help: str | None = None, **settings: Any) -> Any:  # noqa: A002  # Argparse uses it.
     """Declare an option of the command line as a field of a dataclass.
 
     Args:

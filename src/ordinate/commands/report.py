@@ -96,7 +96,7 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
     first = next(iter(given.values()))
     rows = reduce(np.intersect1d, [samples.measured for samples in given.values()])
     unseen = len(rows) > 0 and all(samples.trained is not None for samples in given.values())
-    if len(rows) == 0:  # every row was trained on by some model
+    if len(rows) == 0:  # Every row was used to train some model.
         rows = np.arange(len(first.y))
     facts = {f"{name}: {what}": digest for name, folder in folders.items() for what, digest in hashes(folder).items()}
     path = write_comparison(
@@ -168,7 +168,7 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArra
         y = y.astype(int)
     shown = [plain_text(label) for label in y]
     if not set(shown) <= set(known) and (numbers := pd.to_numeric(y, errors="coerce")).notna().all():
-        shown = [plain_text(number) for number in numbers]  # Such as "01", which fit has taken for 1.
+        shown = [plain_text(number) for number in numbers]  # An example is "01", which fit has read as 1.
     unknown = sorted(set(shown) - set(known))
     if unknown:
         raise OrdinateError(

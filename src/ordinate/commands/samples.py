@@ -160,7 +160,7 @@ def _decoded(
     labels = pd.Series(labelled.labels)
 
     def choose(preprocessing: Any, seconds: float) -> tuple[int, int]:
-        assert size_for is not None  # noqa: S101  # or it is not called
+        assert size_for is not None  # noqa: S101  # Nothing calls it otherwise.
         return size_for(preprocessing, labels, seconds)
 
     X, failures = modality.decode(labelled.samples, options, request, None if size_for is None else choose)
@@ -169,7 +169,7 @@ def _decoded(
     for reason in (*labelled.left_out, *failures.values()):
         request.say(f"left out: {reason}")
     paths = labelled.paths
-    if isinstance(getattr(X, "pixels", None), StreamedPixels):  # whose names may be many
+    if isinstance(getattr(X, "pixels", None), StreamedPixels):  # There may be too many names to list.
         if request.skip_unreadable:
             X = replace(X, pixels=X.pixels.replacing(_numbers(labels)))
     elif paths is None:

@@ -73,7 +73,7 @@ def _references(data: str, target: str | None) -> tuple[Any, Any]:
     modality = modality_of_files(data)
     if modality.holds_arrays:
         samples = read_unlabelled(data)
-        if hasattr(samples, "columns"):  # the label is one of them
+        if hasattr(samples, "columns"):  # The label is one of the columns.
             if target is not None:
                 require_names(samples.columns, [target], Path(data))
             return samples, None

@@ -13,17 +13,17 @@ from ordinate.report.output import check_output
 if TYPE_CHECKING:
     import pandas as pd
 
-DIGITS = 12  # in csv: more would show how many samples were in a batch, fewer lose small differences of large targets
+DIGITS = 12  # More digits in csv would show the batch size; fewer would lose small differences between large targets.
 
 
 def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = False) -> None:
     """Raise where the file of ``--out`` cannot be written, or is there already.
 
     Args:
-        out: the file; None where a command prints.
-        inputs: files and folders that the command reads. None of them is written over, nor a file in one of the
+        out: File to write; None where a command prints.
+        inputs: Files and folders that the command reads. None of them is written over, nor a file in one of the
             folders unless it is a page.
-        overwrite: write over another file that is there.
+        overwrite: Whether to overwrite an existing file.
     """
     if out is None:
         return

@@ -45,7 +45,8 @@ class Workspace:
         self.out = out.resolve()
         self.partial = partial_folder(out)
         self.settings = settings
-        self.lock = FileLock(self.partial / ".lock", blocking=False)  # the system's: it ends with the process
+        # The operating system releases the lock when the process ends.
+        self.lock = FileLock(self.partial / ".lock", blocking=False)
         self.published = False
 
     @property
@@ -111,7 +112,7 @@ class Workspace:
         if not is_first_process():
             return
         self.lock.release()
-        if self.published:  # Windows keeps the lock's file until it is released
+        if self.published:  # Windows keeps the lock's file until it is released.
             shutil.rmtree(self.partial, ignore_errors=True)
         if isinstance(error, OrdinateError) and self.partial.exists() and not self.resumes:
             shutil.rmtree(self.partial, ignore_errors=True)

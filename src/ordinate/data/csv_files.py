@@ -17,10 +17,11 @@ from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
-MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]  # not "None": a grade
+# "None" may be a grade.
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
 
-MOST_COMPRESSED = 1032  # bytes that gzip can make one of
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # begin what a spreadsheet computes
+MOST_COMPRESSED = 1032  # Gzip compresses at most this many bytes into one.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # Spreadsheets evaluate a cell that begins with one of these characters.
 
 
 def warn(note: str) -> None:
@@ -87,7 +88,7 @@ def _parsing(content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> 
     """Raise what pandas cannot read, or would leave out, as an `OrdinateError`."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)  # of cells that it leaves out
+            warnings.simplefilter("error", ParserWarning)  # Pandas warns of cells that it leaves out.
             yield
     except UnicodeDecodeError as error:
         hint = "save it as UTF-8, or name its encoding with --encoding, such as latin-1"
@@ -148,7 +149,7 @@ def _size(content: Path | IO[bytes]) -> int:
     if content.suffix != ".gz" or available is None or size * MOST_COMPRESSED < available:
         return size
     unpacked = 0
-    with suppress(OSError, EOFError), gzip.open(content) as file:  # damage is for pandas to find
+    with suppress(OSError, EOFError), gzip.open(content) as file:  # Damage is reported by pandas later.
         while unpacked <= available and (part := file.read(1 << 24)):
             unpacked += len(part)
     return unpacked

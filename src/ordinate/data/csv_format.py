@@ -21,7 +21,7 @@ from ordinate.data.paths import not_text, require_unique
 from ordinate.errors import OrdinateError
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-LOOKED_AT = 1 << 16  # So many bytes, and the lines that they end in.
+LOOKED_AT = 1 << 16  # The format is inferred from this many bytes, completed to whole lines.
 LONGEST_LINE = 1 << 22
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 ENCODINGS = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}

@@ -17,9 +17,9 @@ from ordinate.functional.numerics import to_accumulation_dtype
 
 KERNELS = ("gaussian", "triangular", "laplace")
 WEIGHTINGS = ("inverse", "sqrt_inverse")
-BINS, JOINT_BINS = 100, 1000  # of labels of one dimension, and in all for labels of several
+BINS, JOINT_BINS = 100, 1000  # Bins for one-dimensional labels, and in total for labels with several dimensions.
 MOST_BINS = 1_000_000
-FEWEST_COUNTED, MOST_COUNTED = 5, 1000  # samples of a bin, as the authors clip them for inverse weights
+FEWEST_COUNTED, MOST_COUNTED = 5, 1000  # The authors clip the samples per bin to this range for inverse weights.
 
 
 @dataclass(frozen=True)

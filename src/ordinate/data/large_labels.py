@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ordinate.data.mapped_matrix import mapped_matrix
 
-IN_MEMORY = 2**27  # bytes
-AT_ONCE = 1 << 20  # labels
+IN_MEMORY = 2**27  # Larger arrays, in bytes, go to a file.
+AT_ONCE = 1 << 20  # Labels are processed in parts of this size.
 
 
 def in_parts(labels: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:

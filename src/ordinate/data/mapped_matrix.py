@@ -29,7 +29,7 @@ def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: typ
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
-            if sys.platform == "linux":  # a hole that finds no space later would end the process
+            if sys.platform == "linux":  # A sparse file on a full disk would end the process.
                 os.posix_fallocate(file.fileno(), 0, size)
             else:
                 file.truncate(size)

@@ -16,7 +16,7 @@ def available_memory() -> int | None:
     except OSError:
         return None
     available = next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
-    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+    limit = Path("/sys/fs/cgroup/memory.max")  # A container has this limit.
     if available is not None and limit.is_file() and (most := limit.read_text().strip()).isdecimal():
         return min(available, int(most))
     return available

@@ -26,7 +26,7 @@ from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 EMBEDDED_AT_ONCE = 4096
-CONSTANT = 1e-12  # deviation, relative to the largest value, below which a column or channel counts as constant
+CONSTANT = 1e-12  # A column or channel counts as constant below this deviation, relative to its largest value.
 
 
 class Reader(ABC):
@@ -51,17 +51,19 @@ class Reader(ABC):
                 [4.]])
     """
 
-    kind: ClassVar[str]  # its name in saved models
-    read_at_once: ClassVar[int] = 16384  # samples of a file in prediction, a multiple of those embedded at once
-    input_dtype: ClassVar[torch.dtype] = torch.float32  # of the batch
-    in_float32: ClassVar[bool] = False  # embeddings are computed in float32, on the GPU if there is one, not in float64
-    graph_dtype: ClassVar[torch.dtype] = torch.float32  # in which an exported graph computes embeddings
-    export_note: ClassVar[str | None] = None  # how a raw sample becomes the input of that graph; None: no export
-    has_dropout: ClassVar[bool] = False  # encoders have dropout, so that two passes differ
-    notes: list[str]  # what the user should know of the training samples
-    progress: bool = False  # show a progress bar
-    on_gpu: bool = False  # the reader may use the GPU
-    way_out: str = ""  # that an error about files that cannot be read ends with
+    kind: ClassVar[str]  # Its name in saved models.
+    # Prediction reads this many samples of a file at once, a multiple of the batch that is embedded.
+    read_at_once: ClassVar[int] = 16384
+    input_dtype: ClassVar[torch.dtype] = torch.float32  # The dtype of the batch.
+    in_float32: ClassVar[bool] = False  # Embeddings are computed in float32, on a GPU if available, instead of float64.
+    graph_dtype: ClassVar[torch.dtype] = torch.float32  # An exported graph computes embeddings in this dtype.
+    # The preprocessing that the exported graph expects; None if export is not supported.
+    export_note: ClassVar[str | None] = None
+    has_dropout: ClassVar[bool] = False  # Encoders have dropout, so two passes differ.
+    notes: list[str]  # Notes for the user about the training samples.
+    progress: bool = False  # Whether to show a progress bar.
+    on_gpu: bool = False  # Whether the reader may use the GPU.
+    way_out: str = ""  # The advice at the end of an error about unreadable files.
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
@@ -210,13 +212,13 @@ class Modality(ABC):
         ('tables', '', ['table'])
     """
 
-    name: str  # of several samples, such as "images"
-    expected: str  # what X may be, for messages
+    name: str  # The plural of the samples, such as "images".
+    expected: str  # Error messages say that X may be this.
     readers: tuple[type[Reader], ...]
     parameter: str = ""  # The name of its options in recipes and saved models; empty if it has none.
     options_class: type[Any] | None = None
-    encoders: tuple[str, ...] = ()  # names of encoders that require options
-    command_options: tuple[str, ...] = ()  # of ``ordinate fit`` that do nothing for other kinds of data
+    encoders: tuple[str, ...] = ()  # Names of encoders that require options.
+    command_options: tuple[str, ...] = ()  # Options of ``ordinate fit`` that have no effect on other kinds of data.
     holds_arrays: bool = False  # Its files may hold an array of another kind, which tells its kind once it is read.
     plans_training: bool = False  # Commands choose network, size and epochs by the time of training steps.
 
@@ -231,7 +233,7 @@ class Modality(ABC):
         """What a file of such samples holds, for messages."""
         return self.name
 
-    # samples
+    # Samples
 
     @abstractmethod
     def recognises(self, X: Any, options: Any = None) -> bool:
@@ -245,7 +247,7 @@ class Modality(ABC):
     def fit(self, X: Any, options: Any, *, encoder: Encoder, progress: bool) -> tuple[Reader, Any]:
         """Return the reader of the training samples, and these with their files read."""
 
-    def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # what was decoded can be read
+    def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # Decoded samples can always be read.
         """Raise an error if samples could not be read as learned from the training samples ``seen``."""
 
     def of_dataset(self, dataset: Dataset[Any], options: Any) -> Any | None:
@@ -271,7 +273,7 @@ class Modality(ABC):
         """Return whether a reader is one of this kind of data."""
         return isinstance(reader, self.readers)
 
-    # files
+    # Files
 
     def opens(self, path: str | Path) -> bool:
         """Return whether a file or folder holds such samples."""

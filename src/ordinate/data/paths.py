@@ -32,7 +32,7 @@ def require_path(path: Path) -> None:
     """Raise an error if no file or folder is there, and name the nearest that is."""
     try:
         there = path.exists()
-    except OSError as error:  # such as a name that is too long
+    except OSError as error:  # The name may be too long.
         raise OrdinateError(path, problem=error.strerror) from error
     if there and not (path.is_file() or path.is_dir()):
         raise OrdinateError(path, problem="is a pipe or device", expected="a file or folder")

@@ -66,10 +66,10 @@ class RowBlocks:
         parts = [self._runs_in_random_order(part, random) for part in self._parts]
         pool: list[NDArray[np.int64]] = []
         held, left = 0, int(self.bounds[-1])
-        for turn in range(len(parts[0])):  # the longest
+        for turn in range(len(parts[0])):  # The first part is the longest.
             pool += [self.rows(part[turn]) for part in parts if turn < len(part)]
             held = sum(map(len, pool))
-            # what is left for the last pool must not be few blocks, which may be of one label
+            # The last pool must not consist of a few blocks, which may have a single label.
             if 2 * held >= self.pool_rows and 2 * (left - held) >= self.pool_rows:
                 yield np.concatenate(pool)
                 left -= held

@@ -19,7 +19,7 @@ class SharedBatches(DistributedSampler[Any]):
     """Batches that are shared out over processes already, which a Lightning ``Trainer`` therefore leaves alone."""
 
     def __init__(self) -> None:
-        # torch's own constructor needs a data set and a process group, which nothing here uses.
+        # The constructor of torch needs a data set and a process group, which nothing here uses.
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:

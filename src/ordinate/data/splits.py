@@ -30,7 +30,7 @@ def split_rows(
     else:
         parts = [order[labels[order] == rank] for rank in np.unique(labels)]
         held_out = np.concatenate([part[: min(len(part) - 1, round(share * len(part)))] for part in parts])
-        if len(held_out) == 0:  # ranks too small to give their share: one sample of the largest
+        if len(held_out) == 0:  # All ranks are too small, so one sample of the largest is held out.
             held_out = max(parts, key=len)[:1] if len(labels) > len(parts) else held_out
     held_out = np.sort(held_out)
     return np.setdiff1d(np.arange(len(labels)), held_out), held_out
@@ -57,7 +57,8 @@ def split_groups(
         folds = min(max(2, round(1 / min(share, 1 - share))), int(codes.max()) + 1)
         splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # ranks of fewer samples than folds stand in some only
+            # Ranks with fewer samples than folds are missing in some folds.
+            warnings.simplefilter("ignore", UserWarning)
             rest, held_out = next(splitter.split(np.zeros(len(labels)), labels, codes))
         if share > 1 / 2:
             rest, held_out = held_out, rest

@@ -17,7 +17,7 @@ def are_times(values: Any) -> bool:
     if isinstance(dtype, pd.CategoricalDtype):
         return are_times(dtype.categories)
     if dtype is not None and (isinstance(dtype, pd.StringDtype) or pd.api.types.is_numeric_dtype(dtype)):
-        return False  # without a copy of all values
+        return False  # The check avoids a copy of all values.
     if isinstance(dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
         return True
     held = np.asarray(values)

@@ -56,7 +56,7 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """
     path = Path(path)
     try:
-        lines = path.read_text("utf-8-sig", errors="replace").splitlines()  # comments may be in any encoding
+        lines = path.read_text("utf-8-sig", errors="replace").splitlines()  # Comments may be in any encoding.
     except OSError as error:
         raise OrdinateError(path, problem=f"could not be read: {error.strerror}") from error
     header: dict[str, str] = {}
@@ -92,7 +92,7 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
             )
     if not series:
         raise OrdinateError(path, problem="holds no series", expected="@data and one line per series below it")
-    # the channels of a series may differ in length too
+    # The channels of a series may also differ in length.
     X = stack_series([stack_series([channel[None] for channel in one])[:, 0] for one in series])
     try:
         return X, np.array(labels, dtype=np.float64)

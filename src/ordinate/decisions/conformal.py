@@ -143,7 +143,8 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
         raise OrdinateError(
             "probabilities", f"{values.shape[1]} ranks", f"{calibration.num_classes}, as many as calibrated"
         )
-    inside = np.ones(values.shape, dtype=bool)  # keys not past the threshold, compared from the last entry to the first
+    # Whether a key is within the threshold, compared from the last entry to the first.
+    inside = np.ones(values.shape, dtype=bool)
     for key, limit in zip(_keys(values)[::-1], np.transpose(calibration.thresholds)[::-1], strict=True):
         inside = (key < limit) | ((key == limit) & inside)
     return np.stack([inside.argmax(axis=1), values.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)], axis=1)
@@ -190,7 +191,7 @@ def intervals(y_pred: ArrayLike, calibration: IntervalCalibration) -> NDArray[np
             "y_pred", f"{pred.shape[1]} dimensions", f"{len(calibration.half_widths)}, as many as calibrated"
         )
     half = np.asarray(calibration.half_widths)
-    half = half + 4 * np.finfo(np.float64).eps * (np.abs(pred) + half)  # a target at the very end stays inside
+    half = half + 4 * np.finfo(np.float64).eps * (np.abs(pred) + half)  # A target at the very end stays inside.
     return np.stack([pred - half, pred + half], axis=-1).reshape(*np.shape(y_pred), 2)
 
 

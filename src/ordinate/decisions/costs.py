@@ -23,8 +23,9 @@ from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_report
 from ordinate.metrics.inputs import check_probabilities, check_ranks
 
-TIE = 1e-12  # of the largest cost: costs that differ by less are equal
-USUAL_MARGIN, LARGEST_MARGIN = 0.5, 2.0  # about where margins are learned, and the widest gap between two cosines
+TIE = 1e-12  # Costs are equal if they differ by less than this share of the largest.
+# Learned margins lie near the first; the second is the widest gap between two cosines.
+USUAL_MARGIN, LARGEST_MARGIN = 0.5, 2.0
 
 Critical = Mapping[tuple[int, int], float | tuple[float, float]]
 
@@ -147,7 +148,7 @@ def read_costs(path: str | Path, classes: Sequence[Any]) -> NDArray[np.float64]:
     """
     try:
         frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, skipinitialspace=True)
-    except (OSError, ValueError) as error:  # pandas' errors of parsing are ValueErrors
+    except (OSError, ValueError) as error:  # The parsing errors of pandas are ValueErrors.
         raise OrdinateError("costs", problem=f"{path} cannot be read: {error}") from error
     names = [str(label) for label in classes]
     rows, columns = ([str(label).strip() for label in axis] for axis in (frame.index, frame.columns))

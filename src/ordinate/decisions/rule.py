@@ -14,9 +14,9 @@ from ordinate.errors import OrdinateError
 from ordinate.metrics.inputs import check_probabilities
 
 RULES = ("mode", "median")
-TIE = 1e-12  # probabilities that differ by less are equal, so that rounding decides nothing
-CLEARLY = 2.0  # standard errors by which one rule is better than another
-LEAST_DIFFERING = 10  # predictions in which two rules differ, from which a standard error says something
+TIE = 1e-12  # Probabilities that differ by less are equal, so that rounding decides nothing.
+CLEARLY = 2.0  # A rule is better than another if it leads by this many standard errors.
+LEAST_DIFFERING = 10  # A standard error needs at least this many predictions in which the two rules differ.
 
 
 def check_decision(decision: Any, num_classes: int | None = None) -> str | NDArray[np.float64]:
@@ -130,4 +130,4 @@ def _in_standard_errors(differences: NDArray[np.float64]) -> float:
     if np.count_nonzero(differences) < LEAST_DIFFERING:
         return 0.0
     error = float(differences.std(ddof=1)) / np.sqrt(len(differences))
-    return float(differences.mean() / max(error, TIE))  # no infinity where all differ by the same
+    return float(differences.mean() / max(error, TIE))  # The result stays finite if all differences are equal.

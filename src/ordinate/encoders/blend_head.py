@@ -16,7 +16,7 @@ class BlendHead(nn.Module):
     """From the columns of :class:`~ordinate.encoders.members.BlendEncoder` to probabilities or targets.
 
     Args:
-        members: the last layer of each network whose embeddings come first, with weights (members, d, C or 1), such as
+        members: Last layer of each network whose embeddings come first, with weights (members, d, C or 1), such as
             :class:`~ordinate.encoders.members.MemberLinear`.
         num_classes: C ranks; None for one target.
         shares: Shares of the predictions of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"``, of sum 1; a

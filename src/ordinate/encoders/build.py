@@ -12,7 +12,7 @@ from ordinate.encoders.resnet1d import RESNET24, ResNet1d
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError, did_you_mean
 
-# dimensions of a sample that each takes; "auto" is the first
+# Each encoder takes samples with this many dimensions; "auto" is the first.
 ENCODERS = {"mlp": 1, "resnet1d": 2, "resnet1d24": 2, "resnet3d18": 4}
 
 

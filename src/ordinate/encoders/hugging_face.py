@@ -19,7 +19,8 @@ SOURCE_KEYS = ("_name_or_path", "transformers_version")  # They say where a netw
 POOLER = "pooler"  # This layer summarises tokens; many published weights lack it.
 OTHER_LIBRARY = "timm"  # Types of networks with this word are of another library, whose names may lead to a hub.
 FETCHING_KEYS = re.compile("attn_implementation|experts_implementation|auto_map|quantization_config|kernel|backbone")
-UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError)  # transformers raises them for a source.
+# The library transformers raises them for a source.
+UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError)
 
 
 class VisionNetwork(nn.Module):

@@ -19,8 +19,8 @@ from ordinate.optional import optional
 LITE0 = "tf_efficientnet_lite0"
 # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
 TIMM_NAMES = {"auto": "resnet18", "efficientnet_lite0": LITE0}
-SMALL_IMAGE = 64  # Of an image with a shorter side, the stem of a residual network would leave next to nothing.
-MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # timm raises them for options and sizes.
+SMALL_IMAGE = 64  # The stem of a residual network would leave next to nothing of an image with a shorter side.
+MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # The library timm raises them for options and sizes.
 
 
 def build_image_encoder(
@@ -148,7 +148,8 @@ def _keep_small_images(backbone: Any) -> None:
     first = backbone.conv1
     if isinstance(first, nn.Conv2d) and first.stride == (2, 2) and isinstance(backbone.maxpool, nn.MaxPool2d):
         conv = nn.Conv2d(first.in_channels, first.out_channels, kernel_size=3, padding=1, bias=False)
-        nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")  # timm draws the others so.
+        # The library timm draws the other weights in the same way.
+        nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
         backbone.add_module("conv1", conv)
         backbone.add_module("maxpool", nn.Identity())
 

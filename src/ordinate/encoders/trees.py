@@ -123,7 +123,7 @@ class BoostedTrees(Trees):
         start = np.zeros(1) if columns is None else np.full(columns, LOG_PROBABILITY_OF_UNSEEN)
         seen = [0] if columns is None else np.asarray(model.classes_, dtype=np.int64)
         start[seen] = 0.0
-        places = seen[-1:] if len(seen) == 2 else seen  # Of two classes, only the second has a score.
+        places = seen[-1:] if len(seen) == 2 else seen  # Only the second of two classes has a score.
         start[places] = np.ravel(model._baseline_prediction)  # It has no public name.
         rounds = model._predictors
         count = sum(map(len, rounds))

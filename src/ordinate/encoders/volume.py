@@ -9,7 +9,7 @@ from ordinate.encoders.pixels import PixelEncoder
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
-SMALL_VOLUME = 32  # Of a volume with a shorter side, the usual stem would leave next to nothing.
+SMALL_VOLUME = 32  # The usual stem would leave next to nothing of a volume with a shorter side.
 
 
 class ResNet3d18(PixelEncoder):

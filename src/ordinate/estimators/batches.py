@@ -30,8 +30,8 @@ def read_batches(
     paths; arrays are read whole. A batch is of the size that suits the kind of data. ``len`` is the number of samples.
 
     Args:
-        estimator: fitted; of a table come the columns that it was trained on.
-        data: csv, tsv, parquet (a file or a folder of them), npz, or a folder or zip of images or volumes.
+        estimator: Fitted estimator, which uses the columns of a table that it was trained on.
+        data: A csv, tsv, parquet (file or folder of files), npz, or a folder or zip of images or volumes.
         left_out: Function called with every image or volume that a labels.csv names and that is not there; None raises.
 
     Raises:
@@ -85,11 +85,11 @@ def map_batches(
     """Yield every batch with what a method of the estimator returns for it, in the order of the batches.
 
     Args:
-        estimator: fitted.
+        estimator: Fitted estimator.
         method: Name of the method, such as ``"predict"`` or ``"transform"``.
         batches: Batches of samples; at most two for each process are held at a time.
-        jobs: processes that share the work, each with one thread; 1 is this process alone, with all its threads.
-        ray: address of a Ray cluster whose machines run the processes, as in
+        jobs: Processes that share the work, each with one thread; 1 is this process alone, with all its threads.
+        ray: Address of a Ray cluster whose machines run the processes, as in
             :class:`~ordinate.training.ray_cluster.RayCluster`; the files of images must be there too. One of them is a
             task with a CPU; what a machine that is lost had to do, others do.
         left_out: Function called with every file that cannot be read, which is then left out of its batch;

@@ -261,7 +261,7 @@ class Blend(Method):
             seen = torch.from_numpy(folds != number)
             model = self._fit_boosting(x[seen], y[seen], None if weights is None else weights[seen])
             unseen[folds == number] = model(x[~seen]).numpy()
-            still_needed = count - number  # the other folds, and all samples
+            still_needed = count - number  # The other folds and all samples remain.
             if not leaves_time(still_needed * (time.perf_counter() - start), 1.0):
                 return None
             known = folds <= number

@@ -11,8 +11,9 @@ from ordinate.errors import OrdinateError
 from ordinate.torchrun import broadcast_from_rank_zero, is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 
-LEAST_TRAINING = 0.04  # of the limit, for a training that starts too late
-AFTER_THE_FIRST = 0.5  # of the longest trial so far: the least time that a further trial, beyond the first two, is for
+LEAST_TRAINING = 0.04  # A training that starts too late still gets this share of the limit.
+# After the first two trials, a further one needs at least this share of the longest trial's time.
+AFTER_THE_FIRST = 0.5
 FIRST = 2
 
 
@@ -28,13 +29,13 @@ class Choice:
     """What was chosen, and what is known of the others.
 
     Args:
-        errors: validation error of the candidates that were tried.
+        errors: Validation error of the candidates that were tried.
         epochs: Epochs of the trials whose training was cut by its time.
         seconds: Seconds that their trials took.
-        shares: when each trial began and when its training had to end, in seconds spent.
-        untried: candidates that there was no time for.
-        failed: reasons why other candidates could not be trained.
-        chosen: the one with the lowest error.
+        shares: Start of each trial and the end set for its training, in seconds spent.
+        untried: Candidates that were not tried for lack of time.
+        failed: Reasons why other candidates could not be trained.
+        chosen: Candidate with the lowest error.
     """
 
     errors: dict[str, float] = field(default_factory=dict)
@@ -63,12 +64,12 @@ def choose_within(
     candidate that cannot be trained is left out; it is an error if none can be.
 
     Args:
-        candidates: names, each once.
-        trial: trains a candidate on a part of the training samples and returns its error on others.
+        candidates: Distinct names of candidates.
+        trial: Function that trains a candidate on a part of the training samples and returns its error on others.
         budget: Budget of time.
-        until: seconds of the budget spent when the training of the chosen model has to end.
-        growth: training samples over those of a trial.
-        record: file that keeps what is known; a choice that was stopped continues from it.
+        until: Seconds of the budget spent when the training of the chosen model has to end.
+        growth: Ratio of all training samples to those of a trial.
+        record: File that keeps what is known; a choice that was stopped continues from it.
 
     Under torchrun all processes choose together, by the clock of the first.
 

@@ -21,11 +21,11 @@ class DataModule(lightning.LightningDataModule):
     share each of them, without a special strategy or sampler.
 
     Args:
-        estimator: whose parameters say how; it is not fitted.
-        X, y, sample_weight, validation, groups: as for its ``fit``.
+        estimator: Estimator whose parameters describe the training; it is not fitted.
+        X, y, sample_weight, validation, groups: The arguments of its ``fit``.
 
     Attributes:
-        estimator: a copy, which knows the classes and how samples are read.
+        estimator: Copy of the estimator that knows the classes and how samples are read.
 
     Raises:
         OrdinateError: parameters, samples or labels that ``fit`` refuses.

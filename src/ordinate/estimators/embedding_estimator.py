@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Estimator = TypeVar("Estimator", bound=type[Any])
 HEADING = re.compile(r"^(Args|Attributes|Raises|Example):\n", re.MULTILINE)
 ENTRY = re.compile(r"^    (?=\w[\w, ]*: )", re.MULTILINE)
-INHERITED = ("Args", "Attributes")  # sections that a class completes with those of its bases
+INHERITED = ("Args", "Attributes")  # A class completes these sections with those of its bases.
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))

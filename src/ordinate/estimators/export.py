@@ -30,18 +30,19 @@ from ordinate.optional import optional
 
 ONNX, TORCH = ".onnx", ".pt2"
 INPUT = "samples"
-BATCHES = (1, 7)  # samples that a graph is checked on
-EMBEDDING_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}  # relative to the largest entry
-PREDICTION_TOLERANCE = {"probability": 1e-6, "prediction": 1e-9}  # the same, at the same embedding; equally near
-# neighbours may change places, which changes votes by 5e-7
-TIE = 1e-9  # between similarities, relative to the largest: below, rounding decides which neighbour is nearer
+BATCHES = (1, 7)  # A graph is checked on this many samples.
+EMBEDDING_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}  # The tolerance is relative to the largest entry.
+# Predictions are compared at the same embedding; equally near neighbours may change places, which changes votes by
+# 5e-7.
+PREDICTION_TOLERANCE = {"probability": 1e-6, "prediction": 1e-9}
+TIE = 1e-9  # If similarities differ by less, relative to the largest, rounding decides which neighbour is nearer.
 
 
 class InferenceGraph(nn.Module):
     """From a batch as the reader gives it to embeddings and predictions.
 
     Args:
-        estimator: fitted.
+        estimator: Fitted estimator.
 
     The forward pass takes float32 features (n, f) or series (n, c, t), or uint8 images (n, c, h, w), and returns
     float64: ``"embedding"`` (n, d), and ``"probability"`` (n, C) of a classifier, by rank, or ``"prediction"`` (n,) or
@@ -179,7 +180,8 @@ class _Mean(nn.Module):
     def __init__(self, head: NeighbourMean) -> None:
         super().__init__()
         self.k = head.k
-        self.register_buffer("centre", head.embeddings.mean(0))  # distances from it lose fewer digits than from 0
+        # Distances from the centre lose fewer digits than from 0.
+        self.register_buffer("centre", head.embeddings.mean(0))
         self.register_buffer("embeddings", head.embeddings - self.centre)
         self.register_buffer("targets", head.targets)
         self.register_buffer(
@@ -195,7 +197,7 @@ class _Mean(nn.Module):
         between = (queries - self.centre)[:, None] - self.embeddings[nearest]
         distance = torch.linalg.vector_norm(between, dim=2)
         closest = distance.amin(1, keepdim=True)
-        # relative to the closest, so that a distance of 0 divides nothing by 0
+        # Weights are relative to the closest, so that a distance of 0 causes no division by 0.
         weights = self.weights[nearest] * torch.where(closest > 0, closest / distance, (distance == 0).double())
         return (weights[:, :, None] * self.targets[nearest]).sum(1) / weights.sum(1, keepdim=True)
 
@@ -205,7 +207,7 @@ class Exported:
     """What was written.
 
     Args:
-        path: the graph.
+        path: Path of the graph.
         description: JSON next to it: input, outputs, classes, and how a raw sample becomes the input.
         input_shape: Input shape of one sample.
         outputs: Shapes of the outputs without the batch, by name.
@@ -239,8 +241,8 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     The caches of PyTorch's tracing keep about half a MB per call in the process.
 
     Args:
-        estimator: fitted.
-        path: new file: .onnx, which takes ``pip install "ordinate[export]"``, or .pt2, which ``torch.export.load``
+        estimator: Fitted estimator.
+        path: New file: .onnx, which requires ``pip install "ordinate[export]"``, or .pt2, which ``torch.export.load``
             reads. The JSON has its name and .json.
 
     Raises:
@@ -294,7 +296,7 @@ def _write(graph: InferenceGraph, path: Path) -> None:
             optional(package, "export", "path")
     try:
         with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the exporters, about themselves
+            warnings.simplefilter("ignore")  # The exporters issue warnings about their own code.
             if path.suffix == TORCH:
                 shapes = {INPUT: {0: torch.export.Dim("n")}}
                 torch.export.save(torch.export.export(graph, (samples,), dynamic_shapes=shapes), path)
@@ -309,9 +311,9 @@ def _write(graph: InferenceGraph, path: Path) -> None:
                 dynamo=True,
                 verbose=False,
             )
-            assert program is not None  # noqa: S101  # as no file was given to write to
+            assert program is not None  # noqa: S101  # No file was given to write to.
             program.save(path, external_data=False)
-    except Exception as error:  # an encoder of timm can fail to export in as many ways as there are operations
+    except Exception as error:  # An encoder of timm can fail to export in as many ways as there are operations.
         reason = str(error).strip().splitlines() or [""]
         raise OrdinateError(
             "encoder", problem=f"cannot be exported as {path.suffix}: {type(error).__name__}: {reason[0]}"
@@ -358,7 +360,8 @@ def _check(
         for n in BATCHES:
             samples = _random_samples(graph, n, generator)
             found = run(samples)
-            # on the CPU, as a GPU may round convolutions; images go in as bytes, as the estimator reads them
+            # The CPU computes the reference, because a GPU may round convolutions. Images are bytes, as the estimator
+            # reads them.
             embedding = estimator.encoder_(samples if samples.dtype == torch.uint8 else samples.double()).double()
             _compare("embedding", found["embedding"], embedding, EMBEDDING_TOLERANCE[graph.dtype])
             at_found, undecided = _predict(estimator, found["embedding"]), graph.undecided(found["embedding"])

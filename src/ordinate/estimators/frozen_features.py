@@ -12,8 +12,8 @@ from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
 
-AT_ONCE = 64  # images
-CACHED = 100_000  # images whose features are kept for the next training
+AT_ONCE = 64  # This many images are embedded at once.
+CACHED = 100_000  # The features of this many images are kept for the next training.
 _features_of: dict[bytes, Tensor] = {}
 
 
@@ -23,8 +23,8 @@ def frozen_features(
     """Return the features of images in their place; those that the same network gave before are kept.
 
     Args:
-        encoder: whose network gives them.
-        data: images (n, c, h, w) and their labels; features of images that stream are not kept.
+        encoder: Encoder whose network computes the features.
+        data: Images (n, c, h, w) and their labels; features of streamed images are not kept.
         options: Options with which the images were read.
         device: Device to compute on.
     """
@@ -49,7 +49,7 @@ def _streamed_features(
     encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device
 ) -> ArrayBatches:
     """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
-    from ordinate.training.loop import validation_loader  # on first use, as Lightning takes seconds
+    from ordinate.training.loop import validation_loader  # Lightning takes seconds to import.
 
     features, done = torch.empty(0), 0
     labels: list[list[Tensor]] = []

@@ -34,8 +34,8 @@ class HeldOut:
 
     Args:
         labels: (n,) ranks 0..C-1, or targets (n,) or (n, p).
-        predicted: probabilities (n, C) of ranks from lowest to highest, or predicted targets in the labels' shape.
-        classes: the labels of the ranks from lowest to highest; None for targets.
+        predicted: Probabilities (n, C) of ranks from lowest to highest, or predicted targets in the labels' shape.
+        classes: Labels of the ranks from lowest to highest; None for targets.
 
     Example:
         >>> import numpy as np
@@ -85,8 +85,8 @@ class HeldOut:
         The rank that the model decides for is in every set: where it is not the most probable one, the set grows to it.
 
         Args:
-            model: that made the predictions.
-            predicted: predictions of new samples, probabilities (n, C) or targets.
+            model: Model that made the predictions.
+            predicted: Predictions for new samples, probabilities (n, C) or targets.
             calibration: Result of :meth:`calibrate`.
         """
         if isinstance(calibration, IntervalCalibration):
@@ -100,7 +100,8 @@ class HeldOut:
     def write(self, folder: str | Path) -> None:
         """Write ``held_out.json`` and ``held_out.safetensors`` into an existing folder, such as the model's."""
         arrays = {"labels": self.labels, "predicted": self.predicted}
-        content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})  # which save assumes
+        # The function save assumes contiguous arrays.
+        content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
         record: dict[str, Any] = {"format": FORMAT, "samples": len(self.labels), "classes": self.classes}
         record["sha256"] = _digest(record, content)
         (Path(folder) / ARRAYS).write_bytes(content)
@@ -128,11 +129,11 @@ def predict_sets(
     """Predict the lowest and the highest label that a new sample may have, right for at least the promised share.
 
     Args:
-        model: fitted.
-        held_out: predictions of samples like the new ones by the same model.
-        X: samples of the model's kind of data.
-        coverage: the promised share, above 0 and below 1.
-        by_rank: whether it is promised for the samples of every rank, see :func:`~ordinate.decisions.calibrate_ranks`.
+        model: Fitted model.
+        held_out: Predictions of the same model for samples like the new ones.
+        X: Samples of the model's kind of data.
+        coverage: Promised share, above 0 and below 1.
+        by_rank: Whether it is promised for the samples of every rank, see :func:`~ordinate.decisions.calibrate_ranks`.
 
     Returns:
         Two arrays (n,), labels as the model predicts them; of continuous labels two arrays of the predictions' shape,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 MAX_SUGGESTED = 30  # Longer orders are not written into a message.
-SCALES = (  # From lowest to highest; words that mean the same are separated by |.
+SCALES = (  # Words are ordered from lowest to highest; words with the same meaning are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
     "none < very low < low < medium|mid|middle|moderate|average|normal < high < very high",
     "very bad|terrible|awful < bad < ok|okay|average|neutral|fair < good < very good|great < excellent",

@@ -23,8 +23,8 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.samples import check_groups, check_input, unpack
 from ordinate.estimators.target_regressor import TargetRegressor
 
-NEIGHBOURS = 10  # training embeddings whose ranks are counted
-SPREAD = 50  # samples that the local spread of a continuous target is estimated from
+NEIGHBOURS = 10  # The ranks of this many nearest training embeddings are counted.
+SPREAD = 50  # The local spread of a continuous target is estimated from this many samples.
 
 Rows = NDArray[np.int64]
 
@@ -58,7 +58,7 @@ def find_label_errors(
     Args:
         estimator: Estimator that is trained, with its settings; it is not fitted itself. Its ``random_state`` also
             draws the folds, and its ``checkpoint_dir`` gets one folder per fold.
-        X: n samples of the estimator's kind of data.
+        X: Samples (n) of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
         folds: Number of models that are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
@@ -110,7 +110,7 @@ def out_of_fold_probabilities(
 
     Args:
         estimator: Estimator that is trained, with its settings; it is not fitted itself.
-        X: n samples of the estimator's kind of data.
+        X: Samples (n) of the estimator's kind of data.
         y: (n,), labels; at least two of every rank.
         folds: Number of models that are trained.
         groups: (n,), such as the subject of every sample; no group is on both sides of a fold.
@@ -184,7 +184,7 @@ def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> lis
         raise OrdinateError("folds", folds, f"at most {most}, the {what}")
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # ranks of fewer samples than folds stand in some only
+        warnings.simplefilter("ignore", UserWarning)  # Ranks with fewer samples than folds are missing in some folds.
         splits = list(kind(folds, shuffle=True, random_state=seed).split(strata, strata, codes))
     for rows, _ in splits:
         absent = np.setdiff1d(strata, strata[rows])

@@ -23,8 +23,8 @@ def find_classes(y: ArrayLike, class_order: Sequence[Any] | None) -> NDArray[np.
     """Return the classes from the lowest rank to the highest.
 
     Args:
-        y: labels; an ordered pandas categorical and a polars Enum bring their order along.
-        class_order: the order where the labels do not tell it; None sorts numbers, also if they are text.
+        y: Labels; an ordered pandas categorical or a polars Enum also gives their order.
+        class_order: Order of labels that do not define it; None sorts numbers, also if they are text.
 
     Raises:
         OrdinateError: Labels are other text, or numbers with fractions, and nothing tells their order.
@@ -72,7 +72,7 @@ def _classes_of_codes(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.
     """
     labels = check_labels(y)
     present = set(labels.tolist()) if labels.dtype.kind in "iu" else set()
-    # a code says which class it is only where all classes are there: they are counted among the labels that are
+    # A code identifies its class only if every class occurs, because codes number the classes that occur.
     if present != set(range(len(classes))) or present <= set(classes.tolist()):
         return classes
     codes = np.unique(classes, return_inverse=True)[1]

@@ -121,7 +121,7 @@ class NeighbourIndex:
         """Return the k samples nearest to each query.
 
         Args:
-            X: n queries, of the estimator's kind of data.
+            X: Queries (n) of the estimator's kind of data.
             k: Number of samples, at most those of the index.
         """
         k = check_neighbours(k, len(self))

@@ -221,7 +221,7 @@ def write_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
     for part in PARTS:
         for name, value in of_parts[part].items():
             tensors[f"{part}.{name}"] = _storable(value)
-    (folder / WEIGHTS).write_bytes(save(tensors))  # save_file would let only its owner read it.
+    (folder / WEIGHTS).write_bytes(save(tensors))  # The function save_file would let only its owner read it.
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
     config: dict[str, Any] = {
         "format": FORMAT,
@@ -425,7 +425,8 @@ def _restore_encoder(
 def _storable(value: torch.Tensor) -> torch.Tensor:
     """Return a float64 inference copy as the float32 it came from."""
     value = value.float() if value.is_floating_point() else value
-    return value.clone(memory_format=torch.contiguous_format)  # safetensors refuses weights that share memory.
+    # The format safetensors refuses weights that share memory.
+    return value.clone(memory_format=torch.contiguous_format)
 
 
 def _digest(config: dict[str, Any]) -> str:

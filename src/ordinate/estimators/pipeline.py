@@ -365,5 +365,5 @@ def fingerprint(
             if isinstance(part, Streamed):
                 digest.update(part.digest())
             elif part is not None:
-                digest.update(np.ascontiguousarray(part.numpy()).data)  # Without a copy of all samples.
+                digest.update(np.ascontiguousarray(part.numpy()).data)  # This avoids a copy of all samples.
     return digest.hexdigest()

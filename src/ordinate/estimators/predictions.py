@@ -21,8 +21,8 @@ class Predictions:
     """What a fitted model predicts of labelled samples, and their embeddings.
 
     Args:
-        model: fitted.
-        X: n samples as they were given.
+        model: Fitted model.
+        X: Samples (n) as they were given.
         inputs: (n, ...), the same as the encoder takes them.
         true: (n,) ranks 0..C-1, or targets (n,) or (n, p).
         predicted: Predictions in the same form.

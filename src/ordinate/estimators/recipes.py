@@ -22,9 +22,9 @@ class Recipe:
     """A training of a paper.
 
     Args:
-        name: such as ``"cloc-koa"``, the file's.
+        name: Name of the file, such as ``"cloc-koa"``.
         title: Description, and its place in the paper.
-        dataset: name of the set, see ``ordinate datasets``.
+        dataset: Name of the data set, see ``ordinate datasets``.
         method: ``"cloc"``, ``"otd"``, ``"supcr"`` or ``"supremix"``.
         settings: Parameters of the method's estimator; ``training`` and ``head`` hold those of
             :class:`~ordinate.Training` and :class:`~ordinate.Head`, and ``images``, ``volumes``, ``series`` or ``text``
@@ -49,7 +49,7 @@ class Recipe:
 
     def build(self, **others: Any) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
-        from ordinate.estimators.persistence import from_plain  # imports torch
+        from ordinate.estimators.persistence import from_plain  # This imports torch.
 
         kind = load_object(next(iter(model(self.method).estimators.values())))
         return kind(**from_plain(self.settings)).set_params(**from_plain(others))
@@ -75,7 +75,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
 
     Args:
         name: Name of the recipe.
-        quick: take its ``[quick]`` settings over the paper's: what two CPU cores train in minutes.
+        quick: Whether to use its ``[quick]`` settings, which two CPU cores train in minutes, instead of the paper's.
 
     Example:
         >>> read_recipe("cloc-koa").settings["encoder"], read_recipe("cloc-koa", quick=True).settings["encoder"]

@@ -48,7 +48,7 @@ def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any
         return _of_items(X, y)
     if issparse(X):
         return cast(Any, X).toarray(), y
-    if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # of polars, pyarrow or datasets
+    if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # Polars, pyarrow and datasets have this method.
         return X.to_pandas(), y
     return X, y
 
@@ -160,7 +160,7 @@ class CheckedSamples:
     """Samples that a reader can read, their training targets, and the weights and groups that some have.
 
     Args:
-        X: n of them.
+        X: Samples (n).
         targets: (n,) ranks or (n, p) targets.
         weights: (n,), all above 0.
         groups: (n,).
@@ -262,8 +262,8 @@ def relative_weights(weights: NDArray[np.float64] | None) -> Tensor | None:
     """
     if weights is None or bool((weights == weights[0]).all()):
         return None
-    shares = weights / weights.max()  # no sum past the range of numbers
-    least = np.finfo(np.float32).tiny  # a weight above 0 stays one
+    shares = weights / weights.max()  # This keeps the sum finite.
+    least = np.finfo(np.float32).tiny  # A positive weight stays positive.
     return torch.from_numpy(np.maximum(shares / shares.mean(), least).astype(np.float32))
 
 
@@ -279,11 +279,11 @@ def hold_out(
     """Return the rows to train on, and about a share of all rows that is held out.
 
     Args:
-        targets: ranks (n,) or targets (n, p).
+        targets: Ranks (n,) or targets (n, p).
         groups: (n,), of which none is on both sides; None where every sample stands for itself.
         share: Share of the rows that is held out, above 0 and below 1.
         seed: Seed of the drawing.
-        stratify: take the share from each rank, and keep samples of every rank to train on.
+        stratify: Whether to hold out the share of each rank, and keep samples of every rank to train on.
         attempts: Largest number of drawings of groups, as a rank may occur in few of them.
 
     Raises:
@@ -293,7 +293,7 @@ def hold_out(
         return split_rows(targets, share, seed, stratify=stratify)
     hint = "give validation=(X, y), or 0 for no held-out samples"
     codes = check_groups(groups, len(targets))
-    codes = pd.factorize(codes)[0].astype(np.int64)  # In the order in which they occur.
+    codes = pd.factorize(codes)[0].astype(np.int64)  # Codes are in the order of occurrence.
     if codes.max() == 0:
         raise OrdinateError("validation_fraction", problem="holds out whole groups, and groups are one", hint=hint)
     for attempt in range(attempts):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-STEPS = np.linspace(0.1, 1.0, 10)  # of the share that a model is tried with
+STEPS = np.linspace(0.1, 1.0, 10)  # A model is tried with each of these shares.
 LEAST_SHARE = 0.05
 
 
@@ -16,7 +16,7 @@ def assign_folds(
     """Return the fold (n,) of every sample, 0 to folds-1, so that each has about the same samples of any label.
 
     Args:
-        targets: ranks or targets (n,).
+        targets: Ranks or targets (n,).
         folds: Number of folds, at most n.
         seed: Seed of the drawing.
         groups: (n,), each of which lies in one fold.
@@ -27,10 +27,10 @@ def assign_folds(
     """
     generator = np.random.default_rng(seed)
     units = np.arange(len(targets)) if groups is None else pd.factorize(groups)[0]
-    labels = pd.Series(targets).groupby(units).median().to_numpy()  # of a sample, or of a group in the middle
+    labels = pd.Series(targets).groupby(units).median().to_numpy()  # The label of a sample, or the median of a group.
     order = np.lexsort((generator.random(len(labels)), labels))
     fold_of_unit = np.empty(len(labels), dtype=np.int64)
-    for start in range(0, len(order), folds):  # neighbours in the order of the labels fall into different folds
+    for start in range(0, len(order), folds):  # Neighbours in the order of the labels fall into different folds.
         block = order[start : start + folds]
         fold_of_unit[block] = generator.permutation(folds)[: len(block)]
     assigned: NDArray[np.int64] = fold_of_unit[units]
@@ -52,9 +52,9 @@ def choose_shares(
     Args:
         predictions: (n, C) or (n, 1) of each model, in the order in which they are tried.
         losses: Losses of predictions, one per sample (n,).
-        start: the shares to begin with.
+        start: Initial shares.
         weights: (n,), by which samples count; None for equal ones.
-        errors_to_gain: standard errors by which a model must gain, by default 1.
+        errors_to_gain: Number of standard errors by which a model must gain, by default 1.
 
     Example:
         >>> y = np.arange(40.0)[:, None]

@@ -14,14 +14,15 @@ from ordinate.training.time_budget import training_end
 
 FOREST = {"n_estimators": 200, "random_state": 0}
 MOST_MEASURED = 20_000  # Samples that simple models see, and on which the members of a blend are validated.
-MOST_PER_TREE = 5000  # samples
-FEWEST_TREES, SHARE_OF_TREES = 10, 0.2  # of a forest, and of the time of a training that has to end
-MOST_BOOSTED = 1000  # columns
+MOST_PER_TREE = 5000  # Each tree is fitted on at most this many samples.
+# A forest has at least this many trees, and takes this share of a limited training time.
+FEWEST_TREES, SHARE_OF_TREES = 10, 0.2
+MOST_BOOSTED = 1000  # Boosted trees see at most this many columns.
 MOST_FOLDS_OF_TREES = 4
-MOST_REFITTED = 2_000_000  # numbers that all fits of boosted trees which measure them read together
+MOST_REFITTED = 2_000_000  # All fits that measure boosted trees read at most this many numbers together.
 
 Model = TypeVar("Model", bound=nn.Module)
-Fit = Callable[[Tensor, Tensor, Tensor | None], Model]  # of inputs, labels and weights
+Fit = Callable[[Tensor, Tensor, Tensor | None], Model]  # It takes inputs, labels and weights.
 
 
 @dataclass
@@ -31,8 +32,8 @@ class SimpleModels:
     Args:
         rows: (m,), of the training samples that they were fitted on.
         y, weights: Labels and weights of these.
-        unseen: predictions (m, C) or (m, 1) by name.
-        linear, trees, boosting: fitted on all rows.
+        unseen: Predictions (m, C) or (m, 1) by name.
+        linear, trees, boosting: The models, fitted on all rows.
     """
 
     rows: Tensor

@@ -189,7 +189,7 @@ class TargetMethod(Method):
             if name == "linear":
                 heads[name] = fitted.module.head
             elif name == "ridge":
-                heads[name] = fit_ridge(embeddings, targets, weights).float().double()  # As a saved model holds it.
+                heads[name] = fit_ridge(embeddings, targets, weights).float().double()  # Saved models use float32.
             else:
                 heads[name] = NeighbourMean(embeddings, targets, self.head.n_neighbors, weights)
         return heads

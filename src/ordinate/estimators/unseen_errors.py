@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
 INTERVAL = 0.95
-NEVER_WRONG = 3.0  # over n, the most that no mistake in n samples leaves possible (rule of three)
-ROUNDING = 1e-9  # two candidates that differ on one sample differ by one standard error
+NEVER_WRONG = 3.0  # If n samples have no mistake, the error is at most 3/n (rule of three).
+ROUNDING = 1e-9  # Two candidates that differ on one sample differ by one standard error.
 
 
 @dataclass
@@ -21,7 +21,7 @@ class UnseenErrors:
     Args:
         weights: (n,), by which samples count; None for equal ones.
         groups: Groups (n,) of samples that belong together, whose errors are similar; None without any.
-        of: errors (n,) by candidate, the simplest first.
+        of: Errors (n,) by candidate, the simplest first.
 
     Example:
         >>> errors = UnseenErrors()
@@ -45,7 +45,8 @@ class UnseenErrors:
         errors = errors[measured]
         weights = np.ones(len(errors)) if self.weights is None else self.weights[measured]
         mean = float(np.average(errors, weights=weights))
-        deviations = np.bincount(self._units(measured), weights * (errors - mean))  # of all samples of a group together
+        # Deviations are summed over the samples of a group.
+        deviations = np.bincount(self._units(measured), weights * (errors - mean))
         count = len(deviations)
         if count == 1:
             return mean, math.inf

@@ -81,7 +81,7 @@ def in_order(row_sums: RowSums, order: Order) -> RowSums:
     """Return row sums of anchors and references as they come, from those of anchors and references in an order."""
 
     def unordered(coefficients: Tensor | None, a: Tensor, b: Tensor, *others: Tensor) -> tuple[Tensor, Gradients]:
-        # index_select is several times as fast as an index in brackets.
+        # The method index_select is several times as fast as an index in brackets.
         a, b = a.index_select(0, order.anchors), b.index_select(0, order.references)
         values, gradients = row_sums(coefficients, a, b, *others)
         if gradients is None:

@@ -26,7 +26,7 @@ from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_self, unit
 from ordinate.options import AngularTriangleOptions, Reduction
 
-# arccos loses digits of cosines that are nearer to 1 or -1.
+# The arccosine loses digits for cosines nearer to 1 or -1.
 MIN_DISTANCE_FROM_ONE = {torch.float32: 1e-3, torch.float64: 1e-8}
 # From here on a processor is faster if it leaves out the pairs that stand in no triplet.
 MIN_PAIRS_PER_RANK = 1 << 15
@@ -158,7 +158,7 @@ def angular_triangle_with_options(
             f"the ranks 0 and {num_classes - 1} with a third sample above 0, or three samples of one rank",
         )
     u, v = contrast.units()
-    if reduction == "mean":  # over triplets
+    if reduction == "mean":  # The mean is over triplets.
         contrast = replace(contrast, weights=count if contrast.weights is None else count * contrast.weights)
     coefficients = contrast.coefficients(reduction, count > 0)
     if reduction != "sum":
@@ -239,7 +239,7 @@ class _RankByRank:
             if not bool(shared.any()):
                 continue
             anchors = (pairs.ranks == rank).nonzero()[:, 0]
-            references = (shared | (pairs.ref_ranks == rank)).nonzero()[:, 0]  # each anchor itself among them
+            references = (shared | (pairs.ref_ranks == rank)).nonzero()[:, 0]  # Each anchor is one of them.
             of_rank = replace(
                 pairs,
                 ranks=pairs.ranks[anchors],

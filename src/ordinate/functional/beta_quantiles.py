@@ -27,7 +27,7 @@ def beta_quantiles(alpha: float, beta: float, count: int) -> Floats:
 
 def _cumulated(x: Floats, alpha: float, beta: float) -> Floats:
     """Return the distribution function, the regularised incomplete beta function, between 0 and 1."""
-    upper = x > (alpha + 1) / (alpha + beta + 2)  # where the fraction converges faster from the other end
+    upper = x > (alpha + 1) / (alpha + beta + 2)  # The fraction converges faster from the other end there.
     values = np.empty_like(x)
     values[~upper] = _from_zero(x[~upper], alpha, beta)
     values[upper] = 1 - _from_zero(1 - x[upper], beta, alpha)
@@ -36,7 +36,7 @@ def _cumulated(x: Floats, alpha: float, beta: float) -> Floats:
 
 def _from_zero(x: Floats, alpha: float, beta: float) -> Floats:
     scale = math.lgamma(alpha + beta) - math.lgamma(alpha + 1) - math.lgamma(beta)
-    with np.errstate(divide="ignore"):  # at 1, where the other end is 0
+    with np.errstate(divide="ignore"):  # The other end is 0 at x = 1.
         return np.exp(alpha * np.log(x) + beta * np.log1p(-x) + scale) * _fraction(x, alpha, beta)
 
 

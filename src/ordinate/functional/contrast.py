@@ -16,8 +16,8 @@ from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import units
 from ordinate.options import Similarity
 
-MAX_EXPONENT = 1e10  # float64 then keeps six digits of its exponential.
-MIN_TEMPERATURE = 1e-18  # float32 then holds any weight over it.
+MAX_EXPONENT = 1e10  # The exponential keeps six digits in float64 up to here.
+MIN_TEMPERATURE = 1e-18  # Any weight over it still fits in float32.
 CheckLabels = Callable[..., Tensor]
 
 
@@ -39,10 +39,10 @@ class Contrast:
     references: Float[Tensor, "m d"]
     labels: Shaped[Tensor, "n *p"]
     ref_labels: Shaped[Tensor, "m *p"]
-    self_index: Int[Tensor, " n"] | None  # where each anchor itself stands among the references, if it does
+    self_index: Int[Tensor, " n"] | None  # The position of each anchor among the references, if it is one of them.
     weights: Shaped[Tensor, " n"] | None
     group: Group
-    given: bool  # whether the references are given, not the batches
+    given: bool  # Whether the references are given, instead of the batch.
 
     def ascending(
         self, labels: Shaped[Tensor, " n"], ref_labels: Shaped[Tensor, " m"], *, stable: bool = False

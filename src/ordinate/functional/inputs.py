@@ -11,9 +11,9 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
-MAX_EMBEDDING = 1e150  # float64 then holds squared distances.
-MAX_FACTOR = 1e12  # float32 then holds the loss of any batch with such weights or margins.
-MAX_WHOLE_LABEL = 2**53  # float64 holds all whole numbers up to here.
+MAX_EMBEDDING = 1e150  # Squared distances still fit in float64.
+MAX_FACTOR = 1e12  # The loss of any batch with such weights or margins still fits in float32.
+MAX_WHOLE_LABEL = 2**53  # All whole numbers up to here are exact in float64.
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:

@@ -98,12 +98,12 @@ def draw_shares(
 class _Part:
     """Some of the Mix-pos of b anchors: each of up to u samples below with each of up to v samples above."""
 
-    below: Int[Tensor, "b u"]  # positions among the references
+    below: Int[Tensor, "b u"]  # Positions among the references.
     above: Int[Tensor, "b v"]
     exists: Bool[Tensor, "b u v"]
-    share: Float[Tensor, "b u v"]  # lambda_2, of the sample below
+    share: Float[Tensor, "b u v"]  # The share lambda_2 of the sample below.
     norm: Float[Tensor, "b u v"]
-    similarity: Float[Tensor, "b u v"]  # to the anchor, 0 where none exists
+    similarity: Float[Tensor, "b u v"]  # Similarity to the anchor, 0 where no mixture exists.
 
 
 class MixPositives:
@@ -113,7 +113,7 @@ class MixPositives:
         self.y, self.ref_y, self.cosine, self.renormalize = (
             block.y, block.ref_y, block.cosine, block.options.renormalize
         )  # fmt: skip
-        self.lengths = lengths  # norms of the references, where some are 0
+        self.lengths = lengths  # Norms of the references, if some are 0.
         self.parts: list[_Part] | None = None
         self.among = slice(0, 0)
         if block.bounds is None:

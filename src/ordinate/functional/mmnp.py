@@ -148,8 +148,8 @@ class _RowSums:
 
     dtype: torch.dtype
     ref_ranks: Int[Tensor, " m"]
-    ref_starts: Sequence[int]  # where each rank starts among the references, and where the last one ends
-    rank_starts: Sequence[int]  # where each rank starts among the anchors
+    ref_starts: Sequence[int]  # Start of each rank among the references, then the end of the last one.
+    rank_starts: Sequence[int]  # Start of each rank among the anchors.
     self_index: Int[Tensor, " n"] | None
     block_size: int | None
 
@@ -242,7 +242,7 @@ def _hinges(
 
     count = exceeded.to(shifted)
     reached = torch.zeros_like(totals).scatter_add_(1, exceeded, torch.ones_like(count))
-    exceeding = reached.flip(1).cumsum(1).flip(1)[:, 1:]  # how many negatives exceed each sorted positive
+    exceeding = reached.flip(1).cumsum(1).flip(1)[:, 1:]  # Number of negatives that exceed each sorted positive.
     gradient = torch.empty_like(shifted)
     gradient[:, first:last].scatter_(1, order, exceeding.neg_())
     gradient[:, :first], gradient[:, last:] = count[:, :first], count[:, first:]

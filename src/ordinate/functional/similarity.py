@@ -13,7 +13,7 @@ from ordinate.options import Similarity
 
 # The Gram form loses digits of squared distances that are smaller, relative to the squared norms.
 MIN_DISTANCE_OF_GRAM_FORM = {torch.float32: 1e-2, torch.float64: 1e-6}
-SQUARED_NORMS_OF_FLOAT32 = 1e-25, 1e25  # Between these float32 holds squared distances to its last digit.
+SQUARED_NORMS_OF_FLOAT32 = 1e-25, 1e25  # Squared distances keep their last digit in float32 between these limits.
 MAX_NEAR_SHARE = 0.01  # Recomputing more near pairs of a float32 block costs more than float64.
 MIN_NORM = 1e-30  # Smaller squares may be rounded to 0, and gradients may pass the range of float32.
 PAIRS_AT_ONCE = 1 << 16
@@ -77,7 +77,7 @@ def pairwise_similarity(
         if similarity == "cosine":
             a, b = unit(a), unit(b)
         block = BLOCKS[similarity](a, b, accumulation_dtype(a.device)).block(slice(0, len(a)), None)
-        assert block is not None  # noqa: S101  # the widest type has to do for all
+        assert block is not None  # noqa: S101  # The widest type fits all.
         return block
 
 
@@ -125,7 +125,8 @@ class EuclideanBlocks(SimilarityBlocks):
         self.norms_a, self.norms_b = (x.square().sum(1) for x in (self.a, self.b))
         self.widest = self.norms_b.max()
         one_a, one_b = torch.ones_like(self.norms_a), torch.ones_like(self.norms_b)
-        self.left = torch.cat([-2 * self.a, self.norms_a[:, None], one_a[:, None]], 1)  # left @ right.T: |a - b|^2
+        # The product left @ right.T is |a - b|^2.
+        self.left = torch.cat([-2 * self.a, self.norms_a[:, None], one_a[:, None]], 1)
         self.right = torch.cat([self.b, one_b[:, None], self.norms_b[:, None]], 1)
         self.near: list[tuple[Tensor, Tensor]] = []
         low, high = SQUARED_NORMS_OF_FLOAT32

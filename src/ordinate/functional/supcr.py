@@ -24,7 +24,7 @@ from ordinate.options import LabelDistance, Reduction, Similarity, SupCROptions
 if TYPE_CHECKING:
     from ordinate.kernels.triton.supcr import LineRows
 
-LOG2_E = math.log2(math.e)  # exp2 is three times as fast as exp.
+LOG2_E = math.log2(math.e)  # The function exp2 is three times as fast as exp.
 MAX_EXPONENT = {torch.float32: 60.0, torch.float64: 600.0}  # Up to here exp() and 1 / exp() keep all digits.
 
 
@@ -255,12 +255,13 @@ class _Line(_Path):
         self.sizes = to_accumulation_dtype(sizes)
         self.starts = pad(sizes.cumsum(0), (1, 0))
         self.start = self.starts.tolist()
-        self.below = torch.searchsorted(self.groups, y)  # groups below each anchor's label
+        self.below = torch.searchsorted(self.groups, y)  # Number of groups below each anchor's label.
         self.self_group = None if self_index is None else self.group[self_index]
         # The table has at least 16 cells for each label, so that most cells hold none.
         self.cell_bits = (int(self.groups[-1] - self.groups[0]) // (16 * len(self.groups))).bit_length()
         occupied = torch.bincount((self.groups - self.groups[0]) >> self.cell_bits)
-        cells = 2 * (occupied.cumsum(0) - occupied) + (occupied > 0)  # twice the groups below; odd where it holds some
+        # Twice the number of groups below the cell; odd if the cell holds some.
+        cells = 2 * (occupied.cumsum(0) - occupied) + (occupied > 0)
         self.cells = torch.cat([cells[:1] * 0, cells, cells[:1] * 0 + 2 * len(self.groups)])
 
     def rows(self, block: _Block) -> _ValuesAndGradient | None:
@@ -274,7 +275,7 @@ class _Line(_Path):
         e = fill_self((similarity * scale).exp_(), self_index, 0)
 
         below = self.below[rows, None]
-        low, high = below[[0, -1], 0].tolist()  # groups below all anchors of the block, and below any
+        low, high = below[[0, -1], 0].tolist()  # Number of groups below all anchors of the block, and below any.
         is_left = torch.arange(low, high, device=below.device) < below
         mirror, tied = self._mirror(rows)
         is_left_of = tied[1] < below[tied[0], 0]
@@ -333,8 +334,8 @@ class _Line(_Path):
             starts = self.starts
             from_left = from_left.index_select(1, starts[1 : high + 1] - 1)
             from_right = from_right.index_select(1, starts[low:-1] - starts[low])
-        from_left = pad(from_left, (1, 0))  # at c: groups < c
-        from_right = pad(from_right, (low, 1))  # at c: groups >= c
+        from_left = pad(from_left, (1, 0))  # Column c sums over groups < c.
+        from_right = pad(from_right, (low, 1))  # Column c sums over groups >= c.
         middle = mirror[:, low:high]
         middle_left = from_right.gather(1, middle) + from_left[:, low + 1 : high + 1]
         middle_right = from_left.gather(1, middle.clamp(max=high)) + from_right[:, low:high]
@@ -352,7 +353,8 @@ class _Line(_Path):
         left, right = share[:, :high].flip(1), share[:, low:].clone()
         left[:, : high - low].masked_fill_(~is_left.flip(1), 0)
         right[:, : high - low].masked_fill_(is_left, 0)
-        sums = share.new_zeros(len(share), share.shape[1] + 1)  # at c: between the anchor and the start of group c
+        # Column c sums between the anchor and the start of group c.
+        sums = share.new_zeros(len(share), share.shape[1] + 1)
         sums[:, low + 1 :] = right.cumsum(1)
         sums[:, :high] += left.cumsum(1).flip(1)
         inner = sums.gather(1, mirror)
@@ -385,7 +387,8 @@ class _AnyLabels(_Path):
         denominator = running.gather(1, tie_start)
         share = _positive_share(distance, options.num_positives, options.tie_tolerance)
 
-        # d value_i / d s_ik = -share_ik + sum of share_ij exp(s_ik - denominator_ij) over positives j no farther than k
+        # The derivative d value_i / d s_ik is -share_ik plus the sum of share_ij exp(s_ik - denominator_ij) over the
+        # positives j no farther than k.
         pushed = _running_logsumexp(share.log() - denominator).gather(1, tie_end)
         gradient = (torch.exp(s + pushed) - share) * block.factors[:, None]
         values = torch.where(share > 0, share * (denominator - s), 0).sum(1)

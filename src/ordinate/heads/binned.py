@@ -15,8 +15,8 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.heads.linear import RegressionHead
 
-MOST_BINS = 128  # chosen of itself: a bin a year for ages, and hundredths of the range
-LIMIT = 65536  # of bins by a given size
+MOST_BINS = 128  # The automatic choice is one bin per year for ages, and otherwise hundredths of the range.
+LIMIT = 65536  # A given bin size may make at most this many bins.
 
 BinSize = float | Sequence[float] | None
 
@@ -194,7 +194,7 @@ class DEXHead(BinnedHead):
         return expected_positions(logits)
 
 
-DEVIATION = 2.0  # of the normal distribution, in bins; 2 years with bins of a year in the paper
+DEVIATION = 2.0  # Standard deviation of the normal distribution in bins; the paper uses 2 years with bins of a year.
 
 
 def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:

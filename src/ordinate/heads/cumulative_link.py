@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import nll_loss, softplus
 
-LEAST = 1e-9  # probability: far from a threshold differences of sigmoids round to 0
+LEAST = 1e-9  # Far from a threshold, differences of sigmoids round to 0.
 
 
 class CumulativeLink(nn.Module):
@@ -22,7 +22,7 @@ class CumulativeLink(nn.Module):
     def __init__(self, num_classes: int) -> None:
         super().__init__()
         self.first = nn.Parameter(torch.zeros(1))
-        self.steps = nn.Parameter(torch.zeros(num_classes - 2))  # whose softplus leads to the next threshold
+        self.steps = nn.Parameter(torch.zeros(num_classes - 2))  # The softplus of a step leads to the next threshold.
 
     @property
     def thresholds(self) -> Float[Tensor, " t"]:

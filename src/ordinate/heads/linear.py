@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_targets
 from ordinate.options import LinearLoss
 
-LEAST_DEVIATION = 1e-3  # of a coordinate of embeddings, as a share of the largest
+LEAST_DEVIATION = 1e-3  # Smaller deviations of a coordinate, relative to the largest, count as constant.
 
 
 class RegressionHead(nn.Module):
@@ -29,7 +29,7 @@ class RegressionHead(nn.Module):
 
     Args:
         embedding_dim: Dimension d of the embeddings (n, d).
-        target_dim: p of the targets (n, p).
+        target_dim: Dimension p of the targets (n, p).
 
     Example:
         >>> from ordinate.heads import LinearHead

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from ordinate.functional.inputs import check_targets
 from ordinate.functional.similarity import pairwise_similarity
 
-TIE_BREAK = 1e-6  # how much more the nearest counts, the next half as much: enough to break a tie, not to win one
-QUERIES, SIMILARITIES = 1024, 2**26  # rows of the similarity matrix, and entries, held at a time
+# The nearest counts this much more and the next half as much, which breaks a tie but decides nothing else.
+TIE_BREAK = 1e-6
+QUERIES, SIMILARITIES = 1024, 2**26  # At most this many rows and entries of the similarity matrix are held at a time.
 
 
 class NeighbourVote(nn.Module):
@@ -111,9 +112,8 @@ class NeighbourMean(nn.Module):
         parts = []
         for part in queries.split(_at_once(self.embeddings)):
             similarity, nearest = pairwise_similarity(part, self.embeddings, "neg_l2").topk(self.k)
-            closest = -similarity[
-                :, :1
-            ]  # weights relative to the closest, so that a distance of 0 divides nothing by 0
+            # Weights are relative to the closest, so that a distance of 0 causes no division by 0.
+            closest = -similarity[:, :1]
             weights = torch.where(closest > 0, closest / -similarity, (similarity == 0).to(similarity))
             weights = weights if self.weights is None else weights * self.weights[nearest].to(weights)
             weights = weights / weights.sum(1, keepdim=True)

@@ -71,7 +71,7 @@ class Temperature(nn.Module):
 
     def __init__(self, scale: float = 1.0) -> None:
         super().__init__()
-        rounded = torch.tensor([scale]).float()  # As a saved model holds it.
+        rounded = torch.tensor([scale]).float()  # Saved models use float32.
         self.register_buffer("scale", rounded.double())
 
     @classmethod

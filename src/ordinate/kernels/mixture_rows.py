@@ -15,25 +15,25 @@ MIN_SQUARED_NORM = 1e-12  # A mixture that is shorter has no direction: its simi
 class MixtureGradient(NamedTuple):
     """The gradient of a block of anchors for cosines: of anchors with references, and among references."""
 
-    anchors: Float[Tensor, "b m"]  # for the anchors
-    references: Float[Tensor, "b m"]  # for the references: the same unless mixtures are detached
-    mixed: slice  # the references that are mixed with each other
-    between: Float[Tensor, "w w"] | None  # for the cosines among those
+    anchors: Float[Tensor, "b m"]  # Gradient for the anchors.
+    references: Float[Tensor, "b m"]  # Gradient for the references, the same unless mixtures are detached.
+    mixed: slice  # References that are mixed with each other.
+    between: Float[Tensor, "w w"] | None  # Gradient for the cosines among those references.
 
 
 @dataclass(frozen=True)
 class MixtureRows(ABC):
     """A block of anchors. They and the references ascend in label."""
 
-    cosine: Float[Tensor, "b m"]  # overwritten
+    cosine: Float[Tensor, "b m"]  # The kernel overwrites it.
     references: Float[Tensor, "m d"]
     y: Float[Tensor, " b"]
     ref_y: Float[Tensor, " m"]
     self_index: Int[Tensor, " b"] | None
-    share: Float[Tensor, "b m"] | None  # of the anchor in its Mix-neg
-    bounds: tuple[Int[Tensor, " b"], ...] | None  # of the window of its Mix-pos, and of its label in it
+    share: Float[Tensor, "b m"] | None  # Share of the anchor in its Mix-neg.
+    bounds: tuple[Int[Tensor, " b"], ...] | None  # Bounds of the window of its Mix-pos, and of its label in it.
     positives: Int[Tensor, " b"]
-    lengths: tuple[Float[Tensor, " b"], Float[Tensor, " m"]] | None  # of anchors and references, where some are 0
+    lengths: tuple[Float[Tensor, " b"], Float[Tensor, " m"]] | None  # Norms of anchors and references, if some are 0.
     options: SupReMixOptions
 
     @property

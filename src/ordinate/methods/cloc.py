@@ -15,7 +15,7 @@ from ordinate.options import PairReduction
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 
-COLLAPSED = 0.05  # a learned margin below this separates its ranks by less than 3 degrees of cosine
+COLLAPSED = 0.05  # A smaller learned margin separates its ranks by less than 3 degrees of cosine.
 
 
 class CLOC(StagedMethod):
@@ -27,15 +27,15 @@ class CLOC(StagedMethod):
     :class:`~ordinate.data.samplers.RankBatches` with ``distinct=2`` (the batch rule of Section 3.3).
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim).
-        embedding_dim: d.
+        encoder: Network that maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: Dimension d of the embeddings.
         num_classes: C.
         margins, floor, shared: See :class:`~ordinate.losses.MMNPLoss`.
         mmnp_weight: Weight of the MMNP loss relative to the cross-entropy; 1 in the paper.
         reduction: Reduction of the MMNP loss.
         phase_epochs: Largest numbers of epochs of the two phases; 500 each in the paper.
         target_accuracy: Accuracy on the training batches that ends phase one; 0.95 in the paper.
-        patience: ends phase two; 10 in the paper, None trains all its epochs.
+        patience: Epochs without improvement after which phase two ends; 10 in the paper, None trains all its epochs.
         chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
         optimization: Optimization of both phases; the paper's is Adam with a constant 1e-3.
 

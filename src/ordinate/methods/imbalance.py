@@ -15,7 +15,7 @@ from ordinate.functional.inputs import check_embeddings, check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.options import Kernel, Weighting
 
-LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # of a smoothed variance to the bin's own, as the authors clip it
+LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # The authors clip the ratio of a smoothed variance to the bin's own to this range.
 
 
 class FeatureSmoothing(nn.Module):
@@ -33,11 +33,11 @@ class FeatureSmoothing(nn.Module):
     and what has no samples takes no part.
 
     Args:
-        bins: over the training labels; of several dimensions they are joint bins.
-        embedding_dim: d of the embeddings.
-        kernel, kernel_size, sigma: over bins, see :func:`~ordinate.data.label_density.kernel_window`.
-        momentum: share of the running statistics that an epoch leaves as it was, 0 to below 1.
-        start_epoch: first epoch whose embeddings are calibrated, counted from 0; at least 1.
+        bins: Bins over the training labels; joint bins for labels of several dimensions.
+        embedding_dim: Dimension d of the embeddings.
+        kernel, kernel_size, sigma: Kernel over bins, see :func:`~ordinate.data.label_density.kernel_window`.
+        momentum: Share of the running statistics that an epoch leaves unchanged, 0 to below 1.
+        start_epoch: First epoch whose embeddings are calibrated, counted from 0; at least 1.
 
     Example:
         >>> labels = torch.tensor([0.0, 0.0, 1.0, 1.0])
@@ -73,7 +73,8 @@ class FeatureSmoothing(nn.Module):
         self.bins = bins
         self.momentum = check_share(momentum, "momentum")
         self.start_epoch = check_whole(start_epoch, "start_epoch")
-        self.window = kernel_window(kernel, kernel_size, sigma).tolist()  # in float64, which not all devices have
+        # Not all devices have float64, so it is a list.
+        self.window = kernel_window(kernel, kernel_size, sigma).tolist()
         for name in ("running_mean", "smoothed_mean"):
             self.register_buffer(name, torch.zeros(bins.total, embedding_dim))
         for name in ("running_var", "smoothed_var"):
@@ -160,7 +161,7 @@ def rank_similarity(
     Args:
         embeddings: (n, d).
         labels: (n,) or (n, p); of p dimensions the distance is the sum over them (L1).
-        interpolation: lambda of the differentiation, above 0; 2 for AgeDB in the paper.
+        interpolation: Parameter lambda of the differentiation, above 0; 2 for AgeDB in the paper.
 
     Returns:
         A scalar, the loss of the joined batch where training runs in several processes.
@@ -224,12 +225,12 @@ class Imbalance:
     """What a regressor does about targets of which some are rare.
 
     Args:
-        lds: label distribution smoothing, see :func:`~ordinate.data.label_density.label_weights`: ``"inverse"`` or
+        lds: Label distribution smoothing, see :func:`~ordinate.data.label_density.label_weights`: ``"inverse"`` or
             ``"sqrt_inverse"`` weighs samples in the loss of the head and in the contrastive one; None weighs all the
             same.
-        fds: feature distribution smoothing, see :class:`~ordinate.methods.imbalance.FeatureSmoothing`, of the
+        fds: Feature distribution smoothing, see :class:`~ordinate.methods.imbalance.FeatureSmoothing`, of the
             embeddings that the head is trained on.
-        ranksim: weight of RankSim, see :func:`~ordinate.methods.imbalance.rank_similarity`, in the loss of every
+        ranksim: Weight of RankSim, see :func:`~ordinate.methods.imbalance.rank_similarity`, in the loss of every
             stage that trains the encoder; 100 for AgeDB in its paper, 0 for none.
         bin_size: Size of a bin of LDS and FDS in label units, one number or one per dimension; None takes the smallest
             difference between two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
@@ -263,7 +264,7 @@ class Imbalance:
         if self.lds is not None:
             check_choice(self.lds, WEIGHTINGS, "lds")
         check_positive(self.ranksim, "ranksim", or_zero=True)
-        if isinstance(self.bin_size, list):  # as JSON and TOML have it
+        if isinstance(self.bin_size, list):  # JSON and TOML have lists.
             object.__setattr__(self, "bin_size", tuple(self.bin_size))
         for size in self.bin_size if isinstance(self.bin_size, tuple) else (self.bin_size,):
             if size is not None:
@@ -279,8 +280,8 @@ class Balance(nn.Module):
 
     Args:
         imbalance: Corrections to make.
-        bins: over the training labels.
-        embedding_dim: d of the embeddings.
+        bins: Bins over the training labels.
+        embedding_dim: Dimension d of the embeddings.
 
     Example:
         >>> labels = torch.tensor([1.0, 1.0, 1.0, 1.0, 9.0])

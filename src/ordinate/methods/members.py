@@ -14,7 +14,7 @@ from ordinate.functional.inputs import check_ranks, check_targets
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.training.optimization import Optimization, Stage
 
-LEAST = 1e-9  # probability whose logarithm is taken
+LEAST = 1e-9  # Logarithms are taken of at least this probability.
 
 
 class Members(nn.Module, ABC):
@@ -74,7 +74,7 @@ class Members(nn.Module, ABC):
         losses = self.sample_losses(self(x.expand(self.head.shape[0], *x.shape)), self.as_labels(y))
         if weights is None:
             return losses.mean()
-        counted = weights.to(losses.dtype).T  # of a sum above 0, as every sample is seen by some members
+        counted = weights.to(losses.dtype).T  # The sum is positive, because some members see every sample.
         return (losses * counted).sum() / counted.sum()
 
     def predictions(self, x: Float[Tensor, "m n f"]) -> Float[Tensor, "m n o"]:

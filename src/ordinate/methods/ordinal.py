@@ -33,13 +33,13 @@ class Ordinal(StagedMethod):
     (Shi et al., 2021) or CORAL (Cao et al., 2020), with one output per threshold between two adjacent ranks.
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim).
-        embedding_dim: d.
+        encoder: Network that maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: Dimension d of the embeddings.
         num_classes: C.
         loss: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
         epochs: Epochs of training.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
-        optimization: how.
+        optimization: Optimizer and its schedule.
     """
 
     def __init__(

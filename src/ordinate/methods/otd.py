@@ -28,17 +28,17 @@ class OTD(SeenEmbeddings):
     which the newest 20,000 are compared.
 
     Args:
-        encoder: maps a batch to embeddings (n, d); it must not end in ReLU.
+        encoder: Network that maps a batch to embeddings (n, d); it must not end in ReLU.
         num_classes: C.
         epochs: 50 in the paper.
-        by_rank: let every rank count the same (the mean over its anchors, then over ranks) instead of every
+        by_rank: Whether every rank counts the same (the mean over its anchors, then over ranks) instead of every
             triplet, of which large ranks have their size's cube. Weights of a balance replace this; weights
             of samples multiply what an anchor counts.
         monitored: Value by which ``patience`` chooses the best epoch: ``"loss"``, the validation loss, or
             ``"accuracy"``, that of the 3 nearest training embeddings on the validation samples, as in the paper; of
             equal epochs the first.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
-        optimization: the paper's is Adam, 1e-6.
+        optimization: Optimizer and its schedule; Adam with 1e-6 in the paper.
 
     Example:
         >>> method = OTD(nn.Linear(3, 8), num_classes=4, epochs=20)
@@ -97,7 +97,7 @@ class OTD(SeenEmbeddings):
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
         logs = {}
-        with suppress(OrdinateError):  # a validation set of few ranks offers no triplet
+        with suppress(OrdinateError):  # A validation set with few ranks has no triplet.
             logs["val_loss"] = self.triangle(x, y, weights)
         if self.seen:
             bank, ranks = self.all_seen(x.device)

@@ -290,7 +290,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
         """The error of ridge regression on the epoch's training embeddings, where patience monitors it."""
         if not self.seen:
             return {}
-        seen, targets = self.all_seen(torch.device("cpu"))  # where there is float64
+        seen, targets = self.all_seen(torch.device("cpu"))  # The CPU has float64.
         predicted = fit_ridge(seen.double(), targets.double())(x.cpu().double())
         return {"val_mae": self.error(predicted.to(x), y, weights)}
 
@@ -299,9 +299,9 @@ class EndToEnd(Regression):
     """Encoder and head trained together, from the start, by the head's loss alone.
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim).
-        embedding_dim: d.
-        target_dim: p of the targets (n, p).
+        encoder: Network that maps a batch to embeddings (n, embedding_dim).
+        embedding_dim: Dimension d of the embeddings.
+        target_dim: Dimension p of the targets (n, p).
         head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
         epochs: 400 in the paper.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.

@@ -19,14 +19,14 @@ class SupCR(ContrastiveRegression):
     """Encoder under the SupCR loss, no projection head, then a head (SupCR, Sections 3 and 4).
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim), not normalised.
-        embedding_dim: d.
-        target_dim: p of the targets (n, p).
+        encoder: Network that maps a batch to embeddings (n, embedding_dim), not normalised.
+        embedding_dim: Dimension d of the embeddings.
+        target_dim: Dimension p of the targets (n, p).
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"`` (Table 7).
         head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
         epochs: Epochs of the encoder and of the head; 400 and 100 in the paper.
         temperature, similarity, label_distance, num_positives, tie_tolerance: Options of the loss.
-        augment: draws a view of a batch; two views are contrasted. None contrasts the batch as it is, once.
+        augment: Function that draws a view of a batch; two views are contrasted. None contrasts the batch itself, once.
         contrast_weight: Weight of the SupCR loss in ``"regularise"``.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.

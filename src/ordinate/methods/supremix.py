@@ -20,15 +20,15 @@ class SupReMix(ContrastiveRegression):
     """Encoder under the SupReMix loss of its projected embeddings, then a head (SupReMix, Section 4).
 
     Args:
-        encoder: maps a batch to embeddings (n, embedding_dim); the head works on these.
-        embedding_dim: d.
-        window: gamma, in label units; Table 13 has those of the paper.
+        encoder: Network that maps a batch to embeddings (n, embedding_dim), which are the head's input.
+        embedding_dim: Dimension d of the embeddings.
+        window: Window gamma in label units; Table 13 gives those of the paper.
         scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"``.
         head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
         epochs: Epochs of the encoder and of the head; 100 for the head in the paper.
         temperature, beta, mix_negatives, mix_positives, distance_magnifying: Options of the loss.
         label_range, renormalize, detach_mixtures: Options of the loss.
-        projection_dim: outputs of the projection head, a 2-layer perceptron (128 in the paper).
+        projection_dim: Output dimension of the projection head, a 2-layer perceptron (128 in the paper).
         contrast_weight: Weight of the SupReMix loss in ``"regularise"``.
         patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.

@@ -13,7 +13,7 @@ from ordinate.metrics import continuous_report, knn_accuracy, rank_report
 
 Metrics = dict[str, Any]
 
-MOST_COMPARED = 10_000  # samples that are compared with each other, and drawn; a random part of more
+MOST_COMPARED = 10_000  # At most this many samples, drawn at random, are compared and plotted.
 
 
 def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:

@@ -34,7 +34,7 @@ STYLE = matplotlib.RcParams(
         "savefig.dpi": 150,
     }
 )
-styled = matplotlib.rc_context(STYLE)  # decorates what draws
+styled = matplotlib.rc_context(STYLE)  # Decorator of functions that draw.
 
 History = Sequence[Mapping[str, float]]
 
@@ -291,7 +291,7 @@ def _matrix(
 def _principal_components(embeddings: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The first two components (n, 2) and their shares of the variance; zeros where there are fewer."""
     centred = embeddings - embeddings.mean(axis=0)
-    if np.abs(centred).max() <= 1e-6 * np.abs(embeddings).max():  # what differs is rounding
+    if np.abs(centred).max() <= 1e-6 * np.abs(embeddings).max():  # The differences are rounding errors.
         centred = np.zeros_like(centred)
     left, scale, _ = np.linalg.svd(centred, full_matrices=False)
     points, share = np.zeros((len(embeddings), 2)), np.zeros(2)

@@ -22,7 +22,7 @@ def embed_in_chunks(encoder: nn.Module, x: Tensor, chunk_size: int) -> Float[Ten
       Running statistics are updated once a chunk. From a ``chunk_size`` of 3 on, no chunk is left with one sample.
 
     Args:
-        encoder: maps samples (n, ...) to embeddings (n, d).
+        encoder: Network that maps samples (n, ...) to embeddings (n, d).
         x: (n, ...).
         chunk_size: Largest number of samples that pass the encoder at a time; chunks are of nearly equal size.
 

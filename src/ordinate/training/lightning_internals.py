@@ -65,7 +65,7 @@ def running_mean(trainer: lightning.Trainer, name: str, device: torch.device) ->
 
 
 def _logged(trainer: lightning.Trainer) -> dict[str, Any]:
-    # Lightning keeps them out of its checkpoints, and has no public name for them
+    # Lightning keeps them out of its checkpoints, and has no public name for them.
     return trainer.fit_loop.epoch_loop._results
 
 

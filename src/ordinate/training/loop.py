@@ -53,17 +53,17 @@ def train(
     :func:`~ordinate.training.time_budget.training_until` it ends in time.
 
     Args:
-        method: trained in place.
+        method: Method that is trained in place.
         training_data: Samples to train on.
         batches: Sampler of batches.
         validation_data: Samples to measure on after every epoch.
-        folder: for the checkpoint; None keeps none.
+        folder: Folder for the checkpoint; None keeps none.
         seed: Seed of everything random in training.
         progress: Whether to show a progress bar with the expected end; a cluster shows none.
         run: Description of everything that determines the run, in any form; a checkpoint that was written under another
             is refused.
-        trainer: options of Lightning's Trainer; its ``callbacks`` come after ours.
-        cluster: whose workers train, with a ``folder`` that they share.
+        trainer: Options of Lightning's Trainer; its ``callbacks`` follow ours.
+        cluster: Cluster whose workers train, with a ``folder`` that they share.
 
     Example:
         >>> import torch
@@ -79,7 +79,7 @@ def train(
     several = options["devices"] if isinstance(options["devices"], int) else len(options["devices"])
     batches.check_processes(several * options.get("num_nodes", 1) if cluster is None else cluster.workers)
     spawns = any(kind in str(options.get("strategy")) for kind in ("spawn", "fork", "notebook"))
-    if several > 1 and spawns and folder is None:  # where processes that are started leave what they trained
+    if several > 1 and spawns and folder is None:  # The processes need a folder in which to save the trained model.
         with TemporaryDirectory(prefix="ordinate-") as kept:
             return train(
                 method, training_data, batches, validation_data, folder=Path(kept), seed=seed, progress=progress,
@@ -100,7 +100,7 @@ def train(
             _take_over(method, checkpoint)
             return method.history
     if cluster is not None and folder is not None:
-        shared = folder.resolve()  # other machines have another current folder
+        shared = folder.resolve()  # Other machines have another current folder.
         data = (training_data, batches, validation_data)
         work = partial(train, method, *data, folder=shared, seed=seed, progress=False, run=run)
         cluster.run(work, shared, options)
@@ -122,13 +122,13 @@ def train(
         handler = signal.getsignal(signal.SIGINT)
         try:
             runner.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
-        except SystemExit as stopped:  # how Lightning leaves on Ctrl-C, which it disables
+        except SystemExit as stopped:  # On Ctrl-C, Lightning ignores further ones and exits.
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, handler)
             raise KeyboardInterrupt from stopped
         finally:
             method.end = None
-    if not method.finished and folder is not None:  # it was trained in other processes
+    if not method.finished and folder is not None:  # The method was trained in other processes.
         _take_over(method, read_checkpoint(folder / CHECKPOINT, run))
     return method.history
 
@@ -141,7 +141,7 @@ def _take_over(method: StagedMethod, checkpoint: dict[str, Any]) -> None:
 
 def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> Loader:
     """Return what reads the training batches; what worker processes do, they do over all epochs."""
-    own: Any = {"generator": LoaderSeeds()}  # so that it draws nothing from the epoch's numbers
+    own: Any = {"generator": LoaderSeeds()}  # A separate generator leaves the epoch's random numbers unchanged.
     workers = training_data.workers
     sampler = training_data.requests(batches, seed) if isinstance(training_data, ViewBatches) else batches
     return ResumableLoader(training_data, sampler, num_workers=workers, persistent_workers=workers > 0, **own)
@@ -201,7 +201,8 @@ class TrainingCheckpoint(Checkpoint):
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         done = batch_idx + 1
-        if done % trainer.accumulate_grad_batches == 0 and done < trainer.num_training_batches:  # no gradient is left
+        # No gradient is accumulated at this point.
+        if done % trainer.accumulate_grad_batches == 0 and done < trainer.num_training_batches:
             due = float(time.monotonic() - self.kept >= self.seconds)
             if largest(due, all_processes(), pl_module.device):
                 self.keep(trainer)

@@ -117,8 +117,9 @@ def quick_to_find_no_gpu() -> Iterator[None]:
         os.environ[ASK_MANAGEMENT_LIBRARY] = asked
 
 
-SMALL = 100_000_000  # products of a weight and a sample in a pass: two threads save 10 ms at most, and where other
-# programs keep the cores busy they wait for one another after every operation, in all 30 times as long as one takes
+# Products of a weight and a sample in a pass. Below this, two threads save 10 ms at most. If other programs keep the
+# cores busy, the threads wait for one another after every operation, and take 30 times as long as one.
+SMALL = 100_000_000
 
 
 @contextmanager
@@ -129,9 +130,9 @@ def single_thread_if_small(network: nn.Module, x: Tensor, batch_size: int) -> It
     threads as before.
 
     Args:
-        network: whose weights each sample is multiplied with once.
+        network: Network whose weights are multiplied with each sample once.
         x: (n, features), samples; those of other shapes, or of tokens, are never little work.
-        batch_size: samples that pass at a time.
+        batch_size: Number of samples that pass at a time.
     """
     _one_in_forked_processes()
     threads, weights = torch.get_num_threads(), sum(weight.numel() for weight in network.parameters())

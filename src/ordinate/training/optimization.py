@@ -12,7 +12,7 @@ from torch import nn
 from ordinate.checks import check_choice, check_positive, check_share
 from ordinate.options import OptimizerName, Schedule
 
-MakesOptimizer = Callable[..., torch.optim.Optimizer]  # of parameter groups and lr
+MakesOptimizer = Callable[..., torch.optim.Optimizer]  # It is called with parameter groups and lr.
 OPTIMIZERS: dict[str, MakesOptimizer] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
@@ -27,10 +27,10 @@ class Optimization:
     Args:
         optimizer: ``"adam"``, ``"adamw"``, ``"sgd"`` (momentum 0.9), or what makes one of parameter groups and ``lr``,
             such as ``torch.optim.RAdam`` or ``functools.partial(torch.optim.SGD, nesterov=True, momentum=0.95)``.
-        learning_rate: the highest one.
+        learning_rate: Highest learning rate.
         weight_decay: Weight decay of the optimizer, on the parameters that ``undecayed_parameters`` leaves to it.
         schedule: ``"cosine"`` falls to 0 at the end of the stage, ``"constant"`` stays.
-        warmup: share of the stage in which the learning rate rises from 0 linearly.
+        warmup: Share of the stage in which the learning rate rises linearly from 0.
 
     Example:
         >>> optimization = Optimization("adamw", learning_rate=0.01, warmup=0.1)
@@ -76,10 +76,11 @@ class Optimization:
             return self.optimizer(groups, lr=self.learning_rate)
         every = [parameter for some in members.values() for parameter in some]
         on_cpu = all(parameter.device.type == "cpu" and parameter.is_floating_point() for parameter in every)
-        if not on_cpu or self.optimizer == "sgd":  # whose fused form takes no sparse gradients
+        if not on_cpu or self.optimizer == "sgd":  # The fused form of SGD takes no sparse gradients.
             return OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate)
-        optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)  # one loop, not a dozen
-        optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them
+        # The fused form runs one loop instead of a dozen.
+        optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)
+        optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them.
         return cast(torch.optim.Optimizer, optimizer)
 
     def learning_rate_at(self, progress: float) -> float:
@@ -96,11 +97,11 @@ class Stage:
     """One stage of training.
 
     Args:
-        name: shown in the progress bar and logged.
+        name: Name in the progress bar and the log.
         epochs: Largest number of epochs.
         optimization: Optimization of the parameters that it trains.
-        patience: end after this many epochs without a lower
-            :attr:`~ordinate.training.stages.StagedMethod.monitor`, and go back to the weights of the lowest; None
+        patience: The stage ends after this many epochs without a lower
+            :attr:`~ordinate.training.stages.StagedMethod.monitor`, with the weights of the lowest; None
             trains to the end and keeps the last.
 
     Example:

@@ -11,7 +11,7 @@ from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
-FAILURES = 3  # of workers, one after the other, without a new checkpoint
+FAILURES = 3  # Workers may fail this often in a row without a new checkpoint.
 
 
 def connect(address: str, **local: Any) -> tuple[Any, bool]:
@@ -20,7 +20,7 @@ def connect(address: str, **local: Any) -> tuple[Any, bool]:
     Args:
         address: Address of the cluster, "auto" for the one that this machine is in, "local" for one that is started
             here.
-        local: options of one that is started here.
+        local: Options of a cluster that is started here.
 
     Raises:
         OrdinateError: Ray is not installed, or there is no such cluster.
@@ -71,9 +71,9 @@ class RayCluster:
         """Call ``work(trainer=options)`` in every worker, until it returns in all of them.
 
         Args:
-            work: a training that continues from its checkpoint in the folder.
-            folder: for checkpoints, shared by all machines.
-            trainer: options of Lightning's Trainer, which are completed by what makes it one of many.
+            work: Training that continues from its checkpoint in the folder.
+            folder: Folder for checkpoints, shared by all machines.
+            trainer: Options of Lightning's Trainer, completed by those of a distributed run.
 
         Raises:
             OrdinateError: what a worker refused, or workers that failed again and again without a new checkpoint.

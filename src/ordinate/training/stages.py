@@ -62,7 +62,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     Args:
         stages: Stages of the training.
-        chunk_size: samples that pass the encoder at a time in training, None for the whole batch; see
+        chunk_size: Number of samples that pass the encoder at a time in training, None for the whole batch; see
             :func:`~ordinate.training.gradient_caching.embed_in_chunks`.
 
     The ``patience`` of a method ends its last stage after so many epochs without a lower validation loss (training loss
@@ -99,12 +99,12 @@ class StagedMethod(lightning.LightningModule, ABC):
     """
 
     encoder: nn.Module
-    encoder_learning_rate: float | None = None  # of the encoder's network, at its highest; None for that of the stage
-    shared_in_epoch: ClassVar[tuple[str, ...]] = ("logged", "step")  # see epoch_state
+    encoder_learning_rate: float | None = None  # Peak rate of the encoder's network; None for that of the stage.
+    shared_in_epoch: ClassVar[tuple[str, ...]] = ("logged", "step")  # The function epoch_state saves these attributes.
 
     def __init__(self, stages: tuple[Stage, ...], chunk_size: int | None = None) -> None:
         super().__init__()
-        with warnings.catch_warnings():  # networks among them are taken out below
+        with warnings.catch_warnings():  # Lightning warns of networks, which are removed below.
             warnings.filterwarnings("ignore", r"Attribute .* is an instance of `nn\.Module`")
             self.save_hyperparameters(ignore=["encoder", "head", "stages"], logger=False)
         plain = (int, float, str, tuple, list, dict, type(None))  # A checkpoint holds these without code.
@@ -118,14 +118,14 @@ class StagedMethod(lightning.LightningModule, ABC):
             check_whole(chunk_size, "chunk_size")
         self.stages = stages
         self.chunk_size = chunk_size
-        self.trainable: dict[str, bool] = {}  # parameters, as they were before the first stage
+        self.trainable: dict[str, bool] = {}  # Whether each parameter was trainable before the first stage.
         self._start_over()
         self.validation_outputs: list[tuple[Tensor, ...]] = []
         self.run = ""
         self.end: TrainingEnd | None = None
         self.logged: set[str] = set()
-        self.step = 0  # of the epoch
-        self.interrupted: dict[str, Any] | None = None  # what an epoch that is resumed in its middle had gathered
+        self.step = 0  # Step within the epoch.
+        self.interrupted: dict[str, Any] | None = None  # State of an epoch that is resumed in its middle.
         self.means: Means = {}
 
     def _start_over(self) -> None:
@@ -135,9 +135,9 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.best_epochs: list[int] = []
         self.history: list[dict[str, float]] = []
         self.finished = False
-        self.window: tuple[float, float] | None = None  # the time of the stage, on the clock of its end
-        self.passed = 1.0  # share of the epoch's batches
-        self.hurried = False  # whether the learning rate ever followed the time
+        self.window: tuple[float, float] | None = None  # Start and end of the stage on the clock.
+        self.passed = 1.0  # Share of the epoch's batches that are done.
+        self.hurried = False  # Whether the learning rate ever followed the time.
 
     def _forget_best(self) -> None:
         self.best_value = float("inf")
@@ -167,7 +167,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         """Return embeddings of a training batch, whose samples pass the encoder ``chunk_size`` at a time."""
         return self(x) if self.chunk_size is None else embed_in_chunks(self.encoder, x, self.chunk_size)
 
-    # what a method defines
+    # What a method defines
 
     def parameters_of_stage(self, index: int) -> list[torch.nn.Parameter]:
         """The parameters that a stage trains."""
@@ -199,7 +199,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def on_first_batch(self, x: Any, y: Tensor) -> None:
         """Act on the first training batch of a stage, before its loss is computed."""
 
-    # how it is trained
+    # How it is trained
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         parameters, rate = self.parameters_of_stage(self.stage_index), self.encoder_learning_rate
@@ -208,7 +208,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": LearningRate(optimizer), "interval": "step"}}
 
     def setup(self, stage: str) -> None:
-        if stage == "fit":  # a checkpoint is read after this, and before the optimizer is made
+        if stage == "fit":  # A checkpoint is read after this and before the optimizer is made.
             self.trainable = self.trainable or {name: p.requires_grad for name, p in self.named_parameters()}
             self._start_over()
             self._require_gradients()
@@ -227,7 +227,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def log_mean(self, name: str, value: Tensor, samples: int) -> None:
         """Log the mean over the epoch of a value of a training batch, faster than ``log`` with its checks."""
         mean = None if self._trainer is None else running_mean(self._trainer, name, value.device)
-        if mean is None:  # the first batch of the epoch
+        if mean is None:  # This is the first batch of the epoch.
             self.log(name, value, on_step=False, on_epoch=True, batch_size=samples)
         else:
             mean.update(value.detach(), samples)
@@ -235,7 +235,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def on_train_start(self) -> None:
         interrupted, self.interrupted = self.interrupted, None
         if interrupted is not None and self.trainer.fit_loop.restarted_mid_epoch:
-            self.on_train_epoch_start()  # which Lightning then leaves out
+            self.on_train_epoch_start()  # Lightning does not call it then.
             self.means = restore_epoch_state(self, interrupted)
             self._set_learning_rate(self.step + 1)
 
@@ -272,8 +272,9 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def _set_learning_rate(self, step: int) -> None:
         """Set the learning rate of a step of the present epoch, from 0."""
-        # the middle of the step, so that neither the first step of a stage nor its last has a learning rate of 0
-        count = self.trainer.num_training_batches  # infinite where a loader does not know
+        # The middle of the step is used, so that the learning rate of a stage is 0 neither at its first step nor at its
+        # last.
+        count = self.trainer.num_training_batches  # It is infinite if the loader does not know.
         later, place = (0, 0.5) if math.isinf(count) else (step // count, (step % count + 0.5) / count)
         epoch = self.current_epoch + later - self.stage_start + place
         progress = max(epoch / self.stage.epochs, self.time_progress)
@@ -288,7 +289,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> int | None:
         self.passed, self.step = 1.0, batch_idx
-        # every epoch has a step, so that it learns something and has something to log
+        # Every epoch has a step, so that it learns something and has something to log.
         if batch_idx == 0 or batch_idx % self.trainer.accumulate_grad_batches or self.time_progress < 1:
             return None
         self.passed = batch_idx / float(self.trainer.num_training_batches)
@@ -309,11 +310,11 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
         x, y, *weights = batch
-        # losses and heads are not under autocast here
+        # Losses and heads do not run under autocast here.
         self.validation_outputs.append((upcast_half(self(x)), self.as_labels(y), *weights))
 
     def on_validation_epoch_start(self) -> None:
-        self.validation_outputs.clear()  # of a validation that was broken off
+        self.validation_outputs.clear()  # A validation may have been interrupted.
 
     def on_validation_epoch_end(self) -> None:
         outputs, labels, *weights = map(torch.cat, zip(*self.validation_outputs, strict=True))
@@ -330,7 +331,8 @@ class StagedMethod(lightning.LightningModule, ABC):
         complete = complete or cut
         if self.stage.patience is not None:
             value = float(self.trainer.callback_metrics.get(self.monitor, self.trainer.callback_metrics["train_loss"]))
-            value, is_best = self.trainer.strategy.broadcast((value, self.is_best(value)))  # the same in every process
+            # The value is the same in every process.
+            value, is_best = self.trainer.strategy.broadcast((value, self.is_best(value)))
             self.best_value = min(self.best_value, value)
             if is_best:
                 self.best_epoch = self.current_epoch
@@ -338,7 +340,7 @@ class StagedMethod(lightning.LightningModule, ABC):
             complete = complete or (
                 self.current_epoch - max(self.best_epoch, self.stage_start - 1) >= self.stage.patience
             )
-        # callback_metrics also keeps what earlier epochs logged and this one did not
+        # Lightning's callback_metrics also keeps what only earlier epochs logged.
         metrics = {name: float(v) for name, v in self.trainer.callback_metrics.items() if name in self.logged}
         metrics |= {"passed": self.passed} if cut else {}
         self.history.append({"epoch": float(self.current_epoch), **metrics})
@@ -364,7 +366,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         self._forget_best()
 
     def on_train_end(self) -> None:
-        if not self.finished:  # a callback, or the Trainer's own limit, has ended it
+        if not self.finished:  # A callback, or the Trainer's own limit, has ended it.
             self.finish()
 
     def _end_stage(self) -> None:

@@ -16,7 +16,7 @@ def seconds_per_sample(encoder: nn.Module, batch: Tensor, *, gpu: bool = False) 
     Args:
         encoder: Encoder that embeds the batch; it stays as it is.
         batch: (n, ...) samples.
-        gpu: measure on the GPU.
+        gpu: Whether to measure on the GPU.
     """
     device = torch.device("cuda" if gpu else "cpu")
     with own_random_numbers(gpus=gpu):

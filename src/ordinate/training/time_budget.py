@@ -11,15 +11,15 @@ from pathlib import Path
 
 from ordinate.checks import check_positive
 
-KEPT_EVERY = 1.0  # seconds between two writes of the time spent
+KEPT_EVERY = 1.0  # Seconds between two writes of the time spent.
 
 
 class TimeBudget:
     """Seconds that may be spent; those of earlier runs of the same command count.
 
     Args:
-        seconds: all that may be spent.
-        clock: gives the time in seconds.
+        seconds: Limit in seconds.
+        clock: Function that returns the time in seconds.
         start: Start of this run, on the clock; None for now.
 
     Example:
@@ -52,7 +52,7 @@ class TimeBudget:
         spent = self.clock() - self.start
         if self.record is not None and spent - self.kept >= KEPT_EVERY and self.record.parent.exists():
             self.kept = spent
-            pending = self.record.with_suffix(f".{os.getpid()}.tmp")  # several processes may train
+            pending = self.record.with_suffix(f".{os.getpid()}.tmp")  # Several processes may train.
             pending.write_text(json.dumps({"spent": spent}))
             pending.replace(self.record)
         return spent
@@ -68,8 +68,8 @@ class TrainingEnd:
 
     Args:
         budget: Budget whose clock is used.
-        until: seconds spent by then.
-        least: seconds of a training that starts when it should have ended, so that it learns something.
+        until: Seconds spent by the end.
+        least: Seconds for a training that starts after its end, so that it learns something.
     """
 
     budget: TimeBudget

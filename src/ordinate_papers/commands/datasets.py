@@ -13,9 +13,9 @@ from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import DATA, IMAGE_SETS, OTHER_SETS, SETS, DataSet, look_up
 from ordinate_papers.datasets.images.catalogue import download, find, load
 
-MOST_RANKS = 12  # shown in a column each
-WIDTH = 100  # characters of a line of text
-SLOW = ("tuab", "hcp_aging")  # take minutes to read
+MOST_RANKS = 12  # At most this many ranks get a column each.
+WIDTH = 100  # Characters per line of text.
+SLOW = ("tuab", "hcp_aging")  # These take minutes to read.
 
 
 def datasets(name: str | None, download: str | None) -> None:

@@ -10,7 +10,7 @@ from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import Task
 from ordinate_papers.datasets.download import Download
 
-DATA = "ORDINATE_DATA"  # the environment variable that names the folder of the sets
+DATA = "ORDINATE_DATA"  # The environment variable that names the folder of the sets.
 Kind = Literal["images", "table", "drawn", "series", "text", "eeg", "volumes", "regions"]
 KnownT = TypeVar("KnownT")
 
@@ -20,20 +20,20 @@ class DataSet:
     """A data set of the papers.
 
     Args:
-        name: in commands and runs, and of its folder.
+        name: Name of the set in commands and runs, and of its folder.
         kind: Kind of its samples.
-        title: as its owner calls it.
-        label: what the label is, in words.
-        task: what the label is for a model.
-        split: who splits it and how, in words.
-        layout: which files to put where, one per line.
-        samples: how many there are to read; None where the owner does not say.
-        papers: the papers' tables that use it.
+        title: Title used by its owner.
+        label: Meaning of the label, in words.
+        task: Task of a model of this label.
+        split: Description of the split and its origin.
+        layout: Required files and their places, one per line.
+        samples: Number of samples; None where the owner does not state it.
+        papers: Tables of the papers that use it.
         differs: How the set here differs from the paper's and why, by paper.
-        terms: under which it may be used.
-        source: where to ask for it; empty for a set that is drawn.
-        reading: how it is read and split, for the reader of its kind.
-        download: the file, where it may be fetched.
+        terms: Terms of use.
+        source: Address of its owner; empty for a generated set.
+        reading: Options of reading and splitting, for the reader of its kind.
+        download: File to download, if this is permitted.
 
     Example:
         >>> DATA_SETS["koa"].label, DATA_SETS["koa"].kind
@@ -70,13 +70,13 @@ def _described() -> dict[str, DataSet]:
 
 DATA_SETS: Mapping[str, DataSet] = _described()
 IMAGE_SETS: Mapping[str, DataSet] = {name: chosen for name, chosen in DATA_SETS.items() if chosen.kind == "images"}
-TABLE_SETS: Mapping[str, DataSet] = {  # that the papers' tables can use
+TABLE_SETS: Mapping[str, DataSet] = {  # The papers' tables can use these sets.
     name: chosen for name, chosen in DATA_SETS.items() if not chosen.reading.get("unsplit")
 }
-OTHER_SETS: Mapping[str, DataSet] = {  # that hold no images and have an owner
+OTHER_SETS: Mapping[str, DataSet] = {  # These sets have no images and have an owner.
     name: chosen for name, chosen in DATA_SETS.items() if chosen.kind not in ("images", "drawn")
 }
-SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}  # that have an owner
+SETS: Mapping[str, DataSet] = {**IMAGE_SETS, **OTHER_SETS}  # These sets have an owner.
 
 
 def dataset(name: str) -> DataSet:

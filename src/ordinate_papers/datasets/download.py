@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ordinate.errors import OrdinateError
 
-CHUNK = 1 << 16  # bytes
-TIMEOUT = 30  # seconds without an answer
+CHUNK = 1 << 16  # Bytes per read.
+TIMEOUT = 30  # Seconds without an answer.
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def fetch(download: Download, folder: str | Path) -> Path:
 def _stream(download: Download, part: Path) -> int:
     """Write what the server sends, no more than a chunk beyond the size, and return its length."""
     size = 0
-    with urllib.request.urlopen(download.url, timeout=TIMEOUT) as response:  # noqa: S310  # an address of the catalogue
+    with urllib.request.urlopen(download.url, timeout=TIMEOUT) as response:  # noqa: S310  # The URL is our own.
         part.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             while size <= download.size and (chunk := response.read(CHUNK)):

@@ -15,7 +15,7 @@ LABELS = Path("agedb_dir_labels") / "agedb_dir_age_split.csv.gz"
 FEATURES, IDENTITY = 16, 3
 SLOPES, IDENTITY_SCALE, NOISE = (2.0, 8.0), 0.3, 1.0
 
-Samples = tuple[Any, Any]  # X and y
+Samples = tuple[Any, Any]  # The samples X and their labels y.
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def draw_imbalanced(seed: int = 0, *, labels: str | Path | None = None) -> Imbal
 
     Args:
         seed: Seed of the features' coefficients, the identities and the noise.
-        labels: a CSV with the columns ``age`` and ``split`` (train, val, test); None reads that of AgeDB-DIR under
+        labels: A CSV with the columns ``age`` and ``split`` (train, val, test); None reads that of AgeDB-DIR under
             the folder that the environment variable ``ORDINATE_DATA`` names.
 
     Raises:

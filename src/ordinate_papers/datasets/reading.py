@@ -27,10 +27,11 @@ from ordinate_papers.datasets.stsb_dir import FILES as PAIR_FILES
 from ordinate_papers.datasets.stsb_dir import read_stsb_dir
 from ordinate_papers.datasets.tuab import holds_recordings, read_tuab
 
-GLOVE = ("glove.840B.300d.txt", "glove100_subset/*.npz")  # the paper's vectors of words first
+GLOVE = ("glove.840B.300d.txt", "glove100_subset/*.npz")  # The paper's word vectors come first.
 PARTS = ("train", "validation", "test")
-SMALL = 1 << 28  # bytes up to which all of a set goes into its digest
-PACKAGES: Mapping[str, tuple[str, ...]] = {  # that a kind of data needs; the extra of Ordinate has the kind's name
+SMALL = 1 << 28  # Sets of up to this many bytes go into the digest completely.
+# Each kind of data needs these packages; the extra of Ordinate has the kind's name.
+PACKAGES: Mapping[str, tuple[str, ...]] = {
     "images": ("PIL", "timm", "torchvision"),
     "eeg": ("mne",),
     "volumes": ("monai", "nibabel"),
@@ -127,7 +128,7 @@ def _digest(known: tuple[tuple[Path, int, int], ...]) -> str:
     return made.hexdigest()[:16]
 
 
-# where the files are
+# Where the files are
 
 
 def _folder(chosen: DataSet) -> Path:
@@ -168,7 +169,7 @@ def _volume_files(chosen: DataSet) -> list[Path]:
     return labels + volumes if labels and volumes else []
 
 
-FILES: Mapping[str, Callable[[DataSet], list[Path]]] = {  # of other kinds they are listed
+FILES: Mapping[str, Callable[[DataSet], list[Path]]] = {  # Files of other kinds are listed.
     "images": _image_files,
     "text": _pair_files,
     "eeg": lambda chosen: _below(_folder(chosen)) if holds_recordings(_folder(chosen)) else [],
@@ -177,7 +178,7 @@ FILES: Mapping[str, Callable[[DataSet], list[Path]]] = {  # of other kinds they 
 }
 
 
-# how the samples are read
+# How the samples are read
 
 
 def _read_table(chosen: DataSet, seed: int) -> Labelled:
@@ -276,7 +277,7 @@ READERS: Mapping[str, Callable[..., Labelled]] = {
 }
 
 
-# how they are split
+# How they are split
 
 
 def _ends(shares: Sequence[float], count: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ def read_stsb_dir(folder: str | Path) -> pd.DataFrame:
                     "https://github.com/YyzHarry/imbalanced-regression (sts-b-dir/glue_data/STS-B)"
                 ),
             )
-        try:  # some sentences hold bare quotes, and one may be the word null
+        try:  # Some sentences hold bare quotes, and one may be the word null.
             part = pd.read_csv(
                 found[0],
                 sep="\t",

@@ -25,9 +25,9 @@ CHANNELS = (
 )  # fmt: skip
 ELECTRODE = re.compile(r"(?:EEG )?([A-Z]+[0-9]*)(?:-(?:REF|LE|AR))?", re.IGNORECASE)
 AGE = re.compile(rb"Age:\s*(\d+)", re.IGNORECASE)
-PATIENT = slice(8, 88)  # bytes of an EDF header
+PATIENT = slice(8, 88)  # These bytes of an EDF header describe the patient.
 TEST_SHARE = 0.1
-MICROVOLTS = 1e6  # in a volt, which is MNE's unit
+MICROVOLTS = 1e6  # MNE's unit is the volt.
 
 
 def holds_recordings(path: str | Path) -> bool:
@@ -59,14 +59,14 @@ def read_tuab(
     Training draws random crops of it: ``SeriesOptions(crop=...)``.
 
     Args:
-        path: folder of the corpus, or one below it that holds ``train`` and ``eval``.
+        path: Folder of the corpus, or one below it that holds ``train`` and ``eval``.
         split: ``"paper"`` for a tenth of the subjects to test, ``"corpus"`` for the corpus's own ``eval``.
-        start: seconds into a recording at which a series starts.
-        seconds: that it lasts, or less where the recording ends; None uses the rest.
-        sampling_rate: in Hz, to which recordings are resampled.
+        start: Second of a recording at which a series starts.
+        seconds: Length of a series, or less where the recording ends; None uses the rest.
+        sampling_rate: Rate in Hz to which recordings are resampled.
         seed: Seed of the split.
-        skip_unreadable: leave out files that cannot be read.
-        progress: show a progress bar.
+        skip_unreadable: Whether to leave out files that cannot be read.
+        progress: Whether to show a progress bar.
 
     Returns:
         Series (n, 21, length) in microvolts, float32; their ages; whether each is to ``train`` or ``test``; and their
@@ -163,7 +163,7 @@ def read_recording(
         raw.pick([named[channel] for channel in CHANNELS]).reorder_channels([named[channel] for channel in CHANNELS])
         raw.crop(start, end, include_tmax=False).load_data(verbose="ERROR")
         if raw.info["sfreq"] != sampling_rate:
-            raw.resample(sampling_rate, method="polyphase", verbose="ERROR")  # its Fourier method shifts time
+            raw.resample(sampling_rate, method="polyphase", verbose="ERROR")  # The Fourier method would shift time.
         values: NDArray[np.float32] = (MICROVOLTS * raw.get_data()).astype(np.float32)
     return values
 

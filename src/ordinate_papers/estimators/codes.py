@@ -33,11 +33,12 @@ from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours
 
 CODES = ("raw", "one_hot", "thermometer")
 INTERVALS = ("intervals", "lmnn_intervals")
-OF_LEVELS = ("gower", *INTERVALS)  # know the levels themselves
+OF_LEVELS = ("gower", *INTERVALS)  # These use the levels themselves.
 METRICS = ("euclidean", "lmnn", *OF_LEVELS)
-DIGITS = 12  # of the largest distance, to which distances are compared, so that rounding breaks no tie
-TIE_BREAK = 1e-6  # how much more the nearest counts, the next half as much: enough to break a tie, not to win one
-DISTANCES = 1 << 22  # held at a time
+DIGITS = 12  # Distances are compared to this many digits of the largest, so that rounding breaks no tie.
+# The nearest counts this much more and the next half as much, which breaks a tie but decides nothing else.
+TIE_BREAK = 1e-6
+DISTANCES = 1 << 22  # At most this many distances are held at a time.
 
 Order = Mapping[Any, Sequence[Any]]
 
@@ -48,7 +49,7 @@ def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) ->
     Args:
         frame: (n, columns), numbers, ordered pandas categories, or text without missing values.
         code: ``"raw"``, ``"one_hot"`` or ``"thermometer"``.
-        order: the levels of columns from lowest to highest. Numbers and ordered categories have theirs; text needs
+        order: Levels of columns from lowest to highest. Numbers and ordered categories have theirs; text needs
             one, unless the code is ``"one_hot"``.
 
     Returns:
@@ -80,13 +81,13 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             :class:`~ordinate_papers.estimators.intervals.LatentIntervals` without a map and with one.
         distribution: Distribution of the latent values in their intervals: ``"uniform"``, ``"beta"`` or
             ``"beta_rectangular"``.
-        n_neighbors: neighbours that vote, and targets of a sample in training; 3 in the paper.
-        order: the levels of columns from lowest to highest; see :func:`code_features`.
+        n_neighbors: Neighbours that vote, and targets of a sample in training; 3 in the paper.
+        order: Levels of columns from lowest to highest; see :func:`code_features`.
 
     Attributes:
-        classes_: the classes.
-        columns_: every column with its levels.
-        lmnn_, intervals_: the fitted map, the fitted intervals; None for other metrics.
+        classes_: Labels of the classes.
+        columns_: Every column with its levels.
+        lmnn_, intervals_: Fitted map and fitted intervals; None for other metrics.
 
     Example:
         >>> X = pd.DataFrame({"safety": ["low", "low", "med", "high"]})
@@ -201,7 +202,7 @@ class CodedColumn:
         else:
             place = {level: number for number, level in enumerate(self.levels)}
             unknown = sorted({str(value) for value in values.unique() if value not in place})
-            if unknown and code != "one_hot":  # where it is 0 in every column
+            if unknown and code != "one_hot":  # A one-hot code is 0 in every column for them.
                 raise OrdinateError(
                     "X", problem=f"column {self.name!r} holds {unknown[:5]}", expected=list(self.levels)
                 )

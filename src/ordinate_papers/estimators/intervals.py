@@ -42,10 +42,10 @@ from ordinate_papers.estimators.lmnn import (
 )
 
 DISTRIBUTIONS = ("uniform", "beta", "beta_rectangular")
-SHAPE, SHAPE_BOUNDS = (2.0, 2.0, 0.5), ((1.0, 20.0), (1.0, 20.0), (0.0, 1.0))  # of p, q and r
-LEARNED = {"uniform": 0, "beta": 2, "beta_rectangular": 3}  # how many of them
-PUSH, MOST_ITERATIONS = 0.5, 300  # as of the map alone
-PASSES = 3  # at most, each with the targets that are nearest after the one before
+SHAPE, SHAPE_BOUNDS = (2.0, 2.0, 0.5), ((1.0, 20.0), (1.0, 20.0), (0.0, 1.0))  # Start values and bounds of p, q and r.
+LEARNED = {"uniform": 0, "beta": 2, "beta_rectangular": 3}  # Number of shape parameters that each distribution learns.
+PUSH, MOST_ITERATIONS = 0.5, 300  # The values are those for the map alone.
+PASSES = 3  # Each of at most this many passes uses the targets that are nearest after the one before.
 
 
 @dataclass(eq=False, repr=False)
@@ -54,13 +54,13 @@ class LatentIntervals(BaseEstimator):
 
     Args:
         distribution: Distribution of a latent value in its interval.
-        learn_map: learn the map, as Ord-LMNN does; False leaves it the identity (Thresh-Eucl).
-        n_neighbors: target neighbours of a sample.
+        learn_map: Whether to learn the map, as in Ord-LMNN; False keeps the identity (Thresh-Eucl).
+        n_neighbors: Number of target neighbours of a sample.
 
     Attributes:
         means_, variances_: Moments of the latent values of all features' levels, one feature after the other.
         components_: (d, d), L.
-        loss_: the loss reached.
+        loss_: Final loss.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -77,7 +77,8 @@ class LatentIntervals(BaseEstimator):
     def fit(self, places: NDArray[np.intp], classes: NDArray[np.intp], sizes: Sequence[int]) -> "LatentIntervals":
         """Learn from the places (n, d) of samples' levels, their classes (n,) and every feature's number of levels."""
         check_choice(self.distribution, DISTRIBUTIONS, "distribution")
-        self._starts = np.cumsum([0, *sizes])[:-1]  # of a feature's levels among those of all
+        # Position of a feature's first level among the levels of all features.
+        self._starts = np.cumsum([0, *sizes])[:-1]
         levels, classes = np.asarray(places) + self._starts, np.unique(classes, return_inverse=True)[1]
         targets = target_neighbours(np.asarray(places, dtype=np.float64), classes, self.n_neighbors)
         d, mapped = len(sizes), len(sizes) ** 2 * self.learn_map
@@ -162,13 +163,13 @@ def expected_loss(
         levels: (n, d), which of them a sample has.
         targets: (n, k), of :func:`~ordinate_papers.estimators.lmnn.target_neighbours`.
         impostors: (n, n), the pairs of a sample and an impostor to look at.
-        push: weight of the impostors.
+        push: Weight of the impostors.
 
     Returns:
         The loss, and its gradients by ``components`` and by ``moments``.
     """
     means, variances = moments[:, levels]
-    of_features = (components**2).sum(0)  # the diagonal of M
+    of_features = (components**2).sum(0)  # The diagonal of M.
     loss, weights = weigh_pairs(means @ components.T, targets, impostors, push, variances @ of_features)
     counts = weights.sum(axis=0) + weights.sum(axis=1)
     of_map = 2 * components @ scatter(means, weights) + 2 * components * (counts @ variances)

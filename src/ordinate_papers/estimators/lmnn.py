@@ -25,11 +25,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 
-PAIRS = 1 << 22  # distances held at a time
-SHORT, LONG = 5, 30  # L-BFGS iterations with the same impostors
-MANY = 0.1  # new impostors, as a share of those known, after which the next round is a short one
-TOLERANCE, ROUNDS = 1e-3, 3  # relative improvement in so many rounds below which the loss has converged
-START = 0.8408964152537145  # of the map: 2 ** -0.25
+PAIRS = 1 << 22  # At most this many distances are held at a time.
+SHORT, LONG = 5, 30  # L-BFGS iterations with the same impostors.
+MANY = 0.1  # If the new impostors exceed this share of the known ones, the next round is a short one.
+TOLERANCE, ROUNDS = 1e-3, 3  # The loss has converged if it improves by less, relatively, in so many rounds.
+START = 0.8408964152537145  # Start value of the map, 2 ** -0.25.
 
 
 @dataclass(eq=False, repr=False)
@@ -41,13 +41,13 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
     kept.
 
     Args:
-        n_neighbors: target neighbours of a sample; a class of fewer has as many as it has.
-        push: weight of the impostors in [0, 1]; the targets have the rest.
+        n_neighbors: Number of target neighbours of a sample; fewer in a class with fewer samples.
+        push: Weight of the impostors in [0, 1]; the targets get the rest.
         max_iter: L-BFGS iterations at most.
 
     Attributes:
         components_: (d, d), L.
-        loss_: the loss reached.
+        loss_: Final loss.
         n_iter_: L-BFGS iterations.
 
     Example:
@@ -73,7 +73,7 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
         check_classification_targets(y)
         classes = np.unique(y, return_inverse=True)[1]
         targets = target_neighbours(X, classes, self.n_neighbors)
-        # the margin is 1: off the lattice of whole distances, where integer codes would put every hinge on its kink
+        # With a margin of 1, this start avoids whole distances, where integer codes would put every hinge on its kink.
         start = np.eye(X.shape[1]) * START
         found = descend(
             start.ravel(),
@@ -204,7 +204,7 @@ def lmnn_loss(
         X: (n, d).
         targets: (n, k), of :func:`target_neighbours`.
         impostors: (n, n), the pairs of a sample and an impostor to look at; no other pair is inside a margin.
-        push: weight of the impostors.
+        push: Weight of the impostors.
     """
     n, d = X.shape
     L = components.reshape(d, d)
@@ -222,12 +222,12 @@ def weigh_pairs(
     """Return the loss of mapped samples (n, d), and (n, n), n times its derivative by every pair's squared distance."""
     n = len(mapped)
     reach = _reach(mapped, targets, spread)
-    pull = np.where(targets < 0, 0.0, 1 - push)  # how often the distance to each target counts
+    pull = np.where(targets < 0, 0.0, 1 - push)  # Weight of the distance to each target.
     sample = np.repeat(np.arange(n), np.diff(impostors.indptr))
     distance = _squared_distances(mapped, sample, impostors.indices)
     if spread is not None:
         distance += spread[sample] + spread[impostors.indices]
-    inside = np.zeros(len(distance))  # inside the margins of how many of its sample's targets an impostor is
+    inside = np.zeros(len(distance))  # Number of the sample's targets whose margins an impostor invades.
     for place in range(targets.shape[1]):
         active = distance < 1 + reach[sample, place]
         inside += active

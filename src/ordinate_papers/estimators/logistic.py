@@ -18,14 +18,14 @@ def fit_logistic(embeddings: Tensor, ranks: Tensor, num_classes: int, weights: T
     model = LogisticRegression(max_iter=1000)
     model.fit(((embeddings - centre) / scale).numpy(), ranks.numpy(), sample_weight=counted)
     coefficients, intercepts = torch.from_numpy(model.coef_), torch.from_numpy(model.intercept_)
-    if len(coefficients) == 1:  # of two ranks, the second's against the first's
+    if len(coefficients) == 1:  # With two ranks, the coefficients are the second's relative to the first's.
         coefficients = torch.cat([torch.zeros_like(coefficients), coefficients])
         intercepts = torch.cat([torch.zeros_like(intercepts), intercepts])
     weight = torch.zeros(num_classes, embeddings.shape[1], dtype=torch.float64)
     bias = torch.full((num_classes,), -torch.inf, dtype=torch.float64)
     weight[model.classes_] = coefficients / scale
     bias[model.classes_] = intercepts - coefficients @ centre / scale
-    return linear(weight.float(), bias.float())  # as a saved model holds them
+    return linear(weight.float(), bias.float())  # Saved models use float32.
 
 
 def linear(weight: Tensor, bias: Tensor) -> nn.Linear:

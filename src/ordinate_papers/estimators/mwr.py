@@ -68,7 +68,7 @@ class MWRMethod(RankMethod):
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         regressor, ranks = fitted.module.regressor, fitted.training.y
-        embeddings = fitted.embed(fitted.training.x).float().double()  # As a saved model holds them.
+        embeddings = fitted.embed(fitted.training.x).float().double()  # Saved models use float32.
         references = choose_references(regressor, embeddings, ranks, self.settings.n_references)
         search = MovingWindow(regressor, embeddings, ranks, self.settings.labels_.outputs, references)
         search.error = torch.tensor(search.training_error(), dtype=torch.float32).item()

@@ -35,7 +35,8 @@ LOSSES = (*PAIR_LOSSES, "supcr", "simclr", "dino")
 LOSSES_OF_TARGETS = ("supcon", "simclr", "dino")
 LOSSES_OF_VIEWS = ("simclr", "dino")  # They compare views of a sample, and know no labels.
 PROJECTED_LOSSES = ("supcon", "simclr")
-SIMCSE, SIMCSE_TEMPERATURE = "simcse", 0.05  # For text alone: its views are two dropouts (Gao et al., 2021).
+# SimCSE is for text only, because its views are two dropouts (Gao et al., 2021).
+SIMCSE, SIMCSE_TEMPERATURE = "simcse", 0.05
 LOSSES_WITH_TEMPERATURE = ("supcon", "simclr", "supcr", SIMCSE)
 NAMES = {
     "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
@@ -258,7 +259,7 @@ class RankRepresentation(RepresentationMethod, RankMethod):
         if self.settings.head == "linear":
             head: nn.Module = fit_logistic(embeddings, ranks, outputs, weights)
             return RepresentationHead(head, by_distance=by_distance)
-        embeddings = embeddings.float().double()  # As a saved model holds them.
+        embeddings = embeddings.float().double()  # Saved models use float32.
         if by_distance:
             shares = nn.functional.one_hot(ranks, outputs).double()
             head = NeighbourMean(embeddings, shares, self.settings.n_neighbors, weights)

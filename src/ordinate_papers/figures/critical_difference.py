@@ -57,7 +57,7 @@ def critical_difference(rankings: Mapping[str, Ranking]) -> Figure:
         'MAE'
     """
     most = max(len(ranking.ranks) for ranking in rankings.values())
-    height = 1.1 + 0.15 * (most + 1)  # inches; the names stand in two columns
+    height = 1.1 + 0.15 * (most + 1)  # Inches; the names stand in two columns.
     figure, grid = plt.subplots(len(rankings), 1, figsize=(8.4, height * len(rankings)), squeeze=False)
     for axes, (title, ranking) in zip(grid[:, 0], rankings.items(), strict=True):
         _panel(axes, title, ranking)
@@ -68,7 +68,7 @@ def _panel(axes: Axes, title: str, ranking: Ranking) -> None:
     names = list(ranking.ranks)
     places = list(ranking.ranks.values())
     half = (len(names) + 1) // 2
-    depth = 1.6 + 0.35 * len(ranking.groups)  # where the first name stands below the line
+    depth = 1.6 + 0.35 * len(ranking.groups)  # The first name stands at this depth below the line.
     lowest, highest = 1, len(names)
     margin = 0.55 * (highest - lowest)
     for place, (name, rank) in enumerate(zip(names, places, strict=True)):

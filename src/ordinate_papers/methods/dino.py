@@ -22,9 +22,9 @@ from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 
 TEACHER_TEMPERATURE, STUDENT_TEMPERATURE = 0.04, 0.1
 CENTRE_MOMENTUM = 0.9
-# for a million images the paper has 2048 hidden units, and 65536 prototypes; 1024 cost it 2 points (Appendix C)
+# The paper uses 2048 hidden units and 65536 prototypes for a million images; 1024 cost 2 points (Appendix C).
 HIDDEN, BOTTLENECK, PROTOTYPES = 512, 256, 1024
-TEACHER_MOMENTUM = 0.996  # at the start; it rises to 1 along a cosine
+TEACHER_MOMENTUM = 0.996  # It rises from this value to 1 along a cosine.
 
 
 class DINOHead(nn.Module):
@@ -152,7 +152,7 @@ class DINO(StudentAndTeacher):
     """Encoder trained by DINO, without labels. AdamW with a cosine schedule is the paper's.
 
     Args:
-        draw: draws two views of every sample; None where batches bring them, next to each other.
+        draw: Function that draws two views of every sample; None where batches hold them, next to each other.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class DINORegression(StudentAndTeacher, TwoStageRegression):
     """Encoder trained by DINO, without labels, then a head on it (SupCR, Table 11).
 
     Args:
-        encoder, embedding_dim, draw, patience, chunk_size, optimization: as in :class:`DINO`.
+        encoder, embedding_dim, draw, patience, chunk_size, optimization: See :class:`DINO`.
     """
 
     def __init__(
@@ -203,7 +203,8 @@ class DINORegression(StudentAndTeacher, TwoStageRegression):
         optimization: Optimization = Optimization("adamw", 5e-4, 0.04),
         head_optimization: Optimization = Optimization("adamw", 1e-2, 0.0),
     ) -> None:
-        check_choice(scheme, ("linear_probe", "fine_tune"), "scheme")  # the head of the third would need the student
+        # The head of the third scheme would need the student.
+        check_choice(scheme, ("linear_probe", "fine_tune"), "scheme")
         head = build_head(head_loss, embedding_dim, target_dim, bin_size=bin_size)
         super().__init__(
             encoder, head, scheme=scheme, epochs=epochs, optimization=optimization, head_optimization=head_optimization,

@@ -14,8 +14,8 @@ from ordinate.functional.similarity import unit
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 
-SCALE = 20.0  # of the cosines in the order loss, as in the published code
-COINCIDE = 1e-9  # distance between unit embeddings below which none has a direction to the other
+SCALE = 20.0  # The published code multiplies the cosines of the order loss by this.
+COINCIDE = 1e-9  # Unit embeddings that are closer have no direction to each other.
 DIFFERENT_TO_EQUAL = 2.0  # Weight of pairs of different ranks in the metric loss, relative to pairs of equal rank.
 
 
@@ -31,7 +31,7 @@ class GOL(StagedMethod):
 
     Args:
         margin: Margin of the metric loss; 0.25 in the paper.
-        optimization: the paper's is Adam, 1e-4 along a cosine, weight decay 5e-4.
+        optimization: Optimizer and its schedule; in the paper Adam with 1e-4 along a cosine and weight decay 5e-4.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class GOL(StagedMethod):
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
-        with suppress(OrdinateError):  # a validation set of one rank offers no pair to order
+        with suppress(OrdinateError):  # A validation set with one rank has no pair to order.
             return {"val_loss": self.loss(x, y)}
         return {}
 

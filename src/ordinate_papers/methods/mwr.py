@@ -17,10 +17,10 @@ from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.rank_probabilities import probabilities_around
 
-START_NEIGHBOURS = 5  # training samples whose mean rank the search starts from
+START_NEIGHBOURS = 5  # The search starts from the mean rank of this many training samples.
 MOST_MOVES = 10
-CANDIDATES, TRIED = 32, 256  # pairs of references tried for a window, and training samples that they are tried on
-QUERIES = 1024  # samples searched for at a time
+CANDIDATES, TRIED = 32, 256  # Pairs of references tried for a window, and training samples on which they are tried.
+QUERIES = 1024  # This many samples are searched for at a time.
 
 
 class MWR(StagedMethod):
@@ -40,7 +40,7 @@ class MWR(StagedMethod):
     In several processes each draws triplets of its own samples, which must be of two ranks.
 
     Args:
-        triplets: drawn for each sample of a batch.
+        triplets: Number of triplets that are drawn for each sample of a batch.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class MWR(StagedMethod):
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
-        generator = torch.Generator(y.device).manual_seed(0)  # the same triplets after every epoch
-        with suppress(OrdinateError):  # a validation set of one rank has no window
+        generator = torch.Generator(y.device).manual_seed(0)  # The triplets are the same after every epoch.
+        with suppress(OrdinateError):  # A validation set with one rank has no window.
             return {"val_loss": self.loss(x, y, draw_triplets(y, self.triplets, generator), weights)}
         return {}
 
@@ -295,7 +295,7 @@ def choose_references(
         wanted = relative_rank(ranks[samples], window[0].expand(len(samples)), window[1].expand(len(samples)))
         errors = (relative - wanted).square().mean(1)
         best = errors.argsort(stable=True)
-        chosen.append(pairs[best[torch.arange(count) % len(best)]])  # again from the best where there are too few
+        chosen.append(pairs[best[torch.arange(count) % len(best)]])  # If there are too few, the best are repeated.
     return torch.stack(chosen)
 
 

@@ -12,9 +12,9 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import upcast_half, weighted_mean
 from ordinate.functional.similarity import unit
 
-OF_ANCHORS = ("supcon", "triplet", "n_pair")  # take weights of samples; the terms of others have no anchor
+OF_ANCHORS = ("supcon", "triplet", "n_pair")  # These take weights of samples; the terms of the others have no anchor.
 PAIR_LOSSES = ("supcon", "siamese", "triplet", "quadruplet", "n_pair")
-TEMPERATURE = 0.1  # of SupCon (Khosla et al., 2020)
+TEMPERATURE = 0.1  # SupCon uses this temperature (Khosla et al., 2020).
 
 
 def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
@@ -203,8 +203,8 @@ def deal_tuples(labels: Int[Tensor, " n"]) -> tuple[Int[Tensor, " p"], Int[Tenso
     order = labels.argsort(stable=True)
     counts = labels.unique(return_counts=True)[1]
     place = torch.arange(len(labels), device=labels.device) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-    tuples = int((counts // 2).sort(descending=True).values[1])  # from here on a single rank has pairs
-    dealt = place < (counts // 2).clamp(max=tuples).repeat_interleave(counts) * 2  # an odd sample has no partner
+    tuples = int((counts // 2).sort(descending=True).values[1])  # Beyond this number, only one rank has pairs.
+    dealt = place < (counts // 2).clamp(max=tuples).repeat_interleave(counts) * 2  # An odd sample has no partner.
     first = dealt & (place % 2 == 0)
     return order[first], order[dealt & (place % 2 == 1)], place[first] // 2
 

@@ -87,7 +87,7 @@ class POE(StagedMethod):
         drawn = None if weights is None else weights.repeat(self.draws)
         classification = _cross_entropy(scores.flatten(0, 1), y.repeat(self.draws), drawn)
         loss = classification + self.divergence_weight * divergence_from_standard_normal(mean, log_variance, weights)
-        if len(y) > 2 and bool((y != y[0]).any()):  # then there is a triplet
+        if len(y) > 2 and bool((y != y[0]).any()):  # The batch holds a triplet.
             distances = symmetric_divergence(mean, log_variance)
             loss = loss + self.ordinal_weight * ordinal_constraint(distances, y, self.margin, weights)
         return loss
@@ -121,8 +121,8 @@ def symmetric_divergence(mean: Float[Tensor, "n d"], log_variance: Float[Tensor,
     """
     mean, log_variance = _check_gaussians(mean, log_variance)
     variance, precision = log_variance.exp(), (-log_variance).exp()
-    centred = mean - mean.mean(0)  # smaller squares, of which the differences lose fewer digits
-    # per pair, half of sum v/w + w/v - 2 + (m - l)^2 (1/v + 1/w): what follows is one side of it
+    centred = mean - mean.mean(0)  # Differences of smaller squares lose fewer digits.
+    # The divergence of a pair is half of sum v/w + w/v - 2 + (m - l)^2 (1/v + 1/w), of which this is one side.
     one_side = variance @ precision.T + centred.square() @ precision.T - 2 * centred @ (centred * precision).T
     one_side = one_side + (centred.square() * precision).sum(1)
     divergence = 0.5 * (one_side + one_side.T) - mean.shape[1]

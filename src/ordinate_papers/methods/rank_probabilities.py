@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-LEAST_SPREAD = 0.05  # ranks
+LEAST_SPREAD = 0.05  # The spread is at least this many ranks.
 
 
 def probabilities_around(

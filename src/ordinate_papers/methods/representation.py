@@ -25,8 +25,8 @@ class Representation(StagedMethod):
     Args:
         loss: ``loss(embeddings, ranks)``, such as :func:`~ordinate_papers.methods.pairs.build_pair_loss` gives; with
             ``weights=`` where samples are weighted.
-        projection_dim: outputs of the projection head that the loss sees; None shows it the embeddings.
-        draw: draws two views of every sample; None where batches bring them.
+        projection_dim: Output dimension of the projection head; None applies the loss to the embeddings.
+        draw: Function that draws two views of every sample; None where batches hold them.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Representation(StagedMethod):
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> dict[str, Tensor]:
-        if not isinstance(self.loss, NTXentLoss):  # validation samples have no second view
-            with suppress(OrdinateError):  # nor have few of them a pair
+        if not isinstance(self.loss, NTXentLoss):  # Validation samples have no second view.
+            with suppress(OrdinateError):  # A few validation samples may have no pair.
                 return {"val_loss": compare(self.loss, self.projection(x), y, weights)}
         return {}
 

@@ -19,7 +19,7 @@ class SentencePairLoss(nn.Module):
     embeddings are the features of pairs (u, v, |u - v|, u * v), of which the first half is used.
 
     Args:
-        temperature: tau.
+        temperature: Temperature tau of the softmax.
 
     Example:
         >>> import torch

@@ -32,7 +32,7 @@ def corruption_robustness(
     every image, the same for every model, at the size of the array; of ranks the error is counted in ranks.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        model: fitted, with ``predict``.
+        model: Fitted model with ``predict``.
         images: (n, c, h, w) uint8, as an array or decoded.
         labels: (n,).
         names: Names of the corruptions.
@@ -58,7 +58,7 @@ def corruption_robustness(
         raise OrdinateError("severities", list(severities), "some of 1, 2, 3, 4, 5")
 
     def error(name: str, severity: int) -> float:
-        decoded: Any = images  # or an array
+        decoded: Any = images  # It may also be an array.
         pixels: Any = getattr(decoded, "pixels", images)
         corrupted: Any = corrupt(pixels, name, severity, seed)
         if pixels is not images:

@@ -31,7 +31,7 @@ from scipy import ndimage, signal
 from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 
-REFERENCE_SIDE = 224  # pixels that the lengths are given for
+REFERENCE_SIDE = 224  # Lengths are given for images with this shorter side.
 SEVERITIES = (1, 2, 3, 4, 5)
 
 Pixels = NDArray[np.float64]  # (c, h, w), from 0 to 1
@@ -70,7 +70,7 @@ def corrupt(images: NDArray[np.uint8], name: str, severity: int, seed: int = 0) 
     return corrupted
 
 
-# noise
+# Noise
 
 
 def _gaussian_noise(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
@@ -92,7 +92,7 @@ def _speckle_noise(image: Pixels, level: int, random: np.random.Generator) -> Pi
     return image * (1 + random.normal(size=image.shape) * (0.15, 0.2, 0.35, 0.45, 0.6)[level])
 
 
-# blur
+# Blur
 
 
 def _gaussian_blur(image: Pixels, level: int, _: np.random.Generator) -> Pixels:
@@ -128,7 +128,7 @@ def _zoom_blur(image: Pixels, level: int, _: np.random.Generator) -> Pixels:
     return np.mean([image, *zooms], axis=0)
 
 
-# weather
+# Weather
 
 
 def _snow(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
@@ -139,7 +139,7 @@ def _snow(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
         (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
         (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
     )[level]
-    fine = max(1, round(1 / _scale(image)))  # flakes are drawn at about 224 pixels, and made small
+    fine = max(1, round(1 / _scale(image)))  # Flakes are drawn at about 224 pixels and then scaled down.
     height, width = (fine * side for side in image.shape[1:])
     scale = min(height, width) / REFERENCE_SIDE
     drawn = random.normal(mean, deviation, (1, height, width))
@@ -173,12 +173,12 @@ def _spatter(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
         splash = _smooth((layer > edge).astype(np.float64), _scale(image))
         return image * (1 - splash) + _colour(image, (63, 42, 20)) * splash
     drops = (layer - edge).clip(0)
-    light = ndimage.sobel(drops, axis=1) + ndimage.sobel(drops, axis=2)  # from one side, so that drops look round
+    light = ndimage.sobel(drops, axis=1) + ndimage.sobel(drops, axis=2)  # Light from one side makes drops look round.
     shine = drops / max(drops.max(), 1e-12) + light / max(np.abs(light).max(), 1e-12)
     return image + _colour(image, (175, 238, 238)) * (0.6, 0.6, 0.5)[level] * shine.clip(0, 1) * (drops > 0)
 
 
-# light and colour
+# Light and colour
 
 
 def _brightness(image: Pixels, level: int, _: np.random.Generator) -> Pixels:
@@ -206,7 +206,7 @@ def _saturate(image: Pixels, level: int, _: np.random.Generator) -> Pixels:
     return value * (1 - direction * (saturation * factor + offset).clip(0, 1))
 
 
-# digital
+# Digital
 
 
 def _elastic_transform(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
@@ -215,7 +215,7 @@ def _elastic_transform(image: Pixels, level: int, random: np.random.Generator) -
     fields = _smooth(random.uniform(-1, 1, (2, *image.shape[1:])), max(1, 0.03 * side))
     fields *= bend * side / fields.std()
     centre = _centre(image)
-    matrix = random.uniform(-1, 1, (2, 2)) * 2 * shear  # corners move by up to 2 x shear of the side
+    matrix = random.uniform(-1, 1, (2, 2)) * 2 * shear  # Corners move by up to 2 x shear of the side.
     grid = _grid(image)
     return _sample(image, grid + np.einsum("ij,jhw->ihw", matrix, grid - centre) + fields)
 
@@ -251,7 +251,7 @@ CORRUPTIONS: dict[str, Callable[[Pixels, int, np.random.Generator], Pixels]] = {
 }  # fmt: skip
 
 
-# what they are made of
+# What they are made of
 
 
 def _scale(image: Pixels) -> float:

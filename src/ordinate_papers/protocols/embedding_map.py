@@ -20,8 +20,8 @@ def embedding_map(model: Any, X_test: Any, y_test: ArrayLike) -> Figures:
     The papers have pictures alone. Chosen here: UMAP's own settings, at most 1000 samples, evenly spread.
 
     Args:
-        model: fitted, with ``transform``; ``pip install "ordinate[umap]"``.
-        X_test: three samples or more.
+        model: Fitted model with ``transform``; requires ``pip install "ordinate[umap]"``.
+        X_test: Three samples or more.
         y_test: (n,), their labels.
 
     Returns:

@@ -10,9 +10,9 @@ from ordinate.metrics import knn_accuracy, nearest_neighbours, spearman
 from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures
 
-CELLS = 300  # rows of the matrix; more samples share them, neighbouring ones of a rank
+CELLS = 300  # The matrix has at most this many rows; with more samples, neighbours within a rank share one.
 NEIGHBOURS = 15
-MOST_SAMPLES = 1000  # between whose pairs the order is measured
+MOST_SAMPLES = 1000  # The order is measured between the pairs of at most this many samples.
 
 
 def embedding_order(model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike) -> Figures:
@@ -23,10 +23,10 @@ def embedding_order(model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: Array
     sample of a rank.
 
     Args:
-        model: fitted, with ``transform``.
-        X: samples that were trained on, among which neighbours are looked for.
+        model: Fitted model with ``transform``.
+        X: Training samples, among which neighbours are searched.
         y: (n,), their ranks.
-        X_test: m samples, of two ranks or more.
+        X_test: Test samples (m) of two ranks or more.
         y_test: (m,), their ranks.
 
     Returns:
@@ -48,7 +48,7 @@ def embedding_order(model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: Array
     queries = np.unique(ranks, return_index=True)[1]
     found = min(NEIGHBOURS, len(seen))
     some = np.linspace(0, len(ranks) - 1, min(MOST_SAMPLES, len(ranks))).astype(int)
-    distances = pdist(unit_norm(unseen[some]), "sqeuclidean")  # twice the cosine distance
+    distances = pdist(unit_norm(unseen[some]), "sqeuclidean")  # It is twice the cosine distance.
     rows = np.argsort(ranks, kind="stable")
     matrix, matrix_ranks = _cosine_distances(unseen[rows], ranks[rows])
     return {

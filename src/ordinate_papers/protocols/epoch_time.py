@@ -26,7 +26,7 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
     out for validation. What is the same for all (encoder, batch size, views) is the caller's to set.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimators: two or more by name, not fitted; each trains at least two epochs in its first stage.
+        estimators: Two or more estimators by name, not fitted; each trains at least two epochs in its first stage.
         rounds: Runs of each estimator.
 
     Returns:
@@ -72,8 +72,8 @@ def pairing_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *
     them from the Gram matrix of a batch.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimators: two or more by name, not fitted.
-        rounds: epochs that are drawn, in turns.
+        estimators: Two or more estimators by name, not fitted.
+        rounds: Number of epochs that each draws, in turns.
 
     Example:
         >>> import numpy as np

@@ -38,10 +38,10 @@ def label_bias(
     boundary is measured too.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimator: a classifier of ranks, not fitted; its ``class_order``, where it has one, orders text.
-        boundary: two adjacent labels, the lower first.
-        up: share of the samples of the lower label that gets the higher.
-        down: share of the samples of the higher label that gets the lower.
+        estimator: Classifier of ranks, not fitted; its ``class_order``, if it has one, orders text.
+        boundary: Two adjacent labels, the lower first.
+        up: Share of the samples of the lower label that gets the higher.
+        down: Share of the samples of the higher label that gets the lower.
 
     Returns:
         ``rows``, one of them: ``relabelled``, the number of samples, the scores, and ``critical_error``, the error rate

@@ -15,7 +15,7 @@ from ordinate.metrics import spearman
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
 
-MOST_SAMPLES = 1000  # of the test set, between whose pairs the order is measured
+MOST_SAMPLES = 1000  # The order is measured between the pairs of at most this many test samples.
 
 
 def label_permutation(
@@ -38,8 +38,8 @@ def label_permutation(
     labels. Training and test labels are permuted in the same way.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimator: not fitted, with ``transform`` once fitted.
-        X_test: samples to measure on, three or more.
+        estimator: Estimator that is not fitted, with ``transform`` once fitted.
+        X_test: Three or more test samples.
 
     Returns:
         ``rows``, one each for ``"genuine"`` and ``"permuted"`` labels: ``labels``, the scores, ``order``, the rank

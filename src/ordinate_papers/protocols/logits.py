@@ -15,7 +15,7 @@ from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures
 from ordinate_papers.protocols.trial import check_labels
 
-HARDEST = 1000  # negative pairs (Fig. 3)
+HARDEST = 1000  # This many negative pairs are shown (Fig. 3).
 MOST_SAMPLES = 2000
 EDGES = np.linspace(-1, 1, 81)
 AT_ONCE = 256
@@ -30,8 +30,8 @@ def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> 
     here: the pairs of at most 2000 training samples, without augmentation.
 
     Args:
-        estimator: a regressor with an encoder stage, not fitted.
-        X: training samples.
+        estimator: Regressor with an encoder stage, not fitted.
+        X: Training samples.
         y: (n,), their targets, some of which are the same.
         shares: Shares of the encoder's epochs, after which logits are taken.
 

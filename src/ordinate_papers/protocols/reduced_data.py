@@ -81,7 +81,7 @@ def nested_subsets(
         counts = np.bincount(ranks)
         least = len(counts)
         place = np.empty(len(order))
-        for rank, count in enumerate(counts):  # its samples at even distances, the first in front
+        for rank, count in enumerate(counts):  # The samples of a rank are placed at even distances, the first in front.
             place[ranks == rank] = np.concatenate([[0], (np.arange(1, count) + 0.5) / count])
         order = order[np.argsort(place, kind="stable")]
     for size in sizes:

@@ -14,9 +14,9 @@ from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
 
-PLACES = 10  # that the gain counts
-ANCHORS = 500  # of the order
-CLOSE = 0.25  # deviations of the target between samples that are relevant to each other
+PLACES = 10  # The gain counts this many places.
+ANCHORS = 500  # The order is measured for this many anchors.
+CLOSE = 0.25  # Samples are relevant to each other if their targets are within this many standard deviations.
 PENALTIES = tuple(10.0**power for power in range(-4, 5))
 
 
@@ -38,8 +38,8 @@ def retrieval(
     returns; of a model without a contrastive loss, the output of its last hidden layer.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimator: not fitted, with ``transform`` once fitted.
-        within: largest label distance of relevant samples; None for the same rank, or targets within 1/4 deviation.
+        estimator: Estimator that is not fitted, with ``transform`` once fitted.
+        within: Largest label distance of relevant samples; None for the same rank, or targets within 1/4 deviation.
 
     Returns:
         ``rows``, one of them: the scores of the predictions; ``average_precision``, see

@@ -31,7 +31,7 @@ from ordinate_papers.protocols.trial import check_labels, score_ranks
 
 SCHEMES = ("linear_probe", "fine_tune")
 LEARNING_RATES = {"linear_probe": 1e-2, "fine_tune": 1e-3}
-AT_ONCE = 64  # samples that are predicted
+AT_ONCE = 64  # This many samples are predicted at once.
 
 
 def transfer(
@@ -60,15 +60,15 @@ def transfer(
     the model, and no validation. The model itself is not changed.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        model: fitted on the first data set; a classifier's probe predicts the second one's ranks.
-        X, X_test: samples of the second data set, of the kind, and with the columns, that the model was trained on.
-        class_order: the second data set's classes from lowest to highest, where y does not tell.
+        model: Model fitted on the first data set; a classifier's probe predicts the ranks of the second one.
+        X, X_test: Samples of the second data set, of the kind and with the columns of the model's training samples.
+        class_order: Classes of the second data set from lowest to highest, where y does not define their order.
         schemes: ``"linear_probe"``, ``"fine_tune"`` or both.
         epochs: Epochs of the new layer, or of encoder and layer; 100 is what both papers give their predictors.
         learning_rate: None for 0.01 for the probe and 0.001 for fine-tuning.
         optimization: Optimizer and schedule; None for AdamW at the learning rate.
         seed: Seed of the layer's first weights and of the batches.
-        checkpoint_dir: keeps the state of training, in one folder per scheme.
+        checkpoint_dir: Folder of the training states, one folder per scheme.
 
     Returns:
         ``rows``, one per scheme: ``scheme`` and the scores.

@@ -13,7 +13,7 @@ from ordinate.metrics import continuous_report
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, train
 
-MOST_BARS, BARS = 256, 100  # of the distribution of targets
+MOST_BARS, BARS = 256, 100  # The distribution of targets has at most 256 bars, else 100.
 
 
 def unseen_targets(
@@ -37,10 +37,10 @@ def unseen_targets(
     :func:`~ordinate.metrics.continuous_report`, of which the papers show MAE and geometric mean error.
 
     Args beyond those of :mod:`ordinate_papers.protocols`:
-        estimator: a regressor, not fitted.
-        y_test: targets in and outside the ranges.
+        estimator: Regressor that is not fitted.
+        y_test: Targets in and outside the ranges.
         ranges: (lowest, highest) of each range that is left out of training.
-        drawn: train on so many samples, drawn as :func:`draw_modes` does; None: on all samples outside of the ranges.
+        drawn: Number of training samples, drawn as :func:`draw_modes` does; None trains on all outside of the ranges.
         seed: Seed of the samples drawn.
 
     Returns:
@@ -118,7 +118,7 @@ def draw_modes(
     Args:
         targets: (n,), of the samples to draw from, without replacement.
         ranges: (lowest, highest) of each range that is left out.
-        size: samples to draw.
+        size: Number of samples to draw.
         seed: Seed of the draw.
 
     Returns:

@@ -10,11 +10,12 @@ from ordinate.estimators.registry import HEAD_LOSSES
 from ordinate_papers.datasets.catalogue import dataset
 
 OPTIMIZATION = ("optimizer", "schedule", "warmup", "head_learning_rate")
-SETTINGS = (  # settings of recipes that a budget has under the same name
+SETTINGS = (  # A budget has these settings of recipes under the same name.
     *OPTIMIZATION, "learning_rate", "weight_decay", "batch_size", "encoder", "embedding_dim", "patience",
     "label_distance",
 )  # fmt: skip
-OF_SOME = ("text", "series", "volumes", *OPTIMIZATION, "label_distance", "rates")  # fields of some budgets only
+# Only some budgets have these fields.
+OF_SOME = ("text", "series", "volumes", *OPTIMIZATION, "label_distance", "rates")
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from ordinate.estimators.registry import models
 
-KS = (1, 3, 5, 10, 20, 30, 40, 50)  # numbers of neighbours of OTD's Fig. 4
-SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # shares of the encoder's epochs after which logits are measured
+KS = (1, 3, 5, 10, 20, 30, 40, 50)  # Numbers of neighbours in OTD's Fig. 4.
+SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # Logits are measured after these shares of the encoder's epochs.
 RANK_METRICS = {
     "accuracy": "higher", "mae": "lower", "quadratic_weighted_kappa": "higher", "adjacent_error_rates": "lower",
     "knn_error": "lower", "knn_accuracy": "higher", "svm_accuracy": "higher",

@@ -17,7 +17,7 @@ from ordinate.training.options import Training
 from ordinate_papers.datasets.catalogue import DATA
 from ordinate_papers.tables.budgets import Budget
 
-IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # settings of the papers
+IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # The papers use these settings.
     **{name: {"head": "linear", "head_loss": "l1"} for name in ("supcr", "supremix")},
     "otd": {"n_neighbors": 3},
 }

@@ -43,7 +43,8 @@ def draw(filled: FilledTable) -> Iterator[tuple[str, Picture]]:
         yield from PICTURES[filled.table.picture](done)
 
 
-Rows = Mapping[str, tuple[Run, Mapping[str, Any]]]  # the first run that is done and its metrics, by the row's name
+# The key is the row's name; the value is its first finished run and the metrics.
+Rows = Mapping[str, tuple[Run, Mapping[str, Any]]]
 Draw = Callable[[Mapping[str, Rows]], Iterator[tuple[str, Picture]]]
 
 

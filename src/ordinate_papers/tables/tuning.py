@@ -22,7 +22,8 @@ Space = Mapping[str, Sequence[float]]
 # A tuple holds the lowest and the highest value, and is searched on a logarithmic scale; a list holds all values.
 SPACE: Space = {"learning_rate": (1e-4, 1e-2), "weight_decay": (1e-5, 10.0)}
 RATES = [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]
-GRID: Space = {"learning_rate": RATES, "weight_decay": [1e-6, 1e-5, 1e-4, 1e-3]}  # of SGD (SupCR, Appendix D)
+# These are for SGD (SupCR, Appendix D).
+GRID: Space = {"learning_rate": RATES, "weight_decay": [1e-6, 1e-5, 1e-4, 1e-3]}
 METRIC = "validation_mae"
 
 

@@ -76,7 +76,7 @@ def _waiting(runs: Iterable[Run], results: ResultsFile) -> list[Run]:
 @contextmanager
 def _workers(jobs: int | None, ray: str | None, progress: bool) -> Iterator[tuple[Parallel, type[Exception]]]:
     """Provide the workers, and the error that says that one of them died."""
-    verbose = 11 if progress else 0  # From 11 on joblib reports every finished task.
+    verbose = 11 if progress else 0  # With 11 or more, joblib reports every finished task.
     if ray is None:
         with parallel_config("loky", n_jobs=jobs or -1):
             yield Parallel(batch_size=1, verbose=verbose), BrokenExecutor

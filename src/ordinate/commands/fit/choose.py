@@ -27,10 +27,10 @@ from ordinate.training.time_budget import TimeBudget, training_until
 
 PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
 SIMPLE = tuple(name for name in PARTS.values() if name != BLEND)
-MOST_STANDARD_ERRORS = 2.0  # A candidate that is further behind the best is not tried on further parts,
-LEAST_MEASURED = 20  # once it was measured on so many samples.
-LEAST_TO_TRY = 10.0  # With fewer seconds, one method is trained.
-LEAST_SHARE = 0.5  # With less of a trial's time left to train on all samples, the trial's model is kept.
+MOST_STANDARD_ERRORS = 2.0  # A candidate that is further behind the best is not tried on further parts.
+LEAST_MEASURED = 20  # A candidate is given up only after it was measured on this many samples.
+LEAST_TO_TRY = 10.0  # One method is trained if fewer seconds are left.
+LEAST_SHARE = 0.5  # The trial's model is kept if less of a trial's time is left to train on all samples.
 MOST_SHARE_OF_TIME_LEFT = 0.9  # The number of epochs of the last training leaves a tenth of the time.
 CHOICE = "choice.json"  # The file of what is known of the candidates, among the checkpoints.
 LAST = "last_training.json"  # The file of what follows once they have been tried.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 Size = tuple[int, int]
 
-SMALL = 32 * 32  # pixels; a batch of automatic views is drawn sooner than a worker hands it over
+# Up to this many pixels, drawing a batch of automatic views takes less time than a transfer from a worker.
+SMALL = 32 * 32
 
 
 def _flip(v2: Any, _: Size) -> list["Transform"]:

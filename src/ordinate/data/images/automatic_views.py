@@ -8,8 +8,9 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
-DEGREES, SHIFT, SCALE, LIGHT = 10.0, 0.08, 0.1, 0.2  # each to both sides; shifts as shares of the sides
-VALUES_AT_ONCE = 2**17  # so many stay in the cache
+# Changes go up to these values in both directions; shifts are shares of the sides.
+DEGREES, SHIFT, SCALE, LIGHT = 10.0, 0.08, 0.1, 0.2
+VALUES_AT_ONCE = 2**17  # This many values stay in the cache.
 
 
 @dataclass(frozen=True)
@@ -76,4 +77,5 @@ def centres(pixels: int) -> Float[Tensor, " n"]:
 
 def _mean_grey(images: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
     means = images.mean(dim=(2, 3))
-    return means @ torch.tensor([0.299, 0.587, 0.114]) if means.shape[1] == 3 else means.mean(1)  # ITU-R BT.601
+    # The weights are those of ITU-R BT.601.
+    return means @ torch.tensor([0.299, 0.587, 0.114]) if means.shape[1] == 3 else means.mean(1)

@@ -13,7 +13,7 @@ from ordinate.optional import optional
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SHARE_CUT_OFF = 0.5  # So many percent of the values are below the range of an image without a window, and above it.
+SHARE_CUT_OFF = 0.5  # Without a window, this many percent of the values lie below the range, and above it.
 
 
 def is_dicom(content: bytes) -> bool:
@@ -40,7 +40,7 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
     from pydicom.pixels.processing import apply_color_lut, apply_modality_lut
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of values that are not as the standard has them
+        warnings.simplefilter("ignore")  # Pydicom warns of values that deviate from the standard.
         file = pydicom.dcmread(io.BytesIO(content))
         if "PixelData" not in file:
             raise OrdinateError(name, problem="is a DICOM file without an image")

@@ -15,10 +15,10 @@ from ordinate.data.named_files import file_stamp
 from ordinate.data.paths import is_url
 from ordinate.optional import optional
 
-CACHE = "ORDINATE_CACHE"  # environment variable: a folder instead of ~/.cache/ordinate
-FORMAT = 1  # of the files; another number makes all of them anew
-KEPT_FROM = 100_000  # images; the headers of fewer are read in a second
-MOST_KEPT = 16  # files, those used last
+CACHE = "ORDINATE_CACHE"  # This environment variable names a folder to use instead of ~/.cache/ordinate.
+FORMAT = 1  # A change of this number makes all index files invalid.
+KEPT_FROM = 100_000  # The headers of fewer images are read in a second.
+MOST_KEPT = 16  # The most recently used index files are kept.
 
 Index = tuple[NDArray[np.uint64], pd.DataFrame]
 
@@ -27,7 +27,7 @@ def index_file(shards: Sequence[str], columns: Sequence[str] | None) -> Path:
     """Return where the index of shards with these columns is kept, by the shards' names, sizes and times."""
     stamps = [(shard if is_url(shard) else str(Path(shard).absolute()), *file_stamp(shard)) for shard in shards]
     key = hashlib.sha256(repr((FORMAT, None if columns is None else sorted(columns), stamps)).encode()).hexdigest()
-    folder = os.environ.get(CACHE) or os.path.expanduser("~/.cache/ordinate")  # noqa: PTH111  # without a home as it is
+    folder = os.environ.get(CACHE) or os.path.expanduser("~/.cache/ordinate")  # noqa: PTH111  # It needs no home.
     return Path(folder, "shards", f"{key}.arrow")
 
 
@@ -43,7 +43,7 @@ def kept_index(path: Path) -> Index | None:
         with pa.memory_map(str(path)) as file:
             table = pa.ipc.open_file(file).read_all()
         path.touch()
-    except (OSError, pa.ArrowInvalid):  # it is damaged, and made anew
+    except (OSError, pa.ArrowInvalid):  # The file is damaged and will be written again.
         return None
     columns = dict(zip(table.column_names[1:], map(_column, table.columns[1:]), strict=True))
     frame = pd.DataFrame(columns, index=range(len(table)), copy=False)
@@ -56,17 +56,17 @@ def keep_index(path: Path, index: Index) -> Index:
     if len(places) < KEPT_FROM:
         return index
     pa = optional("pyarrow", "images", "tar shards")
-    pending = path.with_suffix(f".{uuid4().hex}")  # several processes may write
+    pending = path.with_suffix(f".{uuid4().hex}")  # Several processes may write.
     try:
         columns = [_array(pa, frame[name]) for name in frame]
         batch = pa.RecordBatch.from_arrays([pa.array(places), *columns], names=["places", *frame])
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # labels may be confidential
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # Labels may be confidential.
         with pa.ipc.new_file(str(pending), batch.schema) as file:
             file.write(batch)
         pending.replace(path)
         for old in sorted(path.parent.iterdir(), key=os.path.getmtime)[:-MOST_KEPT]:
             old.unlink(missing_ok=True)
-    except (OSError, pa.ArrowException):  # no space, or a column with values of several types
+    except (OSError, pa.ArrowException):  # The disk is full, or a column holds values of several types.
         if pending.exists():
             pending.unlink()
         return index

@@ -30,15 +30,16 @@ from ordinate.data.named_files import file_stamp, selected_rows
 from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 
-NAME, SIZE, MAGIC, PREFIX, KIND = slice(0, 100), slice(124, 136), slice(257, 262), slice(345, 500), 156  # in a header
-SUM = slice(148, 156)  # of all of them, its own taken as spaces
-PLAIN = (0, ord("0"))  # kinds of a file
-GNU, POSIX = LONG_NAMES = (ord("L"), ord("x"))  # kinds of what holds the long name of the file that follows
+# These are the fields of a tar header.
+NAME, SIZE, MAGIC, PREFIX, KIND = slice(0, 100), slice(124, 136), slice(257, 262), slice(345, 500), 156
+SUM = slice(148, 156)  # The checksum covers all bytes, with its own bytes counted as spaces.
+PLAIN = (0, ord("0"))  # These kinds mark a regular file.
+GNU, POSIX = LONG_NAMES = (ord("L"), ord("x"))  # These kinds mark an entry that holds the long name of the next file.
 HEADERS_AT_ONCE = 1024
-BLOCK = 512  # bytes; whatever lies in a tar starts at a multiple
-READ_AT_ONCE = 2**16  # bytes of a shard in a store: the header of an image and most images
+BLOCK = 512  # Every entry of a tar starts at a multiple of this many bytes.
+READ_AT_ONCE = 2**16  # This many bytes, read at once from a store, hold the header of an image and most images.
 ENDINGS = frozenset(suffix.removeprefix(".").encode() for suffix in IMAGE_SUFFIXES)
-COLUMN, LABEL, JSON = "cls", b"cls", b"json"  # a label that is alone in its file, or one with others
+COLUMN, LABEL, JSON = "cls", b"cls", b"json"  # A label has its own file, or is one of several in a json file.
 KNOWN = ENDINGS | {LABEL, JSON}
 
 
@@ -74,7 +75,7 @@ class Shards(ImageFiles):
     def name(self, index: int) -> str:
         """Return the shard and the name in it of an image, or its place where the shard cannot be read."""
         shard, start = self._place(index)
-        before = max(0, start - 2 * BLOCK)  # where the header of a long name lies, if there is one
+        before = max(0, start - 2 * BLOCK)  # The header of a long name would start here.
         try:
             read = _read(shard, before, start - before + BLOCK)
         except OSError:
@@ -163,7 +164,8 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
         shard = self.shards[index]
         reads = self.columns is None or len(self.columns) > 0
         blocks: list[int] = []
-        known: dict[str, dict[int, Any]] = defaultdict(dict)  # of each column, for the numbers of images
+        # The keys are the columns, then the numbers of the images.
+        known: dict[str, dict[int, Any]] = defaultdict(dict)
         last: bytes | None = None
         image: int | None = None
 
@@ -177,7 +179,7 @@ class _Passes(Dataset[tuple[NDArray[np.uint32], pd.DataFrame]]):
         with _mapped(shard) as content:
             for block, start, size, name in _members(content, shard):
                 key, _, ending = name.partition(b".")
-                if b"/" in ending:  # a folder with a dot
+                if b"/" in ending:  # The folder's name has a dot.
                     folder, slash, file = name.rpartition(b"/")
                     stem, _, ending = file.partition(b".")
                     key = folder + slash + stem
@@ -221,7 +223,7 @@ def _labels(contents: list[Any]) -> Any:
     """Return the labels that files have, as numbers where all are; one from a json file is what it is."""
     texts = {label: _text(label).strip() for label in set(contents) if isinstance(label, bytes)}
     read = [texts.get(label, label) for label in contents]
-    are_files = set(map(type, contents)) == {bytes}  # then few differ
+    are_files = set(map(type, contents)) == {bytes}  # Few texts differ then.
     numbers = pd.to_numeric(pd.Series([*texts.values()] if are_files else read), errors="coerce")
     if numbers.isna().any():
         return read
@@ -247,7 +249,7 @@ def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
         letters = np.ascontiguousarray(headers[:, NAME])
         ends_early = ((letters[:, :-1] == 0) & (letters[:, 1:] > 0)).any(axis=1)
         special = ~np.isin(headers[:, KIND], PLAIN) | (headers[:, PREFIX.start] > 0) | ends_early
-        names = letters.view(f"S{NAME.stop}")[:, 0].tolist()  # without zeros at the end
+        names = letters.view(f"S{NAME.stop}")[:, 0].tolist()  # This drops the zeros at the end.
         blocks = [at // BLOCK for at in places]
         starts = [at + BLOCK for at in places]
         members = zip(blocks, starts, sizes, names, strict=True)
@@ -262,7 +264,7 @@ def _members(content: Any, where: str) -> Iterator[tuple[int, int, int, bytes]]:
                     long_name = None
         if len(places) < HEADERS_AT_ONCE:
             break
-    if place + BLOCK <= len(content) and any(content[place : place + BLOCK]):  # zeros are the end
+    if place + BLOCK <= len(content) and any(content[place : place + BLOCK]):  # A block of zeros marks the end.
         raise OrdinateError(where, problem="is damaged, or compressed", expected="a tar file")
 
 
@@ -271,7 +273,7 @@ def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArra
     places: list[int] = []
     sizes: list[int] = []
     read: list[bytes] = []
-    is_mapped = isinstance(content, mmap.mmap)  # of a store, whole headers are read
+    is_mapped = isinstance(content, mmap.mmap)  # From a store, whole headers are read.
     last, start, stop = len(content) - BLOCK, SIZE.start, SIZE.stop
     while 0 <= place <= last and len(places) < HEADERS_AT_ONCE:
         if is_mapped:
@@ -286,7 +288,7 @@ def _follow(content: Any, place: int) -> tuple[int, list[int], list[int], NDArra
         places.append(place)
         sizes.append(size)
         place += (size + 2 * BLOCK - 1) // BLOCK * BLOCK
-    if min(sizes, default=0) < 0:  # it led back
+    if min(sizes, default=0) < 0:  # A negative size points back to an earlier entry.
         whole = next(number for number, size in enumerate(sizes) if size < 0) + 1
         place, places, sizes, read = places[whole - 1], places[:whole], sizes[:whole], read[:whole]
     if is_mapped:
@@ -322,7 +324,7 @@ def _number(digits: bytes) -> int:
 
 def _name(header: bytes) -> bytes:
     name = header[NAME].partition(b"\0")[0]
-    if header[PREFIX.start] and header[262] == 0:  # of POSIX, with a folder that is kept apart
+    if header[PREFIX.start] and header[262] == 0:  # POSIX headers store the folder separately.
         return header[PREFIX].partition(b"\0")[0] + b"/" + name
     return name
 
@@ -368,7 +370,8 @@ def _mapped(shard: str) -> Iterator[Any]:
             if os.fstat(file.fileno()).st_size == 0:
                 yield b""
                 return
-            yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last array that looks into it
+            # The map is closed with the last array that views it.
+            yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise OrdinateError(shard, problem=f"could not be read: {error}") from error
 

@@ -112,7 +112,7 @@ def require_readable_series(
 
 def _read_matrix(path: Path) -> NDArray[Any]:
     if path.suffix.lower() == NPY:
-        matrix = np.array(np.load(path, mmap_mode="r", allow_pickle=False))  # a map is no larger than its file
+        matrix = np.array(np.load(path, mmap_mode="r", allow_pickle=False))  # A memory map cannot exceed its file.
     elif path.suffix.lower() == CSV:
         matrix = pd.read_csv(path, header=None, dtype=np.float64).to_numpy()
     else:

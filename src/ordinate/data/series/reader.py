@@ -18,7 +18,7 @@ from ordinate.data.views import Views
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256
-EMBEDDED_POINTS = 2**20  # at once
+EMBEDDED_POINTS = 2**20  # This many points are embedded at once.
 
 
 def are_series(X: Any) -> bool:
@@ -64,7 +64,7 @@ class SeriesScaler(Reader):
         self.mean = mean
         self.scale = scale
         self.length = length
-        self.longest = length  # of the training samples, without the end that all of them lack; not saved
+        self.longest = length  # Length of the longest training series without the end that all of them lack; not saved.
         self.notes = notes
 
     @classmethod
@@ -108,7 +108,7 @@ class SeriesScaler(Reader):
     def _standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if np.isinf(values).any():
             raise OrdinateError("X", "infinity", "finite numbers or NaN for missing points")
-        varies = self.scale[:, None] > 0  # in training: no weight has learned from the others
+        varies = self.scale[:, None] > 0  # No weight was learned for a channel that is constant in training.
         scaled = np.divide(values - self.mean[:, None], self.scale[:, None], out=np.zeros(values.shape), where=varies)
         if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
             raise OrdinateError("X", "numbers that pass the range of float32 once standardised", "smaller ones")

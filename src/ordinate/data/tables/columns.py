@@ -14,9 +14,9 @@ from ordinate.data.numbers import as_numbers
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
-ROWS_AT_ONCE = 1 << 16  # So many rows are in float64 at a time.
+ROWS_AT_ONCE = 1 << 16  # This many rows are in float64 at a time.
 MIN_VALUES_TO_SCORE = 10  # A normal score adds nothing to a column of so few different values.
-MAX_QUANTILES = 200  # So many quantiles of a column are kept.
+MAX_QUANTILES = 200  # At most this many quantiles of a column are kept.
 TRUTHS = {"0": "false", "1": "true"}
 MAX_NAMED = 5  # Warnings and errors name so many values.
 
@@ -212,7 +212,7 @@ def texts_of(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
         raise OrdinateError(
             f"column {values.name!r}", "dates or times", "numbers or categories", "turn them into numbers"
         )
-    if values.dtype == object:  # In such a column, 1 and True would be one value.
+    if values.dtype == object:  # An object column would merge 1 and True.
         several = next((value for value in values if pd.api.types.is_list_like(value)), None)
         if several is not None:
             raise OrdinateError(f"column {values.name!r}", repr(several), "a number or a category in every row")

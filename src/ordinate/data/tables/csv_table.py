@@ -12,7 +12,7 @@ from ordinate.data.csv_files import format_of, read_csv_parts
 from ordinate.data.paths import require_names, require_path
 from ordinate.data.tables.files import checked_frame
 
-LOOKED_AT = 1 << 16  # rows at a time, for their types
+LOOKED_AT = 1 << 16  # Types are inferred from this many rows at a time.
 
 
 class CsvTable:

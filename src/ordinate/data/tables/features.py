@@ -39,7 +39,7 @@ Column = NumericColumn | CategoricalColumn | DateColumn | TextColumn
 MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
 LEAST_TO_COMPARE = 10  # Fewer rows are not compared with the range of the training values.
-LEARNED_FROM = 2**20  # So many rows of a parquet table that streams are learned from.
+LEARNED_FROM = 2**20  # Features are learned from this many rows of a streamed parquet table.
 IN_MEMORY = 2**27  # More bytes of a parquet table's numbers lie in a file.
 
 
@@ -75,7 +75,7 @@ class TableFeatures(Reader):
     def __init__(self, columns: Sequence[Column], notes: Sequence[str] = (), most_periodic: int | None = None) -> None:
         self.columns = tuple(columns)
         self.notes = list(notes)
-        self.most_periodic = most_periodic  # With more numbers, built-in encoders have no periodic embedding.
+        self.most_periodic = most_periodic  # Built-in encoders have no periodic embedding of more numbers.
 
     @classmethod
     def fit(cls, frame: pd.DataFrame | ParquetTable) -> "TableFeatures":

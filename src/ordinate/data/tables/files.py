@@ -19,7 +19,7 @@ from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 
 NPZ, TS = (".npz",), (".ts",)
-TS_TARGET = "target"  # the name here of the one label that a .ts file has
+TS_TARGET = "target"  # The only label of a .ts file gets this name.
 
 
 def read_samples(path: str | Path) -> Any:

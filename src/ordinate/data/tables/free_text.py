@@ -16,7 +16,7 @@ from ordinate.data.rows import random_part
 
 HASHES = 2**13
 MAX_COMPONENTS = 32
-MAX_LEARNED_FROM = 2**16  # So many texts decide the components.
+MAX_LEARNED_FROM = 2**16  # At most this many texts decide the components.
 ROWS_AT_ONCE = 2**14
 LEAST_WORDS = 3  # Text of fewer words on average is taken for names or categories.
 

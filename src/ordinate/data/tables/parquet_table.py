@@ -20,8 +20,8 @@ from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 ROWS_AT_ONCE = 1 << 16
-SPREAD_OVER = 16  # row groups at least
-STREAMED_FROM = 2**26  # values, rows times columns, of a table from which training decodes rows as it needs them
+SPREAD_OVER = 16  # Rows are drawn from at least this many row groups.
+STREAMED_FROM = 2**26  # Training decodes rows of a table with more values (rows times columns) when it needs them.
 
 
 class ParquetTable:
@@ -76,15 +76,15 @@ class ParquetTable:
             files = ParquetDataset(self.path)
             require_unique(files.schema.names, self.path)
             self._rows_in_files = sum(part.count_rows() for part in files.fragments)
-            self._columns = files.schema.empty_table().to_pandas()  # without a row
+            self._columns = files.schema.empty_table().to_pandas()  # The frame has the columns but no rows.
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
         require_names(self.columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)
-        self._rows: NDArray[np.int64] | None = None  # all, but
-        self._without = np.empty(0, dtype=np.int64)  # these, ascending
+        self._rows: NDArray[np.int64] | None = None  # None means all rows except those in _without.
+        self._without = np.empty(0, dtype=np.int64)  # Row numbers are in ascending order.
         self._stream = stream
 
     def __len__(self) -> int:
@@ -176,7 +176,7 @@ class ParquetTable:
             return self[name]
         values = empty_labels((len(self),), kind)
         for places, frame in self.in_order(ROWS_AT_ONCE):
-            if frame[name].isna().any():  # whole numbers become floats
+            if frame[name].isna().any():  # Missing values would turn whole numbers into floats.
                 raise OrdinateError("y", problem=f"{name!r} has missing labels", expected="one label per row")
             values[places] = frame[name]
         return values
@@ -287,7 +287,7 @@ class ParquetTable:
             yield
         except OrdinateError:
             raise
-        except (ArrowException, OSError, ValueError, TypeError, LookupError) as error:  # as damaged metadata cause
+        except (ArrowException, OSError, ValueError, TypeError, LookupError) as error:  # Metadata may be damaged.
             raise self._unreadable(error) from error
 
     def as_frame(self, part: Any, rows: NDArray[np.int64] | None = None) -> pd.DataFrame:

@@ -13,12 +13,13 @@ from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.free_text import is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable
 
-LOOKED_AT = 1000  # rows in which a column shows that it need not be read to its end
-# as pandas and pyarrow call what has no name
+LOOKED_AT = 1000  # This many rows may show that a column need not be read to its end.
+# Pandas and pyarrow give these names to columns without one.
 UNNAMED = re.compile(r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__")
-IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}  # a word of the name
-PERSONS = {"patient", "subject", "participant", "person", "user", "customer", "donor", "animal"}  # the last word
-NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}  # the whole name
+IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}  # One word of the name.
+# The last word of the name.
+PERSONS = {"patient", "subject", "participant", "person", "user", "customer", "donor", "animal"}
+NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}  # The whole name.
 
 
 def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
@@ -48,18 +49,18 @@ def _reason(name: str, values: "pd.Series[Any]", X: pd.DataFrame | ParquetTable 
     if not _are_codes(values) or values.isna().any():
         return None
     counts = pd.api.types.is_integer_dtype(values.dtype)
-    # whatever it counts, such as the rows of each of several files, it is not a feature that someone measured
+    # Such an index, for example the row number in each of several files, is not a measured feature.
     if counts and UNNAMED.fullmatch(str(name)):
         return "is an index that was saved without a name"
     if not values.is_unique:
         return None
     if not counts:
         return _reason_of_text(values)
-    # one number per row may be measured; called an identifier, it is none
+    # A value that differs in every row may be measured, unless its name is that of an identifier.
     if _is_identifier(name):
         return "is named as an identifier, and no two rows share a value"
-    # measured whole numbers leave gaps or meet: all of 0 to n-1 or 1 to n is a count, in whatever order the rows are
-    # (one that starts elsewhere may be measured: a year per row)
+    # Measured whole numbers have gaps or repetitions, so all of 0 to n-1 or 1 to n is a count, in any order of the
+    # rows. A column that starts elsewhere may be measured, such as one year per row.
     return "numbers the rows" if X is None or _is_count(X, name, values) else None
 
 

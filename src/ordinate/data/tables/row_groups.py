@@ -10,7 +10,7 @@ import numpy as np
 
 from ordinate.errors import OrdinateError
 
-BUFFER = 1 << 16  # bytes of a column that are read from a file at a time
+BUFFER = 1 << 16  # This many bytes of a column are read from a file at a time.
 
 
 class RowGroups:
@@ -34,7 +34,7 @@ class RowGroups:
         from pyarrow.dataset import HivePartitioning, dataset
 
         self.path = path
-        subfolders = HivePartitioning.discover(infer_dictionary=True)  # as pandas reads them
+        subfolders = HivePartitioning.discover(infer_dictionary=True)  # Pandas reads subfolders in the same way.
         found = dataset(path, format="parquet", partitioning=subfolders)
         fields = [found.schema.field(name) for name in found.schema.names if name in names]
         texts = [field for field in fields if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
@@ -65,7 +65,7 @@ class RowGroups:
             raise self._changed()
         held = self._schema.empty_table()
         with file.open() as source:
-            # a scan of the dataset, and a buffer made before, would hold whole row groups
+            # A scan of the dataset, or a buffer filled in advance, would hold whole row groups.
             opened = ParquetFile(
                 source, metadata=file.metadata, pre_buffer=False, buffer_size=BUFFER, read_dictionary=self._codes
             )

@@ -18,11 +18,11 @@ from ordinate.data.row_blocks import RowBlocks
 from ordinate.data.streamed import Streamed
 from ordinate.data.tables.parquet_table import ParquetTable
 
-POOL_BYTES = 2**25  # of the rows that batches are drawn from
-KEPT_BYTES = 2**25  # of rows that are few enough to be decoded once
-MOST_AT_ONCE = 8  # parts of the files that a pool has rows of
-COLUMNS_AT_ONCE = 256  # that are being read: the reader of each holds pages of about 2 MB
-FEWEST_ROWS = 64  # of a block
+POOL_BYTES = 2**25  # Batches are drawn from a pool of rows of this size.
+KEPT_BYTES = 2**25  # Rows up to this size are decoded once and kept.
+MOST_AT_ONCE = 8  # A pool draws from at most this many parts of the files.
+COLUMNS_AT_ONCE = 256  # The reader of each column holds pages of about 2 MB.
+FEWEST_ROWS = 64  # A block has at least this many rows.
 
 Decoded = tuple[NDArray[np.float32], dict[str, set[str]]]
 
@@ -60,7 +60,7 @@ class StreamedRows(Streamed):
     dtype = torch.float32
     blocks: RowBlocks
     _kept: Tensor | None
-    workers = 0  # handing a batch over from another process takes longer than decoding it
+    workers = 0  # A transfer from another process takes longer than decoding.
 
     def __init__(self, table: ParquetTable, features: RowFeatures) -> None:
         self.table = table
@@ -72,7 +72,7 @@ class StreamedRows(Streamed):
         at_once = min(MOST_AT_ONCE, max(1, COLUMNS_AT_ONCE // len(features.names)))
         self._block_rows = max(FEWEST_ROWS, POOL_BYTES // (4 * at_once * features.width))
         starts = self._groups.starts
-        blocks = -(-np.diff(starts) // self._block_rows)  # of each group
+        blocks = -(-np.diff(starts) // self._block_rows)  # Blocks of each group.
         self._first = np.cumsum([0, *blocks])
         group = np.repeat(np.arange(len(blocks)), blocks)
         self._starts = starts[group] + (np.arange(self._first[-1]) - self._first[group]) * self._block_rows
@@ -91,7 +91,7 @@ class StreamedRows(Streamed):
     def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
         """Return rows, and their numbers."""
         wanted = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows)
-        if self._process != os.getpid():  # files that another process opened have one place for both to read from
+        if self._process != os.getpid():  # Processes that share an open file would also share its position.
             self._forget()
         if self._few:
             if self._kept is None:
@@ -122,14 +122,14 @@ class StreamedRows(Streamed):
         return f"values of {', '.join(names)} that were not among the rows learned from are taken as missing"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table, self.features), {"_unseen": self._unseen}  # files are opened anew
+        return type(self), (self.table, self.features), {"_unseen": self._unseen}  # Files are opened again.
 
     def _forget(self) -> None:
         self._process = os.getpid()
         self._kept = None
         self._decoded: OrderedDict[int, NDArray[np.float32]] = OrderedDict()
-        self._readers: OrderedDict[int, Iterator[Any]] = OrderedDict()  # by the block that each comes to next
-        self._reading = Lock()  # the readers, and what they come to
+        self._readers: OrderedDict[int, Iterator[Any]] = OrderedDict()  # The key is the next block of the reader.
+        self._reading = Lock()  # Guards the readers and their positions.
         self._ahead: dict[int, Future[Decoded]] = {}
 
     def _block(self, block: int) -> NDArray[np.float32]:
@@ -139,7 +139,7 @@ class StreamedRows(Streamed):
             self._decoded[block], unseen = self._decode(block) if ahead is None else ahead.result()
             self._say(unseen)
             held = sum(map(len, self._decoded.values()))
-            most = 4 * self.blocks.pool_rows  # two pools, of at most twice as many rows
+            most = 4 * self.blocks.pool_rows  # Two pools have at most twice as many rows each.
             while held > most and len(self._decoded) > 1:
                 held -= len(self._decoded.popitem(last=False)[1])
         self._decoded.move_to_end(block)
@@ -154,7 +154,7 @@ class StreamedRows(Streamed):
             block for block in self._readers if block - 1 in self._decoded and block in following and block not in known
         ]
         if coming:
-            for block in list(self._ahead)[: -self.blocks.at_once]:  # nobody came for them
+            for block in list(self._ahead)[: -self.blocks.at_once]:  # These blocks were never requested.
                 del self._ahead[block]
             thread = ThreadPoolExecutor(1, thread_name_prefix="ordinate-rows")
             self._ahead |= {block: thread.submit(self._decode, block) for block in coming}

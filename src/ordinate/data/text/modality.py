@@ -17,7 +17,7 @@ from ordinate.data.text.word_reader import WordReader
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
-BILSTM = "bilstm"  # the encoder over word vectors
+BILSTM = "bilstm"  # The encoder over word vectors.
 
 
 class Text(Modality):

@@ -54,7 +54,7 @@ def as_texts(X: Any) -> Texts:
     for row, sample in enumerate(values):
         for value in sample:
             if not isinstance(value, str):
-                missing = value is None or value is pd.NA or value != value  # noqa: PLR0124  # NaN
+                missing = value is None or value is pd.NA or value != value  # noqa: PLR0124  # NaN differs from itself.
                 found = "lacks a text" if missing else f"holds {value!r}"
                 raise OrdinateError("X", problem=f"sample {row} {found}", expected="a string")
     return Texts(values)

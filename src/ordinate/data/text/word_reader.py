@@ -19,8 +19,8 @@ from ordinate.encoders.network import feature_width
 from ordinate.encoders.text import BiLSTM, WordNetwork
 
 PADDING, UNKNOWN, FIRST_WORD = 0, 1, 2
-LEARNED_DIM, LEAST_OCCURRENCES = 100, 2  # of words whose vectors are learned from nothing
-SEED = 0  # of their first values
+LEARNED_DIM, LEAST_OCCURRENCES = 100, 2  # These apply to word vectors learned from scratch.
+SEED = 0  # The first values of learned vectors use this seed.
 
 
 class WordReader(TextReader):

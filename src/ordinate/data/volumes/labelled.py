@@ -22,9 +22,9 @@ from ordinate.data.paths import walk
 from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
 from ordinate.errors import OrdinateError
 
-SUBJECTS = ("subject", "eid")  # columns of labels.csv in UK Biobank's layout
-T1_IN_MNI = "T1/T1_brain_to_MNI.nii.gz"  # in the zips of field 20252
-FIRST_VISIT = "{}_20252_2_0"  # how UK Biobank names the zip of a subject's first imaging visit
+SUBJECTS = ("subject", "eid")  # UK Biobank's labels.csv uses one of these columns.
+T1_IN_MNI = "T1/T1_brain_to_MNI.nii.gz"  # The zips of field 20252 hold this file.
+FIRST_VISIT = "{}_20252_2_0"  # UK Biobank gives this name to the zip of a subject's first imaging visit.
 
 
 def holds_volumes(path: str | Path) -> bool:

@@ -39,7 +39,7 @@ class VolumeOptions(DataOptions):
     size: int | tuple[int, int, int] | None = None
     spacing: float | tuple[float, float, float] | None = None
     intensity: tuple[float, float] | None = None
-    workers: int = field(default=2, repr=False, compare=False)  # changes nothing but time
+    workers: int = field(default=2, repr=False, compare=False)  # It affects only the time.
     stream: bool | None = field(default=None, repr=False, compare=False)
     skip_unreadable: bool = field(default=False, repr=False, compare=False)
 
@@ -58,7 +58,7 @@ class VolumeOptions(DataOptions):
 
 def _three(given: Any, name: str, expected: str) -> tuple[Any, ...]:
     values = (given,) * 3 if isinstance(given, int | float) else given
-    if not isinstance(values, tuple | list) or len(values) != 3:  # lists, as JSON has them
+    if not isinstance(values, tuple | list) or len(values) != 3:  # JSON has lists.
         raise OrdinateError(name, repr(given), expected)
     return tuple(values)
 

@@ -49,5 +49,5 @@ class VolumeReader(PixelReader):
         return f"volumes of {' x '.join(map(str, self.preprocessing.size))} voxels"
 
     def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
-        middle = x[:, :1, :, :, x.shape[4] // 2]  # from above, the front up, where in RAS
+        middle = x[:, :1, :, :, x.shape[4] // 2]  # In RAS this is the view from above, with the front up.
         return middle.rot90(1, (2, 3)).numpy()

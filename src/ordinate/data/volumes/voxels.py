@@ -55,12 +55,12 @@ class VolumeFiles(NamedFiles):
         opened = self._open(index)
         require_memory(4 * math.prod(opened.shape), path)
         with reading(path, "is damaged or truncated"):
-            if path.endswith(".gz"):  # whose sum stands at its end, which is not read otherwise
+            if path.endswith(".gz"):  # The checksum stands at the end, which is not read otherwise.
                 opened = type(opened).from_bytes(_unpacked(path, opened))
             values = np.asarray(opened.dataobj, dtype=np.float32)
         if np.isinf(values).any():
             raise OrdinateError(path, problem="holds infinity", expected="finite numbers")
-        values = np.nan_to_num(values)  # what some programs write outside of the brain
+        values = np.nan_to_num(values)  # Some programs write NaN outside of the brain.
         values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
         transforms = optional("monai.transforms", "volumes", "volumes")
         data = optional("monai.data", "volumes", "volumes")
@@ -163,7 +163,7 @@ def choose_volume_preprocessing(
     if size is None:
         keeps_own = len(set(sizes)) == 1 and max(sizes[0]) <= max_side
         size = sizes[0] if keeps_own else (max_side,) * 3
-    spacing: Any = options.spacing  # three lengths, as its options made it
+    spacing: Any = options.spacing  # The options have made it three lengths.
     largest = np.max(sizes, axis=0)
     notes = []
     if (largest > size).any():
@@ -172,7 +172,7 @@ def choose_volume_preprocessing(
             "and so does a larger spacing of files"
         ]
     chosen = VolumePreprocessing(tuple(size), channels, spacing, options.intensity)
-    check_size(chosen, 4)  # in float32
+    check_size(chosen, 4)  # Voxels are in float32.
     return chosen, notes
 
 
@@ -181,7 +181,7 @@ def decode_volumes(
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
     """Return the voxels (n, c, d, h, w) of volumes, see :func:`~ordinate.data.decoded.decode_samples`."""
     if not isinstance(volumes, DecodedVolumes):
-        optional("monai.transforms", "volumes", "volumes")  # once, before processes are made
+        optional("monai.transforms", "volumes", "volumes")  # Check once, before processes start.
     return decode_samples(volumes, preprocessing, "volume", workers=workers, progress=progress)
 
 
@@ -203,7 +203,7 @@ def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[
         try:
             channels, voxels, lengths = volumes.extent(row)
         except OrdinateError:
-            continue  # reading will name it
+            continue  # The error is reported when the file is read.
         if options.spacing is not None:
             voxels = (voxels - 1) * lengths / np.asarray(options.spacing) + 1
         sizes.append(tuple(max(1, round(side)) for side in voxels))

@@ -22,7 +22,7 @@ from torch import Tensor
 LOOP: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 # Sums within a row may be taken in any order, so that the processor takes several columns at once.
 ANY_ORDER: dict[str, Any] = LOOP | {"fastmath": {"reassoc", "contract"}}
-MIN_ELEMENTS_FOR_THREADS = 1 << 15  # From here on torch shares its own operations between threads, too.
+MIN_ELEMENTS_FOR_THREADS = 1 << 15  # Larger tensors are also split between threads by torch itself.
 
 _Work = CFUNCTYPE(None, c_void_p)
 _imported_in = os.getpid()
@@ -51,7 +51,7 @@ def in_threads(loop: Callable[..., None], rows: int, *arguments: Any) -> None:
             raised.append(error)
 
     if run_in_torch_threads(work, threads):
-        work()  # for the parts that are left
+        work()  # This thread computes the parts that are left.
     else:
         others = [_pool().submit(work) for _ in range(threads - 1)]
         work()

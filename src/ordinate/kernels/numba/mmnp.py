@@ -51,7 +51,7 @@ def _mmnp_rows(  # noqa: PLR0912, PLR0915  # One pass, which a call in the middl
                 value = shifted[i, first + j]
                 cell = min(cells, int((value - low) * scale))
                 k = place[cell]
-                place[cell] += 1  # In the end it is where the next cell begins.
+                place[cell] += 1  # It ends where the next cell begins.
                 while k > begin[cell] and ascending[k - 1] > value:
                     ascending[k], column[k] = ascending[k - 1], column[k - 1]
                     k -= 1

@@ -44,7 +44,8 @@ class NumbaRows(MixtureRows):
         share = self.cosine[:, :0] if self.share is None else self.share.contiguous()
         count = self.positives.clamp(min=1)
         pull = torch.zeros_like(self.y) if coefficients is None else coefficients / self.temperature
-        forces = torch.stack([pull, pull / count])  # on the logarithm of the denominator, and on each similarity
+        # Forces on the logarithm of the denominator, and on each similarity.
+        forces = torch.stack([pull, pull / count])
         sums = torch.empty_like(forces)
         in_threads(
             _mixture_rows, len(cosine), cosine, share.numpy(), y, *bounds, columns_of(self.self_index, len(cosine)),
@@ -95,7 +96,7 @@ def _read_quantiles(uniform, quantiles):
 
 
 @njit(**ANY_ORDER)
-def _mixture_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call would break
+def _mixture_rows(  # noqa: PLR0912, PLR0915  # One pass, which a call would break.
     start, stop, cosine, share, y, low, below_end, above_start, high, self_index, window, magnify, detached,
     forces, sums, gradient, references,
 ):  # fmt: skip
@@ -138,7 +139,7 @@ def _mixture_rows(  # noqa: PLR0912, PLR0915  # one pass, which a call would bre
             denominator += terms[j]
             denominator += mixed[j]
         width = max(1, high[i] - above_start[i])
-        together = max(1, m // width)  # samples below, whose mixtures are computed at once
+        together = max(1, m // width)  # The mixtures of this many samples below are computed at once.
         for j in range(low[i], below_end[i], together):
             last = min(j + together, below_end[i])
             count = _mix_pos(mix_pos, j, last, y[i], cosine[i], above_start[i], high[i], window)

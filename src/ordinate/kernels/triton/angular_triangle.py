@@ -63,7 +63,7 @@ def _terms(
     error = angle / PI - target
     pull = share * error
     tl.store(values + row * tl.num_programs(1) + part, tl.sum(pull * error))
-    # the angle's slope is -1 / sine; at exactly 0 and pi it has none
+    # The slope of the angle is -1 / sine; it has none at exactly 0 and pi.
     pull *= -2 / PI * tl.load(factors + row)
     slope = tl.where(sine > 0, pull / tl.where(sine > 0, sine, 1), 0)
     tl.store(cosine + row * m + at, slope, mask=inside)
@@ -82,7 +82,7 @@ def _lengths(u, v, d, chosen, CHUNK: tl.constexpr):
 
 @triton.jit
 def _arctan_of_small(t):
-    square = t * t  # below 1e-8: the next term is below 1e-24
+    square = t * t  # It is below 1e-8, so the next term is below 1e-24.
     return t * (1 - square * (1 / 3 - square / 5))
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ordinate.kernels.triton import chunk_of, chunks_of
 
-UNSPECIALIZED = ["first", "last", "real", "steps", "width"]  # one kernel for all their values
+UNSPECIALIZED = ["first", "last", "real", "steps", "width"]  # One kernel serves all their values.
 
 
 @torch.compiler.disable
@@ -68,7 +68,7 @@ def _negatives(shifted, positives, reached, gradient, pushed, m, first, last, re
     tl.store(pushed + row * tl.num_programs(1) + tl.program_id(1), tl.sum(low.to(tl.float64) * s.to(tl.float64)))
     counts = reached + row * (last - first)
     tl.atomic_add(counts + low - 1, 1, mask=(low > 0) & (low < real), sem="relaxed")
-    beyond = tl.sum((low == real).to(tl.int32))  # often many: one step for all of them
+    beyond = tl.sum((low == real).to(tl.int32))  # There are often many, which are added in one step.
     tl.atomic_add(counts + real - 1, beyond, mask=(real > 0) & (beyond > 0), sem="relaxed")
 
 

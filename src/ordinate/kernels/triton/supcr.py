@@ -15,8 +15,8 @@ from torch.nn.functional import pad
 
 from ordinate.kernels.triton import chunk_of, chunks_of
 
-NEVER = 1 << 62  # a label that is no mirror image
-UNSPECIALIZED = ["count", "last_cell", "bits", "steps"]  # one kernel for all their values
+NEVER = 1 << 62  # No mirror image has this label.
+UNSPECIALIZED = ["count", "last_cell", "bits", "steps"]  # One kernel serves all their values.
 
 
 class LineRows:
@@ -25,12 +25,12 @@ class LineRows:
     References of one label make a group. Cells of ``2 ** bits`` steps divide the line: a search stays in one of them.
 
     Args:
-        y: labels of the anchors, ascending.
-        below: groups below each of them.
-        groups: labels of the groups.
+        y: Labels of the anchors, ascending.
+        below: Number of groups below each of them.
+        groups: Labels of the groups.
         group: Group of each reference.
         starts: Starts of the groups among the references.
-        cells: groups below each cell; the first and the last lie outside of all labels.
+        cells: Number of groups below each cell; the first and the last lie outside of all labels.
         bits: Bits of a cell's width.
     """
 
@@ -49,7 +49,7 @@ class LineRows:
         self.cells = cells.int()
         self.search = {
             "bits": bits,
-            "steps": int(cells.diff().max()).bit_length(),  # of a binary search in the fullest cell
+            "steps": int(cells.diff().max()).bit_length(),  # Steps of a binary search in the fullest cell.
             "last_cell": len(cells) - 1,
             "TIES": len(groups) < len(group),
         }
@@ -79,7 +79,7 @@ class LineRows:
             if max(1.0, -float(least.amin())) * scale > widest:
                 return None
             _outwards[b, 2](sums, self_index, start, inner, logs, *line, m, **self.search, **chunk_of(m))
-            gradient = sums  # they have been read
+            gradient = sums  # The sums have been read, so their memory is reused.
             _gradient[b, chunks_of(m)](
                 similarity, factor, self_index, inner, gradient, *line, m, count, **self.search, **chunk_of(m)
             )
@@ -95,7 +95,7 @@ def _inwards(similarity, factor, self_index, start, sums, least, totals, m, CHUN
     carry = tl.zeros((), tl.float64)
     total = tl.zeros((CHUNK,), tl.float64)
     lowest = tl.zeros((CHUNK,), similarity.dtype.element_ty)
-    for done in tl.range(0, width, CHUNK, num_stages=3):  # later chunks are on their way while one is summed
+    for done in tl.range(0, width, CHUNK, num_stages=3):  # Later chunks are loaded while one is summed.
         walked = done + tl.arange(0, CHUNK)
         inside = walked < width
         at = m - 1 - walked if right == 1 else walked
@@ -129,7 +129,7 @@ def _outwards(
         is_right, self_group, image, after = _mirror(
             at, inside, label, middle, groups, group, cells, bits, steps, last_cell, TIES
         )
-        # all from the own group outwards, and from the mirror image outwards: at distance 0 these meet in the middle
+        # Add everything outwards from the own group and from the mirror image; at distance 0 these meet in the middle.
         near = tl.where(
             is_right, _start(self_group, starts, inside, TIES), _start(self_group + 1, starts, inside, TIES) - 1
         )

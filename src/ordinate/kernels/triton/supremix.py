@@ -18,7 +18,7 @@ from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, Mix
 from ordinate.kernels.triton import chunk_of, chunks_of
 
 NO_DIRECTION = tl.constexpr(MIN_SQUARED_NORM)
-UNSPECIALIZED = ["width", "first", "among"]  # one kernel for all their values
+UNSPECIALIZED = ["width", "first", "among"]  # One kernel serves all their values.
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _MixPos:
         between = self.cosine.new_empty(self.samples, self.samples)
         start = torch.arange(self.among.start, self.among.stop, triton_rows.TILE, device=self.low.device)
         end = start + triton_rows.TILE - 1
-        low, below_end, above_start, high = self.bounds  # which all ascend
+        low, below_end, above_start, high = self.bounds  # All bounds ascend.
         anchors = [
             torch.searchsorted(bound, edge, right=True)
             for bound, edge in ((below_end, start), (low, end), (high, start), (above_start, end))

@@ -32,15 +32,15 @@ def write_comparison(
     """Write a page that sets models side by side: their scores, and their embeddings with one selection.
 
     Args:
-        models: fitted, by name; two or more, all of the same ranks or all of a target.
+        models: Two or more fitted models by name, all of the same ranks or all of a target.
         X: (n, ...) samples that all of them accept; or a dictionary of them by the name of the model, where models
             expect other columns or sizes of the same samples. Of more than 20,000 the page uses as many at random.
         y: (n,) their labels.
         path: Path of the file; one that is there is replaced.
-        unseen: whether no model was trained on any of them; the page says so.
-        target: name of the label.
+        unseen: Whether no model was trained on any of them; the page states it.
+        target: Name of the label.
         command: Command that made the page.
-        facts: more to get it again by.
+        facts: Further facts for reproduction.
 
     Returns:
         The path.

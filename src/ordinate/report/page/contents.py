@@ -23,12 +23,12 @@ from ordinate.estimators.samples import unpack
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.evaluation import fixed_margins
 
-MOST_SAMPLES = 20_000  # of a page; of more it shows a random part, and says so
-MOST_STREAMED = 2000  # of samples that stream
+MOST_SAMPLES = 20_000  # A page shows at most this many samples, drawn at random.
+MOST_STREAMED = 2000  # A page shows at most this many samples that are streamed.
 
 
-Labels = NDArray[Any]  # ranks 0..C-1, or targets
-Training = tuple[Any, Any]  # samples and labels of any kind that a model takes
+Labels = NDArray[Any]  # Ranks 0..C-1, or targets.
+Training = tuple[Any, Any]  # Samples and labels, of any kind that a model accepts.
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Contents:
     """A model and its predictions.
 
     Args:
-        model: fitted.
+        model: Fitted model.
         names: Names of the C ranks, from the lowest; None for a continuous target.
         inputs: (n, ...), samples as the encoder expects them.
         true: (n,), ranks 0..C-1 or targets.
@@ -72,7 +72,7 @@ class Contents:
     @cached_property
     def confidence(self) -> NDArray[np.float64]:
         """(n,), the probability of the rank that was predicted; of a model of ranks."""
-        assert self.probabilities is not None  # noqa: S101  # as it is of ranks
+        assert self.probabilities is not None  # noqa: S101  # A model of ranks has them.
         return self.probabilities[np.arange(len(self)), self.predicted]
 
     @cached_property
@@ -143,14 +143,14 @@ def _check_targets(targets: NDArray[np.float64], name: str) -> None:
 
 def plain_features(x: Tensor) -> NDArray[np.float32]:
     """Return samples as rows of numbers (n, width), without anything learned: images and series are made small."""
-    if x.dtype == torch.int32:  # tokens
+    if x.dtype == torch.int32:  # Only tokens are int32.
         groups = torch.where(x > 0, 1 + x.long() % 256, 0)
         counts = torch.zeros(*x.shape[:2], 257).scatter_add_(2, groups, torch.ones_like(x).float())
         return counts[:, :, 1:].flatten(1).numpy()
     if x.dim() == 2:
         return x.float().numpy()
     if x.dim() == 3:
-        ends = series_lengths(x.numpy())  # beyond is padding
+        ends = series_lengths(x.numpy())  # The rest is padding.
         parts = [adaptive_avg_pool1d(one[None, :, :end].float(), 64) for one, end in zip(x, ends, strict=True)]
         return torch.cat(parts).flatten(1).numpy()
     first, second, *third = (min(16, side) for side in x.shape[2:])

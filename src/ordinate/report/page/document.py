@@ -11,11 +11,11 @@ from bokeh.resources import Resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-LIGHT, DARK = (0.0, 0.86), (0.22, 1.0)  # parts of the colours of ranks that show on white and on black
-SHADES = 32  # of a continuous target
+LIGHT, DARK = (0.0, 0.86), (0.22, 1.0)  # These parts of the colour map are visible on white and on black.
+SHADES = 32  # Continuous targets are drawn in this many shades.
 
 
-Values = dict[str, Any]  # what a template or a script fills in, ready for JSON
+Values = dict[str, Any]  # A template or a script fills in these values, which are ready for JSON.
 
 
 def render(template: str, script: str, **values: Any) -> str:
@@ -36,7 +36,7 @@ def render(template: str, script: str, **values: Any) -> str:
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts.values()
     )
     return environment.get_template(template).render(
-        **{**values, "style": Markup(_asset("page.css")), "policy": policy},  # noqa: S704  # assets of this package
+        **{**values, "style": Markup(_asset("page.css")), "policy": policy},  # noqa: S704  # The assets are ours.
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
     )
 

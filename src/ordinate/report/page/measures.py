@@ -38,10 +38,10 @@ OF_RANKS: dict[str, Metric] = {
     "weighted kappa": quadratic_weighted_kappa,
 }
 OF_TARGETS: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation": spearman}
-NEIGHBOURS = 5  # of the baseline
-MOST_REFERENCES = 5000  # training samples that the baselines are fitted on
-BINS = 10  # of calibration
-MANY, FEW = 100, 20  # shots: above, and below (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021)
+NEIGHBOURS = 5  # The baseline uses this many neighbours.
+MOST_REFERENCES = 5000  # Baselines are fitted on at most this many training samples.
+BINS = 10  # Calibration uses this many bins.
+MANY, FEW = 100, 20  # Many-shot and few-shot limits (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021).
 SUSPECT_COLUMNS = ("row", "label", "suggested", "suspicion")
 
 

@@ -43,22 +43,22 @@ def write_report(
     """Write the report of a fitted model: one HTML file that opens in any browser and needs no network.
 
     Args:
-        model: fitted.
+        model: Fitted model.
         X: (n, ...) samples to measure on, best ones that it was not trained on; 3 or more, as the model expects them.
             Of more than 20,000 (2,000 that stream) the page measures and shows as many, drawn at random, and says so.
         y: (n,) their labels.
         path: Path of the file; one that is there is replaced.
         training: ``(X, y)`` that the model was trained on, for baselines, counts and duplicates; without them the
             page says that it may have seen the samples.
-        target: name of the label.
+        target: Name of the label.
         predictions: Predictions of the samples, where they have been made already.
         names: (n,) of the samples, such as their files or texts.
         projections: Some of ``"pca"``, ``"tsne"`` and ``"umap"``; UMAP is left out without umap-learn.
-        suspects: labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
+        suspects: Labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
             worst first; None suspects labels that the neighbours in the embedding disagree with.
         costs: Costs of decisions: a column of rules, then columns of numbers.
         command: Command that made the model or the page.
-        facts: more to get it again by, such as the sha256 of the data.
+        facts: Further facts for reproduction, such as the sha256 of the data.
         simple_models: Whether to compare, on a table, with a linear model, a random forest and gradient boosting,
             trained on ``training``, which takes some seconds; not on more than 200,000 numbers.
         on_scores: Function that gets the scores of the model and of its baselines once they are measured.

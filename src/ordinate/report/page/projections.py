@@ -16,8 +16,8 @@ from ordinate.data.rows import random_part
 from ordinate.optional import optional
 
 PROJECTIONS = ("pca", "tsne", "umap")
-MOST_FOR_TSNE, MOST_FOR_UMAP = 3000, 20_000  # samples; a random part of more
-LEAST = 10  # different samples of which neighbours tell something
+MOST_FOR_TSNE, MOST_FOR_UMAP = 3000, 20_000  # Larger sets are sampled at random.
+LEAST = 10  # Neighbours are informative from this many distinct samples on.
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _tsne(shown: NDArray[np.float32]) -> Projection:
     from sklearn.manifold import TSNE
 
     tsne = TSNE(perplexity=min(30.0, (len(shown) - 1) / 3), init="pca", max_iter=500, random_state=0)
-    with threadpool_limits(1):  # on so few samples threads wait for each other: ten times as long with two
+    with threadpool_limits(1):  # With so few samples, threads wait for each other; two take ten times as long.
         points = tsne.fit_transform(shown)
     note = "Near samples are similar; distances between far groups, and the sizes of groups, mean nothing."
     return Projection("tsne", "t-SNE", note, points)
@@ -92,7 +92,7 @@ def _tsne(shown: NDArray[np.float32]) -> Projection:
 
 def _umap(shown: NDArray[np.float32]) -> Projection:
     count = min(15, len(shown) - 1)
-    # exact neighbours are sooner found than UMAP's search for near ones is compiled
+    # Exact neighbours are found before UMAP's approximate search is compiled.
     distances, neighbours = NearestNeighbors(n_neighbors=count).fit(shown).kneighbors(shown)
     points = umap_points(
         shown, n_neighbors=count, n_epochs=200, init="pca", precomputed_knn=(neighbours, distances, None)
@@ -110,9 +110,10 @@ def umap_points(embeddings: NDArray[np.floating], **options: Any) -> NDArray[np.
     threads = torch.get_num_threads()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of packages it could use, and of a graph in parts, as the picture shows
+            # UMAP warns of optional packages and of a disconnected graph, which the picture shows.
+            warnings.simplefilter("ignore")
             umap = optional("umap", "umap", "UMAP")
-            # one job, because a fixed random state leaves no more
+            # A fixed random state allows only one job.
             points = umap.UMAP(random_state=0, n_jobs=1, **options).fit_transform(embeddings)
     finally:
         torch.set_num_threads(threads)

@@ -12,9 +12,9 @@ from ordinate.estimators.samples import unpack
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
 
-BYTES = 5_500_000  # of all pictures, in base64
-CELLS = 250_000  # of a table
-SHEET = 10  # pictures per side of a sheet, so that one that is shown is soon decoded
+BYTES = 5_500_000  # Limit for all pictures together, in base64.
+CELLS = 250_000  # Limit for a table.
+SHEET = 10  # A sheet has this many pictures per side, so that it is decoded quickly.
 
 
 def show_samples(contents: Contents, X: Any) -> Values:

@@ -11,7 +11,7 @@ from ordinate.metrics import adjacent_error_rates
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.measures import FEW, Calibration, Duplicates, Measures, Predictor, gain
 
-FEW_MEASURED = 10  # samples of a rank, below which little is known of it
+FEW_MEASURED = 10  # Little is known about a rank with fewer samples.
 OFTEN_CROSSED, CROSSINGS = 0.1, 3  # Smallest share at a boundary and number of samples for which a crossing is named.
 POORLY_CALIBRATED = 0.1
 

@@ -11,7 +11,7 @@ from ordinate_papers.datasets.images.layout import Layout
 GROUPS = ("0-2", "4-6", "8-13", "15-20", "25-32", "38-43", "48-53", "60+")
 AGES = {
     "(0, 2)": 0, "(4, 6)": 1, "(8, 12)": 2, "(15, 20)": 3, "(25, 32)": 4, "(38, 43)": 5, "(48, 53)": 6, "(60, 100)": 7,
-    # what the fold files hold besides, each in the group that it lies in or that lies nearest
+    # The fold files also hold these ages, which are assigned to the containing or nearest group.
     "2": 0, "3": 0, "(8, 13)": 2, "13": 2, "(8, 23)": 3, "22": 3, "23": 4, "(25, 23)": 4, "(27, 32)": 4, "29": 4,
     "32": 4, "34": 4, "35": 5, "36": 5, "(38, 42)": 5, "(38, 48)": 5, "42": 5, "45": 5, "46": 6, "55": 6, "56": 6,
     "57": 7, "58": 7,
@@ -37,9 +37,8 @@ def read_adience(root: str | Path) -> Labelled:
     unknown = sorted(set(faces["age"]) - set(AGES))
     if unknown:
         raise OrdinateError(layout.path, f"the age {unknown[0]!r} in the fold files", "such as '(25, 32)'")
-    names = (
-        faces["user_id"] + "/landmark_aligned_face." + faces["face_id"] + "." + faces["original_image"]
-    ).tolist()  # the owner's own name for a face
+    # The owner names a face in this way.
+    names = (faces["user_id"] + "/landmark_aligned_face." + faces["face_id"] + "." + faces["original_image"]).tolist()
     return Labelled(
         layout.files(layout.locate(names, "the fold files")),
         faces["age"].map(AGES).rename("age_group"),

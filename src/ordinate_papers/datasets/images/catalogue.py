@@ -52,7 +52,7 @@ def load(name: str, root: str | Path | None = None, *, fold: int | None = None, 
 
     Args:
         name: Name of the set.
-        root: its folder or zip; None for where `find` finds it.
+        root: Folder or zip of the set; None for where `find` finds it.
         fold: 0 to 4, to be held out as ``"test"``, all others ``"train"``, for sets with five folds.
         options: Options of its reader, such as ``seed`` or ``bin_size``.
 

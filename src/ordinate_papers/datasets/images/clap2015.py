@@ -61,7 +61,7 @@ def _rows(layout: Layout, name: str) -> list[tuple[str, float]]:
     try:
         float(rows[0][1])
     except (IndexError, ValueError):
-        rows = rows[1:]  # a header
+        rows = rows[1:]  # The first row is a header.
     try:
         return [(row[0].strip(), float(row[1])) for row in rows]
     except ValueError as error:

@@ -13,8 +13,8 @@ from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import Layout
 
 NUMBERS = ("dob", "photo_taken", "face_score", "second_face_score")
-MATLAB_EPOCH = 719529  # datenum of 1970-01-01
-OLDEST = 100  # years
+MATLAB_EPOCH = 719529  # MATLAB's datenum of 1970-01-01.
+OLDEST = 100  # Higher ages, in years, count as wrong labels.
 
 
 def read_imdb_wiki(root: str | Path) -> Labelled:
@@ -45,7 +45,7 @@ def _single_faces(layout: Layout, name: str, source: str) -> tuple[list[str], ND
         meta = loadmat(file, squeeze_me=True)[source]
         born, taken, score, second = (np.atleast_1d(meta[field][()]).astype(np.float64) for field in NUMBERS)
         paths = np.atleast_1d(meta["full_path"][()])
-    # scipy raises NotImplementedError for MATLAB's version 7.3, which it does not read
+    # Scipy raises NotImplementedError for MATLAB's version 7.3, which it does not read.
     except (KeyError, ValueError, TypeError, IndexError, NotImplementedError, MatReadError) as error:
         raise OrdinateError(
             f"{layout.path / name}",
@@ -69,5 +69,6 @@ def ages_at(born: NDArray[np.float64], year: NDArray[np.int64]) -> NDArray[np.in
         array([30, 29])
     """
     days = np.floor(born).astype(np.int64) - MATLAB_EPOCH
-    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)  # from January 1970
+    # Months are counted from January 1970.
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     return year - 1970 - months // 12 - (months % 12 >= 6)

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in IMAGE_SUFFIXES)})"
 IMAGE = rf"[^/]+{SUFFIX}"
 
-Column = tuple[str, Callable[[re.Match[str]], Any]]  # its name, and its value from the match of a file
+Column = tuple[str, Callable[[re.Match[str]], Any]]  # The name of a column, and its value from the match of a file.
 
 
 class Layout(ImageTree):
@@ -27,7 +27,7 @@ class Layout(ImageTree):
 
         Args:
             pattern: Regular expression for the end of a name; case is ignored.
-            expected: what the pattern stands for, in words and with an example.
+            expected: Meaning of the pattern, in words and with an example.
 
         Raises:
             OrdinateError: no file matches, or the files lie below more than one folder.

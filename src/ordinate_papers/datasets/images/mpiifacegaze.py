@@ -10,9 +10,9 @@ from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import Layout
 
-NUMBERS = 26  # of a line, between path and eye: screen 2, landmarks 12, head pose 6, face centre 3, gaze target 3
+NUMBERS = 26  # Between path and eye, a line has screen 2, landmarks 12, head pose 6, face centre 3, gaze target 3.
 CENTRE, TARGET = slice(20, 23), slice(23, 26)
-HELD_OUT = 2 / 15  # SupCR's 33,000/6,000/6,000 images: of fifteen people, two to validate and two to test on
+HELD_OUT = 2 / 15  # SupCR has 33,000/6,000/6,000 images: two of fifteen people for validation and two for testing.
 
 
 def read_mpiifacegaze(root: str | Path, seed: int = 0) -> Labelled:
@@ -58,7 +58,7 @@ def pitch_and_yaw(gaze: NDArray[np.float64]) -> NDArray[np.float64]:
                [  0.,  45.]])
     """
     x, y, z = -(gaze / np.linalg.norm(gaze, axis=1, keepdims=True)).T
-    return np.stack([np.arcsin(y), np.arctan2(x, z)], axis=1) + 0.0  # no minus zero
+    return np.stack([np.arcsin(y), np.arctan2(x, z)], axis=1) + 0.0  # Adding 0.0 turns minus zero into zero.
 
 
 def _gazes(lines: list[list[str]], table: Path) -> NDArray[np.float64]:

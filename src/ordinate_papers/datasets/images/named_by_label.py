@@ -11,9 +11,9 @@ from ordinate_papers.datasets.images.layout import IMAGE, SUFFIX, Layout
 
 BRACS_TYPES = ("0_N", "1_PB", "2_UDH", "3_FEA", "4_ADH", "5_DCIS", "6_IC")
 DECADES = ("1930s", "1940s", "1950s", "1960s", "1970s")
-DECADE_TEST_SHARE = 50 / 265  # CLOC's Section 4.1: of the 265 images of a decade, 50 to test on
+DECADE_TEST_SHARE = 50 / 265  # CLOC (Section 4.1) tests on 50 of the 265 images of a decade.
 BUSI_RANKS = ("normal", "benign", "malignant")
-OLDER_THAN = (12, 18, 59)  # years: child to 12, adolescent to 18, adult to 59, senior from 60 (OTD's Section 4.1)
+OLDER_THAN = (12, 18, 59)  # Ages in years: child to 12, adolescent to 18, adult to 59, then senior (OTD, Section 4.1).
 SPLIT = r"(?P<split>train|val|test)"
 FILE = rf"(?P<file>{IMAGE})"
 

@@ -12,9 +12,9 @@ from ordinate_papers.datasets.images.layout import Layout
 
 TABLE = "complete_table_with_mcr.csv"
 COLUMNS = ["CamId", "Filename", "TempM", "Year", "Month", "Day", "Hour", "Min"]
-ELEVEN, NEAR = 11 * 60, 60  # minutes of the day
-COLDEST = -90  # degrees Celsius; -999 and -9999 stand for a temperature that was not measured
-SHARES = (28_373, 3_522, 3_522)  # images to train, validate and test on in SupCR's Section 4
+ELEVEN, NEAR = 11 * 60, 60  # Minutes of the day.
+COLDEST = -90  # Degrees Celsius; -999 and -9999 stand for a temperature that was not measured.
+SHARES = (28_373, 3_522, 3_522)  # SupCR (Section 4) trains, validates and tests on this many images.
 
 
 def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:

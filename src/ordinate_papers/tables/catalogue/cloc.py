@@ -10,9 +10,9 @@ ACCURACY_AND_MAE = (
     *(Column(f"{title} accuracy", dataset=name, metric="accuracy") for title, name in SETS.items()),
     *(Column(f"{title} MAE", dataset=name, metric="mae") for title, name in SETS.items()),
 )
-WIDE = 1.5  # of a margin that is fixed; the paper does not give its value, learned ones end near 0.5
+WIDE = 1.5  # The paper gives no value for a fixed margin; learned ones end near 0.5.
 ACCURACY, MAE = Column("accuracy", metric="accuracy"), Column("MAE", metric="mae")
-EQ_2 = {"reduction": "sum"}  # of the loss over the pairs of an anchor
+EQ_2 = {"reduction": "sum"}  # The loss is the sum over the pairs of an anchor.
 PICTURES = (
     "The paper has pictures. The order is the rank correlation of distances between embeddings and between ranks, over "
     "all pairs of test samples."

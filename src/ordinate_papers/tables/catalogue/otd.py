@@ -13,8 +13,8 @@ NETWORKS = {
 LARGE_BATCH = {"N-Net2": {"batch_size": 1000}}
 TABULAR = {"Car": "car", "Nursery": "nursery", "Hayes-Roth": "hayes_roth", "Balance": "balance_scale"}
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
-EQ_5 = {"by_rank": False}  # the plain mean over triplets
-BEST_EPOCH = {"validation_fraction": 0.2, "patience": 1000}  # of all epochs, none of which is left out
+EQ_5 = {"by_rank": False}  # The loss is the plain mean over triplets.
+BEST_EPOCH = {"validation_fraction": 0.2, "patience": 1000}  # All epochs run, and the best is chosen.
 BEST = (
     "The weights are those of the best epoch on a fifth of the training samples: O-Net's by accuracy, as in the paper, "
     "the others' by their loss."

@@ -12,8 +12,8 @@ ANGULAR = Column("Angular", metric="angular_error")
 RESNET_50 = {"encoder": "resnet50"}
 BIMODAL, TRIMODAL = ((0, 15), (45, 60), (85, 186)), ((0, 10), (25, 35), (55, 65), (85, 186))
 WEIGHTS = "no package here carries ImageNet weights of this pre-training"
-A_YEAR_OR_DEGREE = {"bin_size": 1.0}  # of age, of temperature (Appendix D)
-HALF_AND_WHOLE_DEGREES = {"bin_size": (0.00873, 0.01745)}  # of pitch and yaw, in radians (Appendix D)
+A_YEAR_OR_DEGREE = {"bin_size": 1.0}  # One year of age, or one degree of temperature (Appendix D).
+HALF_AND_WHOLE_DEGREES = {"bin_size": (0.00873, 0.01745)}  # Bins of pitch and yaw, in radians (Appendix D).
 DATA = {
     "AgeDB": ("agedb_dir", "mae"), "TUAB": ("tuab", "mae"), "MPIIFaceGaze": ("mpiifacegaze", "angular_error"),
     "SkyFinder": ("skyfinder", "mae"),

@@ -14,12 +14,12 @@ PEARSON_MAE_MSE, MAE_GM = ("pearson", "mae", "mse"), ("mae", "geometric_mean_err
 # The paper's hyperparameters (Table 13), in addition to those of its recipes, which every model has.
 WINDOW = {"window": 5.0}
 AIRFOIL = {"temperature": 1.0, "window": 7.0}
-WHOLE_RANGE = 1_000.0  # a window that holds all labels: gamma without an end
+WHOLE_RANGE = 1_000.0  # This window holds all labels, as an infinite gamma would.
 LDS, FDS = {"lds": "sqrt_inverse"}, {"fds": True}
-SAME_TARGET = 1e-3  # a bin that holds one target of airfoil: those are SupCon's classes
+SAME_TARGET = 1e-3  # A bin holds one target of airfoil, which is a class of SupCon.
 SIZES = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 191_509)
 AGE_DB = {"temperature": 0.5, **WINDOW}
-SQUARED = {"head_loss": "mse"}  # as the metric is; SupReMix does not say which loss its heads have
+SQUARED = {"head_loss": "mse"}  # The metric is squared as well; SupReMix does not specify the loss of its heads.
 SENTENCES = {"temperature": 1.0, "window": 1.0, **SQUARED}
 FINE_TUNED = {"scheme": "fine_tune"}
 PAIRS = "Logits are of at most 2000 training samples, without augmentation, behind the projection head."
