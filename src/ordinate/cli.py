@@ -107,6 +107,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _run_flushed(argv)
         except BrokenPipeError:
             return unread()
+        except OSError as error:  # The disk that the output goes to may be full.
+            unread()
+            return say_failure(error)
     return TERMINATED if received and code == STOPPED else code
 
 
@@ -115,7 +118,8 @@ def _run_flushed(argv: Sequence[str] | None) -> int:
     try:
         return _main(argv, time.monotonic())
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # It is None if the process was started without an output.
+            sys.stdout.flush()
 
 
 def _main(argv: Sequence[str] | None, started: float) -> int:

@@ -50,6 +50,12 @@ class OrdinateError(ValueError):
         """Return the same error of another argument, such as the option of a command."""
         return type(self)(argument, self.got, self.expected, self.hint, problem=self.problem)
 
+    def naming(self, old: str, new: str) -> Self:
+        """Return the same error with another name in all of its text, such as a URL instead of its copy."""
+        parts = [None if part is None else part.replace(old, new) for part in (self.got, self.expected, self.hint)]
+        problem = None if self.problem is None else self.problem.replace(old, new)
+        return type(self)(self.argument.replace(old, new), *parts, problem=problem)
+
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.argument, self.got, self.expected, self.hint, self.problem)
 

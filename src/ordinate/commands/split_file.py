@@ -13,7 +13,7 @@ KEPT: dict[str, Any] = {"target": None, "stream": False, "identity": [], "drop_u
 def read_split(model: str) -> dict[str, Any]:
     """Return what fit has kept of the samples of a model; what it has not kept is None or empty.
 
-    ``csv`` is the separator and the decimal mark of the data.
+    ``csv`` is the separator of the data, and the decimal mark if there were fractions.
     """
     path = Path(model) / SPLIT
     if not path.is_file():
@@ -22,7 +22,7 @@ def read_split(model: str) -> dict[str, Any]:
         kept = {**KEPT, **json.loads(path.read_text())}
         if kept["csv"] is not None:
             separator, decimal = kept["csv"]
-            if len(separator) != 1 or decimal not in (".", ","):
+            if len(separator) != 1 or decimal not in (".", ",", None):
                 raise ValueError(f"csv is {kept['csv']}")
             kept["csv"] = separator, decimal
         return kept

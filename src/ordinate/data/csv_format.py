@@ -45,7 +45,7 @@ class Given:
     sep: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    known: tuple[str, str] | None = None
+    known: tuple[str, str | None] | None = None
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.separator) != 1:
@@ -97,6 +97,7 @@ class CsvFormat:
         thousands: Character between thousands; None if there is none.
         encoding: Encoding of the text.
         skipped: Number of lines before the header.
+        has_fractions: Whether a number among the first lines has a decimal mark.
     """
 
     names: tuple[str, ...]
@@ -105,6 +106,7 @@ class CsvFormat:
     thousands: str | None = None
     encoding: str = "utf-8"
     skipped: int = 0
+    has_fractions: bool = False
 
     @property
     def options(self) -> dict[str, Any]:
@@ -172,15 +174,16 @@ def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
         known_decimal = None
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     decimal, thousands = _marks(numbers, separator, given.decimal, known_decimal)
-    return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped)
+    has_fractions = any(decimal in cell for cell in numbers)
+    return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped, has_fractions)
 
 
-def marks_of(path: Path) -> tuple[str, str] | None:
-    """Return the separator and decimal mark of a csv file; None for another file or none."""
-    if not path.name.lower().endswith(CSV) or not path.is_file():
+def marks_of(path: Path) -> tuple[str, str | None] | None:
+    """Return the separator of a csv file, and its decimal mark if it has fractions; None for no file."""
+    if not path.is_file():
         return None
     found = recognise(path, path)
-    return found.separator, found.decimal
+    return found.separator, found.decimal if found.has_fractions else None
 
 
 def usual_separator(where: Path | str) -> str:

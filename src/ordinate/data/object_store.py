@@ -3,7 +3,6 @@
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -61,11 +60,23 @@ def named_as(path: str | Path) -> Iterator[Path]:
     try:
         yield local
     except OrdinateError as error:
-        raise error.of(str(path)) if error.argument == str(local) else error from error.__cause__
+        if str(local) == str(path):
+            raise
+        raise error.naming(str(local), str(path)) from error.__cause__
 
 
-@cache
+_copies: dict[tuple[str, tuple[int, int]], "TemporaryDirectory[str]"] = {}
+
+
 def _copy(url: str) -> "TemporaryDirectory[str]":
+    """Return a folder with a copy of a file or folder, made again once its size or tag has changed."""
+    key = url, stamp(url)
+    if key not in _copies:
+        _copies[key] = _download(url)
+    return _copies[key]
+
+
+def _download(url: str) -> "TemporaryDirectory[str]":
     store, path = _opened(url)
     folder = TemporaryDirectory(prefix="ordinate-", ignore_cleanup_errors=True)
     with reading(url):

@@ -108,9 +108,11 @@ class Blend(Method):
         training = self.training
         if training.devices not in (None, 1) or training.cluster is not None or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
-        for name in ("callbacks", "strategy", "chunk_size"):
+        for name in ("callbacks", "strategy", "chunk_size", "encoder_learning_rate"):
             if getattr(training, name) is not None:
-                raise OrdinateError(name, repr(getattr(training, name)), "None: no Trainer of Lightning trains a blend")
+                raise OrdinateError(
+                    name, repr(getattr(training, name)), "None for a blend, whose networks train in a loop of their own"
+                )
         if training.precision != "32-true" or training.accumulate_grad_batches != 1:
             name = "accumulate_grad_batches" if training.precision == "32-true" else "precision"
             raise OrdinateError(name, repr(getattr(training, name)), "the default for a blend")

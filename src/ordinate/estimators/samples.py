@@ -104,7 +104,7 @@ def _samples_and_labels(parts: Iterable[Any]) -> tuple[list[NDArray[Any]], list[
     for part in parts:
         sample, *rest = part if isinstance(part, tuple | list) else (part,)
         samples.append(np.asarray(sample))
-        labels += [np.asarray(label) for label in rest[:1]]
+        labels += [np.asarray(label) for label in rest[:1] if label is not None]
     return samples, labels
 
 

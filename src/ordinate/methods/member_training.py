@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
-from ordinate.data.loader import Loader
+from ordinate.data.loader import Loader, RestOfEpoch
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.methods.members import Members
@@ -28,7 +28,7 @@ FEWEST_STEPS, MOST_STEPS, MOST_EPOCHS = 150, 400, 40  # Bounds of the patience t
 SHOWN = ("train_loss", "val_loss", "val_accuracy", "val_mae")
 STATE = (
     "run", "stage_index", "stage_start", "epoch", "steps", "best_value", "best_epoch", "best_weights", "best_epochs",
-    "history", "window", "finished",
+    "history", "window", "finished", "sizes",
 )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ class UnseenSamples:
     def predict(self, members: Members) -> Float[Tensor, "n o"]:
         """Return the mean prediction of the members that have not seen a sample."""
         with torch.no_grad():
-            predicted = torch.cat([members.predictions(part) for part in self.parts], dim=1)
+            predicted = torch.cat([members.predictions(part) for part in self.parts], dim=1).cpu()
         rows, values = self.rows[self.is_real], predicted[self.is_real]
         total = values.new_zeros(self.size, values.shape[1]).index_add_(0, rows, values)
         count = values.new_zeros(self.size).index_add_(0, rows, torch.ones_like(values[:, 0]))
@@ -114,8 +114,9 @@ def train_members(
 
     In the first stage the mean of the weights over about the last tenth of the steps is validated, on the fold that
     each member does not see, and the best mean is kept; in the second all members continue from it on all samples.
-    With a ``folder`` the state is kept there every few seconds, and a run that finds one continues from it to the same
-    weights on CPU, bit for bit. Within :func:`~ordinate.training.time_budget.training_until` it ends in time.
+    With a ``folder`` the state is kept there every few seconds, also within an epoch, and a run that finds one
+    continues from it to the same weights on CPU, bit for bit. Within
+    :func:`~ordinate.training.time_budget.training_until` it ends in time.
 
     Args:
         members: Trained in place.
@@ -153,6 +154,9 @@ class _Training:
         self.history: list[dict[str, float]] = []
         self.window: tuple[float, float] | None = None
         self.finished = False
+        self.losses: list[Tensor] = []  # Those of the epoch so far, and the sizes of its batches.
+        self.sizes: list[int] = []
+        self.kept = time.monotonic()
 
     def run_all(self) -> list[dict[str, float]]:
         """Train all stages, from the checkpoint if there is one."""
@@ -160,9 +164,8 @@ class _Training:
         self._begin_stage()
         if folder is not None and (folder / CHECKPOINT).exists():
             self._restore(read_checkpoint(folder / CHECKPOINT, self.run))
-        elif self.end is not None:
+        if self.window is None and not self.finished:
             self._open_window()
-        kept = time.monotonic()
         total = sum(stage.epochs for stage in self.members.stages)
         with tqdm(total=total, unit="epoch", dynamic_ncols=True, disable=not self.options.progress) as bar:
             while not self.finished:
@@ -170,9 +173,7 @@ class _Training:
                 bar.set_description(self.members.stages[int(self.history[-1]["stage"])].name, refresh=False)
                 bar.set_postfix({name: f"{self.history[-1].get(name, np.nan):.3g}" for name in SHOWN}, refresh=False)
                 bar.update(self.epoch - bar.n)
-                if folder is not None and (self.finished or time.monotonic() - kept >= CHECKPOINT_SECONDS):
-                    self._keep(folder)
-                    kept = time.monotonic()
+                self._keep(now=self.finished)
         for logger in self.options.loggers:
             logger.finalize("success")
         return self.history
@@ -189,7 +190,7 @@ class _Training:
         self.parameters = members.parameters_of_stage(self.stage_index)
         self.optimizer = self.stage.optimization.build(self.parameters, undecayed_parameters(members))
         self.mean = copy.deepcopy(members)
-        self.steps = 0
+        self.steps = 0  # Of the first stage, whose mean of the weights is validated.
 
     def _open_window(self) -> None:
         """Give the stage its share of the time left, by the epochs of this one and those that follow."""
@@ -246,8 +247,7 @@ class _Training:
         """Train on all batches of an epoch, or those that there is time for; return their share."""
         device, count = self.options.device, len(self.batches)
         self.batches.set_epoch(self.epoch)
-        losses, samples = [], []
-        for step, (x, y, weights) in enumerate(self._read()):
+        for step, (x, y, weights) in enumerate(self._read(), start=len(self.sizes)):
             if step > 0 and self._time_progress >= 1:
                 break
             self._set_learning_rate((step + 0.5) / count)
@@ -257,17 +257,23 @@ class _Training:
             if self.options.gradient_clip_val is not None:
                 torch.nn.utils.clip_grad_norm_(self.parameters, self.options.gradient_clip_val)
             self.optimizer.step()
-            self._average()
-            losses.append(loss.detach())
-            samples.append(len(y))
-        self.train_loss = float(np.average(torch.stack(losses).cpu().numpy(), weights=samples))
-        return len(losses) / count
+            if self.stage_index == 0:
+                self._average()
+            self.losses.append(loss.detach())
+            self.sizes.append(len(y))
+            self._keep()
+        self.train_loss = float(np.average(torch.stack(self.losses).cpu().numpy(), weights=self.sizes))
+        passed = len(self.sizes) / count
+        self.losses, self.sizes = [], []
+        return passed
 
     def _read(self) -> Any:
-        """Return the batches, read by worker processes where samples are not in memory."""
+        """Return the rest of the epoch's batches, read by worker processes where samples are not in memory."""
+        rest = RestOfEpoch(self.batches)
+        rest.start = len(self.sizes)
         if self.data.workers == 0:
-            return map(self.data.__getitem__, self.batches)
-        return Loader(self.data, sampler=self.batches, batch_size=None, num_workers=self.data.workers)
+            return map(self.data.__getitem__, rest)
+        return Loader(self.data, sampler=rest, batch_size=None, num_workers=self.data.workers)
 
     def _set_learning_rate(self, place: float) -> None:
         """Set the learning rate at a place of the epoch, from 0 to 1."""
@@ -285,7 +291,7 @@ class _Training:
             torch._foreach_lerp_(list(self.mean.parameters()), list(self.members.parameters()), newest)
 
     def _validate(self) -> dict[str, float]:
-        predictions = self.unseen_samples.predict(self.mean).cpu()
+        predictions = self.unseen_samples.predict(self.mean)
         figures = self.members.unseen_figures(predictions, self.labels, self.weights)
         metrics = {name: float(value) for name, value in figures.items()}
         if metrics["val_loss"] < self.best_value or self.members.patience is None:
@@ -306,17 +312,22 @@ class _Training:
 
     # Checkpoints.
 
-    def _keep(self, folder: Path) -> None:
+    def _keep(self, *, now: bool = False) -> None:
+        """Write the state if there is a folder for it, and the last one is some seconds old."""
+        folder = self.options.folder
+        if folder is None or not (now or time.monotonic() - self.kept >= CHECKPOINT_SECONDS):
+            return
         state = {name: getattr(self, name) for name in STATE} | {
             "unseen": getattr(self.members, "unseen", None), "hurried": self.members.hurried,
         }  # fmt: skip
         pending = folder / f"{CHECKPOINT}.partial"
         checkpoint = {
             "stage": state, "state_dict": self.members.state_dict(), "mean": self.mean.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizer": self.optimizer.state_dict(), "losses": self.losses,
         }  # fmt: skip
         torch.save(checkpoint, pending)
         pending.replace(folder / CHECKPOINT)
+        self.kept = time.monotonic()
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
         state = checkpoint["stage"]
@@ -324,6 +335,7 @@ class _Training:
             setattr(self, name, state[name])
         self.members.unseen, self.members.hurried = state["unseen"], state["hurried"]
         self.members.load_state_dict(checkpoint["state_dict"])
+        self.losses = checkpoint["losses"]
         if not self.finished:
             steps = self.steps
             self._begin_stage()

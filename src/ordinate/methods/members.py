@@ -134,7 +134,8 @@ class TargetMembers(Members):
         return check_targets(y, len(y), dimensions=1)
 
     def standardised_labels(self, y: Tensor) -> Float[Tensor, "n 1"]:
-        return (self.as_labels(y).double() - self.head.target_mean) / self.head.target_scale
+        mean, scale = self.head.target_mean.to(y.device), self.head.target_scale.to(y.device)
+        return (self.as_labels(y).double() - mean) / scale
 
     def sample_losses(self, outputs: Float[Tensor, "m n o"], y: Float[Tensor, "n 1"]) -> Float[Tensor, "m n"]:
         return (outputs - self.standardised_labels(y).to(outputs.dtype)).square()[:, :, 0]
@@ -145,5 +146,5 @@ class TargetMembers(Members):
         errors = (predictions - self.standardised_labels(y))[:, 0]
         return {
             "val_loss": weighted_mean(errors.square(), weights),
-            "val_mae": weighted_mean(errors.abs() * self.head.target_scale, weights),
+            "val_mae": weighted_mean(errors.abs() * self.head.target_scale.to(errors.device), weights),
         }

@@ -18,11 +18,12 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import costs_of_rules
 from ordinate.commands.split_file import SPLIT
 from ordinate.commands.workspace import Workspace
-from ordinate.data.csv_format import marks_of
+from ordinate.data.csv_format import CSV, marks_of
 from ordinate.data.object_store import local_path
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, take
 from ordinate.data.streamed import Streamed
+from ordinate.data.table_formats import ends_in
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.held_out import HeldOut
@@ -124,9 +125,10 @@ def _write_model(
     if plan.costs is not None and plan.label.classes is not None:
         metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
     identity = [] if samples.identity is None else list(samples.identity.columns)
+    csv_format = marks_of(local_path(origin.data)) if ends_in(origin.data, CSV) else None
     split = {
         "identity": identity, "data": samples.digest, "target": origin.target, "stream": origin.stream,
-        "drop_unlabelled": origin.drop_unlabelled, "csv": marks_of(local_path(origin.data)),
+        "drop_unlabelled": origin.drop_unlabelled, "csv": csv_format,
         "train": trained.rows.tolist(), "test": test.tolist(),
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps({**metrics, "command": origin.command}, indent=2) + "\n")

@@ -52,14 +52,15 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
                 name, f"{file.Columns} x {file.Rows} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
             )
         values: NDArray[Any] = file.pixel_array
-        kind = str(file.get("PhotometricInterpretation"))
+        kind, bits = str(file.get("PhotometricInterpretation")), int(file.BitsStored)
         if kind == "PALETTE COLOR":
             values = apply_color_lut(values, file)
+            bits = 8 * values.itemsize
         if values.ndim == 3:
-            return Image.fromarray((values >> (8 * (values.itemsize - 1))).astype(np.uint8))
+            return Image.fromarray((values >> max(0, bits - 8)).astype(np.uint8))
         values = np.asarray(apply_modality_lut(values, file), dtype=np.float64)
         low, high = _window(file) or np.percentile(values, [SHARE_CUT_OFF, 100 - SHARE_CUT_OFF])
-    grey = ((values - low) / max(high - low, np.finfo(np.float64).tiny)).clip(0, 1)
+    grey = ((values - low) / (high - low or 1)).clip(0, 1)
     if kind == "MONOCHROME1":
         grey = 1 - grey
     return Image.fromarray((255 * grey).round().astype(np.uint8))

@@ -209,9 +209,7 @@ def _meaning(text: str) -> str:
 def texts_of(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return the place of each value among the different ones, -1 if it is missing, and these as text."""
     if are_times(values):
-        raise OrdinateError(
-            f"column {values.name!r}", "dates or times", "numbers or categories", "turn them into numbers"
-        )
+        raise OrdinateError(f"column {values.name!r}", "dates or times", "numbers or categories")
     if values.dtype == object:  # An object column would merge 1 and True.
         several = next((value for value in values if pd.api.types.is_list_like(value)), None)
         if several is not None:

@@ -18,8 +18,8 @@ OF_DAY = ("", " %H:%M", " %H:%M:%S")
 FORMS = ("%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
 DAY_OR_MONTH = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"))
 MAY_BE_DATE = re.compile(r"\s*(\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}).*")
-ISO_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?\s*")
-OFFSET = r"(:\d\d(?:\.\d+)?)\s*(?:Z|[+-]\d\d:?\d\d)$"  # It is left out: hours are local ones.
+ISO_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}(:?\d{2})?)?)?\s*")
+OFFSET = r"(:\d\d(?:\.\d+)?)\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"  # It is left out: hours are local ones.
 DAY = pd.Timedelta(days=1)
 
 
@@ -122,7 +122,7 @@ def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
             times = pd.to_datetime(values)
         except (TypeError, ValueError) as error:
             raise OrdinateError(
-                f"column {name!r}", "times of day or spans of time", "dates, numbers or categories"
+                f"column {name!r}", f"times that are no dates of one kind ({error})", "dates, numbers or categories"
             ) from error
         return times.dt.tz_localize(None)
     times = _parsed(values, form)
@@ -141,5 +141,6 @@ def _fits(texts: "pd.Series[Any]", form: str) -> bool:
 def _parsed(values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
     texts = values.astype("str").str.strip()
     if form == ISO:
+        texts = texts.where(texts.map(lambda text: ISO_DATE.fullmatch(str(text)) is not None))
         texts = texts.str.replace(OFFSET, r"\1", regex=True)
     return pd.to_datetime(texts, format=form, errors="coerce")

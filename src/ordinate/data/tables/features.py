@@ -297,13 +297,17 @@ def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
     too_many = len(categories) > min(max(50, len(values) // 10), MOST_CATEGORIES)
     if not is_declared and (too_many or 2 * len(categories) > len(values)) and is_free_text(categories):
         text = fit_text(name, values)
-        return text, [f"{name}: is free text, and is taken as {text.width} components of its words"]
+        if text.width > 0:
+            return text, [f"{name}: is free text, and is taken as {text.width} components of its words"]
     if too_many:
+        hint = f"it has {almost}" if almost else "drop identifiers; text=TextOptions() reads free text"
+        if form == AMBIGUOUS:
+            hint = "day and month of its dates are ambiguous; write them as 2020-01-31"
         raise OrdinateError(
             f"column {name!r}",
             f"text with {len(categories)} different values in {len(values)} rows",
             "numbers, dates, categories or sentences",
-            f"it has {almost}" if almost else "drop identifiers; text=TextOptions() reads free text",
+            hint,
         )
     if almost:
         notes.append(f"{name}: has {almost}, and is taken as {len(categories)} categories")

@@ -22,9 +22,9 @@ NPZ, TS = (".npz",), (".ts",)
 TS_TARGET = "target"  # The only label of a .ts file gets this name.
 
 
-def read_samples(path: str | Path) -> Any:
+def read_samples(path: str | Path, say: Callable[[str], None] = warn) -> Any:
     """Read samples without labels, for prediction: a DataFrame, the array ``X`` of an npz, or series."""
-    content = _read(Path(path))
+    content = _read(Path(path), say)
     return _array(content, "X", Path(path)) if isinstance(content, dict) else content
 
 
@@ -127,18 +127,19 @@ def _read_excel(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
     with pd.ExcelFile(path, engine="calamine") as book:
         if len(book.sheet_names) > 1:
             say(f"{path}: reads the first of {len(book.sheet_names)} sheets, {book.sheet_names[0]!r}")
-        rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=MISSING)
+        rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=[""])
     rows = rows.dropna(how="all").dropna(axis="columns", how="all")
     if rows.empty:
         return rows
     names = rows.iloc[0].fillna(pd.Series([f"Unnamed: {place}" for place in range(rows.shape[1])], rows.columns))
-    return rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True).infer_objects()
+    cells = rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
+    return cells.mask(cells.isin(MISSING)).infer_objects()
 
 
 def _read_json_lines(path: Path) -> pd.DataFrame:
     """Return the table of a file with one JSON object per line."""
     rows = []
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(filter(str.strip, file), start=1):
             row = json.loads(line)
             if not isinstance(row, dict):
@@ -159,7 +160,7 @@ def _read_arrow(path: Path) -> pd.DataFrame:
             return ipc.open_stream(file).read_pandas()
 
 
-def checked_frame(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+def checked_frame(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
     """Return a table with its columns named by text; one without rows, or of a single column of all, is an error."""
     if frame.empty:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")

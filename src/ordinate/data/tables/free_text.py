@@ -18,6 +18,7 @@ HASHES = 2**13
 MAX_COMPONENTS = 32
 MAX_LEARNED_FROM = 2**16  # At most this many texts decide the components.
 ROWS_AT_ONCE = 2**14
+LEAST_SPREAD = 0.05  # A component has at least this share of the largest standard deviation.
 LEAST_WORDS = 3  # Text of fewer words on average is taken for names or categories.
 
 
@@ -77,14 +78,21 @@ def fit_text(name: str, values: "pd.Series[Any]") -> TextColumn:
     decomposition = TruncatedSVD(min(MAX_COMPONENTS, len(texts)), random_state=0)
     found = decomposition.fit_transform(weighted)
     spread = found.std(axis=0)
-    scale = np.where(spread > 0, spread, 1)
-    weights = np.vstack([frequency, decomposition.components_ / scale[:, None]])
-    return TextColumn(name, tuple((found.mean(axis=0) / scale).tolist()), weights.astype(np.float32))
+    kept = spread > LEAST_SPREAD * spread.max()  # Similar texts span few directions; the others are rounding errors.
+    components = decomposition.components_[kept] / spread[kept, None]
+    means = found.mean(axis=0)[kept] / spread[kept]
+    return TextColumn(name, tuple(means.tolist()), np.vstack([frequency, components]).astype(np.float32))
 
 
 def _counts(texts: list[str]) -> csr_matrix:
     """Return how often words and pairs of words occur (n, hashes), as 1 plus the logarithm."""
-    hashing = HashingVectorizer(n_features=HASHES, ngram_range=(1, 2), alternate_sign=False, norm=None)
+    hashing = HashingVectorizer(
+        n_features=HASHES,
+        ngram_range=(1, 2),
+        token_pattern=r"\b\w+\b",  # noqa: S106  # Words of one letter or digit count.
+        alternate_sign=False,
+        norm=None,
+    )
     counts = hashing.transform(texts)
     counts.data = 1 + np.log(counts.data)
     return counts

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from ordinate.data.csv_files import first_line_is_data
+from ordinate.data.csv_files import first_line_is_data, warn
 from ordinate.data.csv_format import CSV
 from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.labels_file import split_name
@@ -134,7 +134,9 @@ class Tables(Modality):
         with named_as(path) as local:
             if holds_parquet(local):
                 return ParquetTable(local)
-            return CsvTable(local) if ends_in(local, CSV) else read_samples(local)
+            if ends_in(local, CSV):
+                return CsvTable(local, where=str(path))
+            return read_samples(local, say=lambda note: warn(note.replace(str(local), str(path))))
 
 
 def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:

@@ -69,7 +69,8 @@ def _reason_of_text(values: "pd.Series[Any]") -> str | None:
     form = date_form(values)
     if form == AMBIGUOUS:
         return "has dates whose day and month are ambiguous (2020-01-31 is clear)"
-    if form is not None or is_free_text([str(value) for value in values]):
+    is_declared = isinstance(values.dtype, pd.CategoricalDtype)
+    if form is not None or (not is_declared and is_free_text([str(value) for value in values])):
         return None
     # No two rows share a text, so nothing that is learned of one says anything of another.
     return "has a text of its own in every row"

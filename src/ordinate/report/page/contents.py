@@ -153,11 +153,12 @@ def plain_features(x: Tensor) -> NDArray[np.float32]:
         ends = series_lengths(x.numpy())  # The rest is padding.
         parts = [adaptive_avg_pool1d(one[None, :, :end].float(), 64) for one, end in zip(x, ends, strict=True)]
         return torch.cat(parts).flatten(1).numpy()
-    first, second, *third = (min(16, side) for side in x.shape[2:])
     if x.dim() == 4:
-        parts = [adaptive_avg_pool2d(part.float(), (first, second)) for part in x.split(16)]
+        height, width = (min(16, side) for side in x.shape[2:])
+        parts = [adaptive_avg_pool2d(part.float(), (height, width)) for part in x.split(16)]
     else:
-        parts = [adaptive_avg_pool3d(part.float(), (min(8, first), second, third[0])) for part in x.split(16)]
+        depth, height, width = (min(8, side) for side in x.shape[2:])
+        parts = [adaptive_avg_pool3d(part.float(), (depth, height, width)) for part in x.split(16)]
     return (torch.cat(parts) / 255).flatten(1).numpy()
 
 

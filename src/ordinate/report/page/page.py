@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ordinate.data.rows import random_part, take
 from ordinate.data.streamed import Streamed
@@ -111,9 +110,3 @@ def write_report(
     projected = project(contents.embeddings, projections)
     options = ReportOptions(target, given, names, has_suspects, costs, command, facts or {})
     return write(document.render("report.html", "report.js", **view(contents, X, measures, projected, options)), path)
-
-
-def _among(suspects: pd.DataFrame, part: NDArray[np.int64]) -> pd.DataFrame:
-    """Return the suspects in a part of the samples, ascending, numbered as in it."""
-    kept = suspects[suspects["row"].isin(part)]
-    return kept.assign(row=np.searchsorted(part, kept["row"])).reset_index(drop=True)
