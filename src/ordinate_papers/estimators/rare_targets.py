@@ -1,5 +1,6 @@
 """Balanced MSE and ConR with scikit-learn's interface."""
 
+from dataclasses import field
 from typing import Any, ClassVar
 
 from torch import nn
@@ -8,7 +9,9 @@ from ordinate.checks import check_choice, check_positive
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts
 from ordinate.estimators.plain import EndToEndMethod, EndToEndRegressor
+from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES
+from ordinate.options import HeadLoss
 from ordinate_papers.methods.rare_targets import BalancedMSE, ConR
 
 
@@ -28,6 +31,8 @@ class BalancedMSERegressor(EndToEndRegressor):
     """
 
     noise: float = 0.5
+    loss: HeadLoss = field(default="mse", init=False)
+    bin_size: BinSize = field(default=None, init=False)
 
     method: ClassVar[str] = "ordinate_papers.estimators.rare_targets:BalancedMSEMethod"
 
@@ -40,6 +45,7 @@ class ConRRegressor(EndToEndRegressor):
     in it. The defaults are the published ones for AgeDB-DIR, converted from years to standard deviations of its ages.
 
     Args:
+        loss: ``"l1"``, ``"mse"`` or ``"huber"``.
         weight: Weight of ConR relative to the head's loss, >= 0.
         window: Largest distance of targets that count as near, in standard deviations of the targets, >= 0.
         push: Growth of the weights of negatives per standard deviation, >= 0.
@@ -56,6 +62,7 @@ class ConRRegressor(EndToEndRegressor):
     window: float = 0.06
     push: float = 0.16
     temperature: float = 0.2
+    bin_size: BinSize = field(default=None, init=False)
 
     method: ClassVar[str] = "ordinate_papers.estimators.rare_targets:ConRMethod"
 
@@ -63,8 +70,13 @@ class ConRRegressor(EndToEndRegressor):
 class RareTargetMethod(EndToEndMethod):
     """What the two have in common: a regression end to end with options of its own."""
 
+    published_name: ClassVar[str]
     of_module: ClassVar[type[BalancedMSE | ConR]]
     option_names: ClassVar[tuple[str, ...]]
+
+    def __init__(self, estimator: EndToEndRegressor) -> None:
+        super().__init__(estimator)
+        self.name = self.published_name
 
     def check(self) -> None:
         super().check()
@@ -90,6 +102,7 @@ class RareTargetMethod(EndToEndMethod):
 class BalancedMSEMethod(RareTargetMethod):
     """How Balanced MSE trains."""
 
+    published_name = "Balanced MSE"
     of_module = BalancedMSE
     option_names = ("noise",)
 
@@ -97,5 +110,6 @@ class BalancedMSEMethod(RareTargetMethod):
 class ConRMethod(RareTargetMethod):
     """How ConR trains."""
 
+    published_name = "ConR"
     of_module = ConR
     option_names = ("weight", "window", "push", "temperature")
