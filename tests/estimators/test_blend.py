@@ -10,6 +10,8 @@ import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
@@ -177,6 +179,97 @@ def test_a_killed_fit_is_continued_to_the_same_model(make, y, step, left, tmp_pa
     assert_same_fit(continued, undisturbed, X)
     assert continued.unseen_losses_ == undisturbed.unseen_losses_
     assert continued.history_ == undisturbed.history_
+
+
+@both
+@pytest.mark.typical("targets")
+def test_a_fit_killed_after_its_best_epoch_goes_back_to_it(make, y, tmp_path):
+    (tmp_path / "state").mkdir()
+    training = {"batch_size": 16, "patience": 3, "epochs": 30, "learning_rate": 0.03, "trees": False}
+    undisturbed = make(**training).fit(X, y)
+    losses = [epoch["val_loss"] for epoch in undisturbed.history_ if epoch["stage"] == 0]
+    best = int(np.argmin(losses))
+    assert len(losses) == best + 4 < 30
+    options = {**training, "checkpoint_dir": tmp_path / "state"}
+    step = 5 * (best + 2) + 3  # Epochs have five steps; this one is in the second after the best.
+    assert processes.run(fit_and_die_in_step, make(**options).fit, {"X": X, "y": y}, step) == -signal.SIGKILL
+    continued = make(**options).fit(X, y)
+    assert_same_fit(continued, undisturbed, X)
+    assert continued.unseen_losses_ == undisturbed.unseen_losses_
+    assert continued.history_ == undisturbed.history_
+
+
+class Clock:
+    """A clock that every step of the networks moves on by a second."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        batch_loss = Members.batch_loss
+
+        def timed(*arguments):
+            self.now += 1
+            return batch_loss(*arguments)
+
+        monkeypatch.setattr(Members, "batch_loss", timed)
+
+    def until(self, end):
+        return training_until(TrainingEnd(TimeBudget(1000, clock=lambda: self.now, start=0.0), end))
+
+
+NETWORKS = {"batch_size": 16, "trees": False, "linear": False}
+
+
+def test_a_killed_fit_that_continues_under_a_time_limit_ends_in_time(tmp_path, monkeypatch):
+    """Of eight epochs of five steps and two more, 33 steps are left, and there is time for 20."""
+    (tmp_path / "state").mkdir()
+    options = {**NETWORKS, "patience": None, "checkpoint_dir": tmp_path / "state"}
+    died = processes.run(fit_and_die_in_step, ranks(**options).fit, {"X": X, "y": RANKS}, 18)
+    assert died == -signal.SIGKILL
+    clock = Clock(monkeypatch)
+    with clock.until(20):
+        model = ranks(**options).fit(X, RANKS)
+    assert 19 <= clock.now <= 21
+    assert {epoch["stage"] for epoch in model.history_ if "passed" in epoch} == {0, 1}
+
+
+@both
+@pytest.mark.parametrize("patience", [99, None])
+def test_a_fit_that_runs_out_of_time_has_the_best_mean_of_the_weights(make, y, patience, monkeypatch):
+    """Of labels that are chance, what is learned later is worse; without patience the last mean counts as the best."""
+    means, validate = [], member_training._Training._validate
+
+    def recorded(training):
+        means.append({name: value.clone() for name, value in training.mean.state_dict().items()})
+        return validate(training)
+
+    monkeypatch.setattr(member_training._Training, "_validate", recorded)
+    chance = np.random.default_rng(0).permutation(y)
+    with Clock(monkeypatch).until(58):
+        model = make(**NETWORKS, patience=patience, epochs=200, learning_rate=0.02, refit=0).fit(X, chance)
+    losses = [epoch["val_loss"] for epoch in model.history_]
+    assert 0 < model.history_[-1]["passed"] < 1
+    assert int(np.argmin(losses)) < len(losses) - 1
+    best = len(losses) - 1 if patience is None else int(np.argmin(losses))
+    weights = model.method_.state_dict()
+    compared = [name for name in means[best] if name.startswith("encoder.members")]
+    assert [name for name in compared if not torch.equal(weights[name], means[best][name])] == []
+    assert any(not torch.equal(means[best][name], means[best - 1][name]) for name in compared)
+    assert model.unseen_losses_["members"] == pytest.approx(losses[best], rel=0.01)  # Its least probability is larger.
+
+
+def test_predictions_of_unseen_samples_are_on_the_cpu_wherever_the_members_are():
+    """Tensors that only know their device stand in for those of a GPU."""
+    fold = torch.arange(7) % 3
+    unseen = member_training.UnseenSamples(torch.zeros(7, 2), fold, unseen_fold=torch.arange(4) % 3, at_once=2)
+    with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
+
+        class OnGpu:
+            def predictions(self, part):
+                return torch.empty(*part.shape[:2], 5, device="cuda")
+
+        predicted = unseen.predict(OnGpu())
+    assert predicted.device.type == "cpu"
+    assert predicted.shape == (7, 5)
 
 
 @both

@@ -335,7 +335,7 @@ class _Training:
             setattr(self, name, state[name])
         self.members.unseen, self.members.hurried = state["unseen"], state["hurried"]
         self.members.load_state_dict(checkpoint["state_dict"])
-        self.losses = checkpoint["losses"]
+        self.losses = [loss.to(self.options.device) for loss in checkpoint["losses"]]
         if not self.finished:
             steps = self.steps
             self._begin_stage()
