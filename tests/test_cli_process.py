@@ -135,6 +135,27 @@ def test_help_that_nobody_reads_ends_without_a_traceback(words):
     assert ended.stderr == b""
 
 
+@pytest.mark.parametrize("words", ["", "--help", "--version", "fit --help", "datasets"])
+def test_a_closed_output_is_no_error(words):
+    ended = subprocess.run(
+        f"{ORDINATE} {words} >&-", shell=True, stderr=subprocess.PIPE, text=True, env=ONE_THREAD, check=False
+    )
+    assert ended.returncode == 0
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [["--version"], ["fit", "--help-all"], ["datasets"]])
+def test_an_output_that_is_full_is_an_error_of_one_line(words):
+    environment = {**ONE_THREAD, "PYTHONUNBUFFERED": ""}
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [ORDINATE, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False
+        )
+    assert ended.returncode == 2
+    assert "No space left on device" in one_line(ended.stderr)
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [({}, ("PASSIVE", "1000")), ({"GOMP_SPINCOUNT": "7"}, ("PASSIVE", "7")), ({"OMP_WAIT_POLICY": "x"}, ("x", None))],

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
-from ordinate.data.csv_format import Given, csv_given, recognise
+from ordinate.data.csv_format import Given, csv_given, marks_of, recognise
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labels_file import read_labels_file
 from ordinate.data.tables.files import read_labelled, read_samples
@@ -189,6 +189,9 @@ def test_a_byte_far_down_in_another_encoding_is_an_error():
         ("a;b\n0.5;7\n", (";", ","), (";", ".", None)),
         ("a,b\n1.234,7\n", (";", ","), (",", ".", None)),
         ("a;b\n7;8\n", (";", ","), (";", ".", None)),
+        ("a;b\n1,234;7\n", (";", None), (";", ",", None)),
+        ("a;b\n1,5;7\n", (";", None), (";", ",", None)),
+        ("a;b\n0.5;7\n", (";", None), (";", ".", None)),
         ("a|b;c\n1|2;3\n", (";", "."), (";", ".", None)),
         ("a|b;c\n1|2;3\n", ("|", "."), ("|", ".", None)),
     ],
@@ -197,3 +200,19 @@ def test_the_format_of_the_training_data_decides_where_a_file_does_not(text, kno
     with csv_given(Given(known=known)):
         found = recognise(io.BytesIO(text.encode()), "a.csv")
     assert (found.separator, found.decimal, found.thousands) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("a;b\n1;2\n-30;4\n", (";", None)),
+        ("a,b\n1,x\n", (",", None)),
+        ('a,b\n"1,234",7\n"12,500",8\n', (",", None)),
+        ("a;b\n7;31.12.2020\n8;01.01.2021\n", (";", None)),
+        ("a;b\n1,5;2\n", (";", ",")),
+        ("a;b\n1.5;2\n", (";", ".")),
+    ],
+)
+def test_whole_numbers_tell_no_decimal_mark(tmp_path, text, marks):
+    (tmp_path / "data.csv").write_text(text)
+    assert marks_of(tmp_path / "data.csv") == marks

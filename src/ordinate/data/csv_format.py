@@ -174,7 +174,7 @@ def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
         known_decimal = None
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     decimal, thousands = _marks(numbers, separator, given.decimal, known_decimal)
-    has_fractions = any(decimal in cell for cell in numbers)
+    has_fractions = any(cell.count(decimal) == 1 for cell in numbers)  # Dates have two points.
     return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped, has_fractions)
 
 

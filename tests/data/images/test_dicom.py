@@ -71,6 +71,13 @@ def test_colours_stay_colours(tmp_path):
     np.testing.assert_array_equal(pixels(write_dicom(tmp_path / "a.dcm", stored, kind="RGB")), stored)
 
 
+@pytest.mark.parametrize(("bits", "dtype", "dropped"), [(12, "<u2", 4), (16, "<u2", 8), (10, "<u2", 2), (6, "u1", 0)])
+def test_colours_of_more_bits_keep_their_highest_eight(tmp_path, bits, dtype, dropped):
+    stored = np.random.default_rng(0).integers(0, 2**bits, (8, 6, 3)).astype(dtype)
+    path = write_dicom(tmp_path / "a.dcm", stored, kind="RGB", BitsStored=bits, HighBit=bits - 1)
+    np.testing.assert_array_equal(pixels(path), stored // 2**dropped)
+
+
 def test_an_image_of_one_value_is_black(tmp_path):
     assert not pixels(write_dicom(tmp_path / "a.dcm", np.full((4, 4), 9, dtype=np.uint16))).any()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.data.tables.dates import AMBIGUOUS, date_form
+from ordinate.data.tables.dates import AMBIGUOUS, ISO, date_form
 from ordinate.data.tables.features import TableFeatures
 from ordinate.errors import OrdinateError
 
@@ -51,11 +51,12 @@ def test_text_of_a_clear_form_is_the_date_that_it_says(form, of_day):
         TIMES.dt.tz_localize("Europe/Berlin"),
         TIMES.dt.strftime("%Y-%m-%dT%H:%M:%S.000+0200"),
         TIMES.dt.strftime("%Y-%m-%d %H:%M:%SZ"),
+        TIMES.dt.strftime("%Y-%m-%d %H:%M+00"),
         pd.Series(TIMES.dt.to_pydatetime(), dtype=object),
         TIMES.dt.to_period("min"),
         TIMES.astype("category"),
     ],
-    ids=["zone", "offset", "utc", "objects", "period", "category"],
+    ids=["zone", "offset", "utc", "hours of offset", "objects", "period", "category"],
 )
 def test_times_are_the_same_however_they_are_stored(stored):
     pd.testing.assert_frame_equal(numbers_of(stored), numbers_of(TIMES))
@@ -76,6 +77,12 @@ def test_dates_of_a_calendar_are_dates():
         (["01/02/2020", "04/13/2020"], "%m/%d/%Y"),
         (["13/04/2020", "04/13/2020"], None),
         (["2020-01-31", "unknown"], None),
+        (["2020-01-31", "now"], None),
+        (["now"], None),
+        (["2020"], None),
+        (["2020-01"], None),
+        (["2020-01-31 10:00+00"], ISO),
+        (["2020-01-31T10:00:00.5 -05:30"], ISO),
         (["2020-13-31"], None),
         (["12-34", "1.2.3", "a-b-c"], None),
         (["grade 1, 2"], None),
@@ -107,6 +114,13 @@ def test_another_form_is_an_error_that_shows_that_of_training(wrong):
         features.transform(pd.DataFrame({"seen": [wrong]}))
     with pytest.raises(OrdinateError, match="expected dates"):
         features.check(pd.DataFrame({"seen": [wrong]}))
+
+
+@pytest.mark.parametrize("wrong", ["now", "today", "2020", "2020-01", "20200131"])
+def test_what_pandas_takes_for_a_date_but_does_not_look_like_one_is_an_error(wrong):
+    features = TableFeatures.fit(pd.DataFrame({"seen": ["2020-01-31", "2020-02-01"]}))
+    with pytest.raises(OrdinateError, match=f"column 'seen': got '{wrong}', expected dates such as 2020-01-31"):
+        features.transform(pd.DataFrame({"seen": ["2020-01-31", wrong]}))
 
 
 def test_a_missing_date_is_marked_once():

@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.free_text import fit_text
 from ordinate.data.tables.row_columns import find_row_columns
 
 RNG = np.random.default_rng(0)
@@ -30,6 +31,17 @@ def test_components_of_the_training_texts_are_standardised():
     X = TableFeatures.fit(FRAME).transform(FRAME)[:, 2:]
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(X.std(axis=0), 1, rtol=1e-4)
+
+
+def test_similar_texts_do_not_become_rounding_errors():
+    """Three sentences span two directions around their mean."""
+    texts = ["no pain at all", "some pain when walking", "pain in every single step"] * 40
+    column = fit_text("comment", pd.Series(texts))
+    out = np.empty((121, column.width), dtype=np.float32)
+    column.fill(pd.Series([*texts, "pain at night, and when she stands"]), out)
+    assert 2 <= column.width <= 3
+    assert np.isfinite(out).all()
+    assert np.abs(out).max() < 100
 
 
 def test_a_missing_text_is_the_mean_of_all_and_a_new_word_is_no_error():

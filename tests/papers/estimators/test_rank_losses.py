@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 from ordinate_papers.estimators import RankLossClassifier
-from ordinate_papers.methods.rank_losses import LOSSES
+from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal
 from tests.estimators.examples import Make
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 from tests.papers.estimators.classifier_promises import HELD_OUT, RANKS, X, assert_refused, for_typical_promises
@@ -29,12 +31,14 @@ def test_every_loss_learns_easy_ranks_and_keeps_them_over_a_save(loss, tmp_path)
 
 @for_every_loss
 def test_weights_of_two_are_repeated_samples_for_every_loss(loss):
-    options = {"loss": loss, "epochs": 1, "batch_size": 96, "learning_rate": 1e-3}
-    doubled = np.concatenate([np.arange(48), np.arange(24)])
-    weights = np.where(np.arange(48) < 24, 2.0, 1.0)
-    repeated = sord(**options).fit(X[doubled], RANKS[doubled])
-    weighted = sord(**options).fit(X, RANKS, sample_weight=weights)
-    assert weighted.history_[0]["train_loss"] == pytest.approx(repeated.history_[0]["train_loss"], rel=0.02, abs=2e-4)
+    torch.manual_seed(0)
+    method = LaterOrdinal(nn.Linear(3, 4), 4, 4, loss=loss).double()
+    x, y = torch.randn(12, 3, dtype=torch.float64), torch.arange(12) % 4
+    weights = torch.where(torch.arange(12) < 5, 2.0, 1.0).double()
+    repeated = torch.cat([torch.arange(12), torch.arange(5)])
+    actual, expected = method.batch_loss(x, y, weights), method.batch_loss(x[repeated], y[repeated])
+    torch.testing.assert_close(actual, expected, rtol=1e-6, atol=0)
+    assert not torch.isclose(actual, method.batch_loss(x, y), rtol=1e-4)
 
 
 def test_a_loss_that_is_unknown_is_refused():
