@@ -2,6 +2,7 @@
 
 import html
 import io
+import json
 from decimal import Decimal
 from pathlib import Path
 
@@ -244,6 +245,22 @@ def test_one_row_is_read_as_the_data_that_the_model_was_trained_on(capsys):
         printed[name] = capsys.readouterr().out
     assert printed["one.csv"] == printed["clear.csv"]
     assert whole[0] == printed["one.csv"].splitlines()[0]
+
+
+@pytest.mark.filterwarnings("default:.*reads ")
+def test_a_model_of_whole_numbers_reads_decimal_commas(capsys):
+    numbers = np.arange(60) * 7 % 20
+    table = pd.DataFrame({"size": numbers, "grade": numbers // 7})
+    table.to_csv("table.csv", index=False, sep=";")
+    assert fit("table.csv") == 0
+    assert json.loads(Path("model/split.json").read_text())["csv"] == [";", None]
+    new, printed = table.assign(size=table["size"] + 0.125), {}
+    for mark in ".,":
+        new.to_csv("new.csv", index=False, sep=";", decimal=mark)
+        capsys.readouterr()
+        assert main(["predict", "model", "new.csv"]) == 0
+        printed[mark] = capsys.readouterr().out
+    assert printed[","] == printed["."]
 
 
 @pytest.mark.filterwarnings("default:.*reads ")

@@ -36,14 +36,20 @@ def opened(url: str) -> Any:
 
 
 def stamp(url: str) -> tuple[int, int]:
-    """Return the size of a file in bytes, and a number that follows from its tag or time of change; -1 for none."""
+    """Return the size of a file in bytes, and a number that follows from its tag or time of change; -1 for none.
+
+    Those of a folder follow from all of its files.
+    """
     store, path = _opened(url)
     try:
         info = store.info(path)
+        if info.get("type") != "directory":
+            return info.get("size") or 0, zlib.crc32(_changed(info).encode())
+        files = store.find(path, detail=True)
     except OSError:
         return -1, -1
-    changed = next((info[name] for name in ("ETag", "mtime", "LastModified", "updated", "created") if name in info), "")
-    return info.get("size") or 0, zlib.crc32(str(changed).encode())
+    changed = sorted((name, of_file.get("size") or 0, _changed(of_file)) for name, of_file in files.items())
+    return sum(size for _, size, _ in changed), zlib.crc32(repr(changed).encode())
 
 
 def local_path(path: str | Path) -> Path:
@@ -85,6 +91,12 @@ def _download(url: str) -> "TemporaryDirectory[str]":
         else:
             store.get_file(path, f"{folder.name}/{_name(url)}")
     return folder
+
+
+def _changed(info: dict[str, Any]) -> str:
+    """Return the tag of a file, or its time of change, as the store names it."""
+    names = ("ETag", "mtime", "LastModified", "updated", "created")
+    return str(next((info[name] for name in names if name in info), ""))
 
 
 def _name(url: str) -> str:

@@ -1,5 +1,8 @@
 import gzip
+import io
+from functools import partial
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -105,6 +108,13 @@ def test_the_first_sheet_of_a_workbook_is_read_as_it_is_written(tmp_path):
     assert read["seen"].dtype.kind == "M"
 
 
+@pytest.mark.parametrize("name", ["NA", "None", "nan"])
+def test_a_column_of_a_workbook_may_have_the_name_of_a_missing_value(tmp_path, name):
+    frame = pd.DataFrame({name: [1.5, 2.5], "grade": ["NA", "low"]})
+    frame.to_excel(tmp_path / "a.xlsx", index=False)
+    assert_frame_equal(read_samples(tmp_path / "a.xlsx"), frame.assign(grade=[None, "low"]), check_dtype=False)
+
+
 def test_a_workbook_of_a_name_twice_or_without_rows_is_an_error(tmp_path):
     pd.DataFrame([[1, 2]], columns=["a", "a"]).to_excel(tmp_path / "a.xlsx", index=False)
     with pytest.raises(OrdinateError, match="several columns are named 'a'"):
@@ -120,6 +130,17 @@ def test_a_url_is_read_as_the_file_it_names(table, name):
     read = MODALITY.read_unlabelled(f"file://{table}")
     frame = pd.concat(list(Batches(read, 2)), ignore_index=True)
     assert_frame_equal(frame, TABLE, check_dtype=False)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "all.parquet/0.parquet"])
+def test_a_file_of_a_url_that_has_changed_is_read_again(name):
+    store, data = fsspec.filesystem("memory"), f"memory://changing/{name.split('/')[0]}"
+    for grades in ([0, 2, 1], [1, 0, 2]):  # The size stays the same.
+        table, content = TABLE.assign(grade=grades), io.BytesIO()
+        write = partial(table.to_csv, index=False) if name.endswith("csv") else table.to_parquet
+        write(content)
+        store.pipe(f"/changing/{name}", content.getvalue())
+        assert MODALITY.read_labelled(data, Request("grade")).labels.tolist() == grades
 
 
 def test_errors_of_a_url_name_it(tmp_path):
