@@ -1,6 +1,7 @@
 """The demo on the data that dependencies carry: models, pictures, reports and what was measured."""
 
 import json
+import re
 import sys
 from functools import partial
 
@@ -27,6 +28,12 @@ def short(monkeypatch, few_trees):
         monkeypatch.setattr(demo, name, partial(getattr(demo, name), **epochs))
 
 
+def mean_error_on(page, predictor):
+    """The mean error of a predictor in the table of scores of a report, as it is shown."""
+    row = re.search(rf'<th scope="row">{predictor}</th>(.*?)</tr>', page, re.DOTALL)[1]
+    return re.search(r'data-metric="mean error[^"]*"><span class="value">(\S+) ', row)[1]
+
+
 def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_path, capsys):
     demo.demo(str(tmp_path / "out"), seed=0)
     measured = json.loads((tmp_path / "out" / "measured.json").read_text())
@@ -38,11 +45,15 @@ def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_
         assert type(model).__name__.lower().startswith(folder.split("-")[1])
     for name, models in measured.items():
         page = (tmp_path / "out" / f"{name}-blend" / "report.html").read_text()
-        for baseline in filter(str.islower, models):
-            assert f"{round(models[baseline]['mae'], 3):.3g}" in page, baseline
-    printed = capsys.readouterr().out
-    cloc = next(line.split() for line in printed.splitlines() if line.startswith("* CLOC"))
-    assert cloc[2] == f"{measured['swd']['CLOC']['accuracy']:.3f}"
+        on_page = {baseline: mean_error_on(page, baseline) for baseline in models if baseline.islower()}
+        assert on_page == {baseline: f"{round(models[baseline]['mae'], 3):.3g}" for baseline in on_page}
+    printed = re.findall(r"^[* ] (\S.*?)  +((?: *-?\d+\.\d{3}){3,4})$", capsys.readouterr().out, re.MULTILINE)
+    columns = {"swd": ("accuracy", "mae", "quadratic_weighted_kappa"), "diabetes": ("mae", "rmse", "r2", "spearman")}
+    assert [(name, numbers.split()) for name, numbers in printed] == [
+        (model, [f"{metrics[column]:.3f}" for column in columns[name]])
+        for name, models in measured.items()
+        for model, metrics in models.items()
+    ]
 
 
 def test_without_skordinal_the_ranks_are_quarters_of_diabetes(monkeypatch, capsys):
