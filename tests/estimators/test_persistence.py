@@ -257,6 +257,20 @@ def test_every_flipped_bit_of_the_weights_is_noticed(model_folder):
         content[position] ^= 1
 
 
+@pytest.mark.parametrize("name", ["config.json", "history.json"])
+def test_a_changed_digit_is_noticed(name, model_folder):
+    path = model_folder / name
+    text = path.read_text()
+    digits = [i for i, character in enumerate(text) if character in "12345678"]
+    for i in digits[:: max(1, len(digits) // 40)]:
+        changed = text[:i] + str(int(text[i]) + 1) + text[i + 1 :]
+        if json.loads(changed) == json.loads(text):  # a digit past what float64 holds
+            continue
+        path.write_text(changed)
+        with pytest.raises(OrdinateError, match="model: "):
+            ordinate.load(model_folder)
+
+
 def with_training(**options):
     """Return a change of a configuration that sets options of training."""
 

@@ -182,6 +182,17 @@ def test_a_group_that_holds_the_last_samples_of_a_rank_is_trained_on_whole():
     assert without_last_of_rank(left_out, ranks, groups).tolist() == [True, *[False] * 7]
 
 
+def test_each_group_lies_in_one_fold():
+    """Samples that are copies of each other are never trained on by the encoder that scores them."""
+    X, y = draw(40)
+    X, y, groups = np.repeat(X, 5, axis=0), np.repeat(y, 5), np.repeat(np.arange(40), 5)
+    unseen = draw(1000, seed=2)
+    options = {**SMALL, "epochs": (50, 100)}
+    grouped = CLOCClassifier(**options).fit(X, y, groups=groups)
+    plain = CLOCClassifier(**options).fit(X, y)
+    assert log_loss(grouped, *unseen) < log_loss(plain, *unseen) - 0.1
+
+
 def test_calibration_changes_how_sure_a_model_is_and_not_which_rank_is_the_most_probable():
     unseen = draw(200, seed=3)[0]
     for kind in EPOCHS:

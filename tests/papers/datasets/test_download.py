@@ -94,3 +94,16 @@ def test_a_page_that_is_not_there_is_an_error(download, tmp_path):
 def test_without_a_network_it_says_so(download, tmp_path):
     alone = replace(download, url="http://127.0.0.1:9/set.npz")  # the port of discard, which nothing listens on
     assert_refused(alone, tmp_path, "could not be fetched to .*: .*refused")
+
+
+def test_a_server_that_never_stops_is_left(download, tmp_path):
+    endless = replace(download, url=download.url.replace("whole", "endless"))
+    assert_refused(endless, tmp_path, f"expected {len(CONTENT)}; try again later")
+
+
+def test_another_file_of_the_name_is_left_alone(download, server, tmp_path):
+    (tmp_path / "set.npz").write_text("mine")
+    with pytest.raises(OrdinateError, match=r"set.npz: got another file, expected the one published; remove it"):
+        fetch(download, tmp_path)
+    assert (tmp_path / "set.npz").read_text() == "mine"
+    assert server.requests == 0

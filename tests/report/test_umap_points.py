@@ -1,0 +1,22 @@
+"""UMAP changes nothing around it."""
+
+import subprocess
+import sys
+
+import pytest
+
+ALONE = """
+import numpy, torch
+from ordinate.report.page.projections import project
+torch.set_num_threads(1)
+points = numpy.random.default_rng(0).normal(size=(30, 4))
+assert [projection.key for projection in project(points, ("umap",))] == ["umap"]
+assert torch.get_num_threads() == 1
+"""
+
+
+@pytest.mark.thorough  # ten seconds of compiling
+def test_torch_keeps_its_number_of_threads():
+    environment = {"PATH": "", "NUMBA_NUM_THREADS": "2", "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", ALONE], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
