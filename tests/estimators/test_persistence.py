@@ -264,7 +264,7 @@ def test_a_changed_digit_is_noticed(name, model_folder):
     digits = [i for i, character in enumerate(text) if character in "12345678"]
     for i in digits[:: max(1, len(digits) // 40)]:
         changed = text[:i] + str(int(text[i]) + 1) + text[i + 1 :]
-        if json.loads(changed) == json.loads(text):  # a digit past what float64 holds
+        if json.loads(changed) == json.loads(text):  # Float64 does not hold this digit.
             continue
         path.write_text(changed)
         with pytest.raises(OrdinateError, match="model: "):

@@ -15,7 +15,7 @@ assert torch.get_num_threads() == 1
 """
 
 
-@pytest.mark.thorough  # ten seconds of compiling
+@pytest.mark.thorough  # Compiling takes ten seconds.
 def test_torch_keeps_its_number_of_threads():
     environment = {"PATH": "", "NUMBA_NUM_THREADS": "2", "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", ALONE], env=environment, capture_output=True, text=True, check=False)

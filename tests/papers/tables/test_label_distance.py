@@ -35,7 +35,7 @@ def distances_of(estimator):
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize("dataset", TABLE_SETS)
 def test_every_model_on_every_data_set(dataset, quick):
-    spent = Budget(**budget(dataset, quick=quick).to_dict())  # as a run keeps it
+    spent = Budget(**budget(dataset, quick=quick).to_dict())  # A run keeps it in this form.
     found = set()
     for name in models():
         task = task_of(name, TABLE_SETS[dataset].task)
