@@ -6,7 +6,8 @@ import pytest
 
 from ordinate.commands.fit import image_plan
 from ordinate.commands.fit.image_plan import Wanted, plan_images
-from ordinate.commands.fit.plan import filled_in
+from ordinate.commands.fit.plan import filled_in, wanted_of_images
+from ordinate.commands.fit.read import Source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.images.options import ImageOptions
 
@@ -32,8 +33,9 @@ def machine(monkeypatch):
     return measure
 
 
-def plan(own, samples, wanted=WANTED, seconds=None, candidates=(2, 1), **others):
-    return plan_images(own, 3, samples, wanted, seconds=seconds, candidates=candidates, **others)
+def plan(size, samples, wanted=WANTED, seconds=None, candidates=(2, 1), *, fixed_size=False, own=None):
+    own = None if fixed_size else own or size
+    return plan_images(size, 3, samples, wanted, seconds=seconds, candidates=candidates, own=own)
 
 
 @pytest.mark.parametrize("slow", [0.1, 1, 3])
@@ -113,6 +115,53 @@ def test_sizes_keep_the_form_of_the_images(own):
 def test_a_network_that_takes_the_images_own_size_is_not_refused_for_a_smaller_one():
     given = Wanted(encoder="otd_convnet")  # which 31 x 96 pixels are too few for
     assert min(plan((64, 200), 100, given, seconds=1).size) > 31
+
+
+@pytest.mark.parametrize("slow", [0.3, 1, 5])
+def test_the_blend_has_the_largest_images_whose_features_fit_their_share_of_the_time(slow, machine):
+    machine.slow = slow
+    chosen = plan(PHOTOGRAPHS, 400, Wanted(blend="also"), candidates=(1,), own=(1200, 1600))
+    assert chosen.seconds <= 480
+    height, width = chosen.blend_size
+    assert 1.3 * 400 * height * width * slow * 0.25e-6 <= 0.15 * 480
+    assert width == (352 if slow == 5 else 448)
+    assert chosen.candidates == (0 if slow == 5 else 1)
+    assert slow == 5 or chosen.size[0] * chosen.size[1] < height * width
+
+
+def test_without_time_to_train_the_network_the_blend_is_alone():
+    chosen = plan(PHOTOGRAPHS, 400, Wanted(blend="also"), seconds=30, candidates=(1,))
+    assert (chosen.candidates, chosen.frozen) == (0, False)
+    assert chosen.size == chosen.blend_size
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"), [((90, 100), (90, 100)), ((300, 448), (300, 448)), ((600, 900), (299, 448))]
+)
+def test_images_are_not_enlarged_for_the_blend(own, expected):
+    assert plan(own, 100, Wanted(blend="only"), own=own).blend_size == expected
+
+
+def test_there_is_no_blend_without_weights(monkeypatch):
+    monkeypatch.setattr(image_plan, "find_spec", lambda name: None)
+    assert plan(PHOTOGRAPHS, 400, Wanted(blend="also")).blend_size is None
+    assert plan(DIGITS, 400, Wanted(blend="also")).blend_size is None
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "also"), ({"pretrained": True}, "also"), ({"method": "blend"}, "only"), ({"method": "cloc"}, "no"),
+        ({"epochs": 3}, "no"), ({"encoder": "resnet18"}, "no"), ({"image_size": "64x64"}, "no"),
+        ({"stream": True}, "no"),
+        ({"set": ["data.augmentation=gaze"]}, "no"), ({"margin": ["1,2=0.5"]}, "no"),
+        ({"set": ["training.accelerator=cpu"]}, "also"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_blend_is_a_candidate_if_nothing_is_said_of_the_training(given, expected):
+    options = replace(OPTIONS, **given)
+    assert wanted_of_images(options, Source.of(options)).blend == expected
 
 
 @pytest.mark.parametrize("given", [{"options": ImageOptions(augmentation="supcr")}, {"needs_views": True}], ids=str)

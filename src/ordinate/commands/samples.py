@@ -17,6 +17,7 @@ from ordinate.data.modality import Modality, Request
 from ordinate.data.object_store import local_path
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
+from ordinate.data.rows import take
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.parquet_table import in_memory, streams
 from ordinate.data.tables.row_columns import (
@@ -34,7 +35,7 @@ from ordinate.estimators.samples import check_sample_weight
 from ordinate.extensions import extensions, load_object
 
 OptionsOf = Callable[[Modality], Any]
-SizeFor = Callable[[Any, pd.Series, float], tuple[int, int]]
+SizeFor = Callable[[Any, pd.Series, float, tuple[int, int]], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Samples:
         paths: Files (n,) that the samples lie in; None if they do not lie in one each.
         is_text: Whether columns of a table are read as text.
         identity: Columns that identify the rows, as a table; None if X holds them, or there are none.
+        files: Files (n,) of images, from which they can be decoded at another size; None if there are none.
     """
 
     X: Any
@@ -64,6 +66,7 @@ class Samples:
     paths: NDArray[np.str_] | None = None
     is_text: bool = False
     identity: Any = None
+    files: Any = None
 
     @property
     def modality(self) -> Modality:
@@ -120,8 +123,8 @@ def read_samples(
         data: Path, or name of an image set.
         request: Request for columns and other parts of the data.
         options_of: Function from a kind of data to its options.
-        size_for: Function that chooses the size of images by how they would be read, their labels, and the seconds
-            that decoding takes; None for the options' size.
+        size_for: Function that chooses the size of images by how they would be read, their labels, the seconds that
+            decoding takes and the size that they have; None for the options' size.
     """
     modality = modality_of_data(data)
     image_sets = _named_sets(data, "holds_images")
@@ -159,9 +162,9 @@ def _decoded(
     """Return labelled samples with their files read, without those that cannot be read if the request says so."""
     labels = pd.Series(labelled.labels)
 
-    def choose(preprocessing: Any, seconds: float) -> tuple[int, int]:
+    def choose(preprocessing: Any, seconds: float, own: tuple[int, int]) -> tuple[int, int]:
         assert size_for is not None  # noqa: S101  # Nothing calls it otherwise.
-        return size_for(preprocessing, labels, seconds)
+        return size_for(preprocessing, labels, seconds, own)
 
     X, failures = modality.decode(labelled.samples, options, request, None if size_for is None else choose)
     if not request.skip_unreadable:
@@ -174,9 +177,11 @@ def _decoded(
             X = replace(X, pixels=X.pixels.replacing(_numbers(labels)))
     elif paths is None:
         paths = modality.paths(labelled.samples)
+    files = labelled.samples
     labelled = replace(labelled, samples=X, paths=paths)
     if failures:
-        labelled = labelled.take(np.setdiff1d(np.arange(len(labelled)), list(failures)))
+        readable = np.setdiff1d(np.arange(len(labelled)), list(failures))
+        labelled, files = labelled.take(readable), take(files, readable)
     y = pd.Series(labelled.labels)
     columns = [y, labelled.splits, labelled.groups]
     if labelled.weights is not None:
@@ -193,6 +198,7 @@ def _decoded(
     return Samples(
         labelled.samples, y, f"label {y.name!r}", digest.hexdigest(),
         labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
+        files=None if isinstance(files, np.ndarray) else files,
     )  # fmt: skip
 
 

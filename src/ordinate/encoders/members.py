@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from ordinate.checks import check_choice
 from ordinate.encoders.mlp import ACTIVATIONS
+from ordinate.encoders.pixels import ImageComponents
 from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.options import Activation
 
@@ -120,11 +121,16 @@ class MemberEncoder(nn.Module):
 class BlendEncoder(nn.Module):
     """The embeddings of members, and the predictions of simple models for the same samples.
 
+    Of images they get the principal components of a network's features.
+
     Args:
         members: The networks, which training trains.
         linear: Linear model with one column, once it is fitted.
         trees: Trees with one column per rank, or with one target, once they are fitted.
         boosting: Boosted trees with such columns, once they are fitted.
+
+    Attributes:
+        images: Components of images; None for tables.
     """
 
     most_rows = 512  # Each row stands in all members, with dozens of waves per number.
@@ -141,6 +147,7 @@ class BlendEncoder(nn.Module):
         self.linear = linear
         self.trees = trees
         self.boosting = boosting
+        self.images: ImageComponents | None = None
 
     @property
     def parts(self) -> list[Any]:
@@ -155,6 +162,8 @@ class BlendEncoder(nn.Module):
     def config(self) -> dict[str, Any]:
         """Return what :meth:`add_parts` needs, ready for JSON."""
         found: dict[str, Any] = {"linear": None if self.linear is None else {"bias": self.linear.bias is not None}}
+        if self.images is not None:
+            found["components"] = self.images.axes.shape[1]
         for name in ("trees", "boosting"):
             part: Trees | None = getattr(self, name)
             found[name] = None if part is None else part.config()
@@ -171,9 +180,13 @@ class BlendEncoder(nn.Module):
 
     def check_restored(self, columns: int) -> None:
         """Raise ValueError if the trees of a saved encoder are not such that samples can pass them."""
+        if self.images is not None:
+            columns = self.images.axes.shape[1]
         for part in (self.trees, self.boosting):
             if part is not None:
                 part.check(columns)
 
-    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
-        return torch.cat([part(x) for part in self.parts], dim=1)
+    def forward(self, x: Num[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
+        """Return the embeddings (n, d) of rows of a table (n, f), or of images (n, c, h, w)."""
+        columns = x if self.images is None else self.images(x)
+        return torch.cat([part(columns) for part in self.parts], dim=1)

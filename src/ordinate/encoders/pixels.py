@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
@@ -138,6 +139,48 @@ class FrozenImageEncoder(ImageEncoder):
         features = images if images.dim() == 2 else self.features(images)
         embeddings: Tensor = self.embedding(features)
         return embeddings
+
+
+class ImageComponents(nn.Module):
+    """Principal components of the features of a network that stays as it is, each of variance 1.
+
+    Args:
+        network: Encoder of the images, whose features are used.
+        components: Number of components k, at most as many as features.
+
+    Example:
+        >>> pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        >>> network = FrozenImageEncoder(pool, out_channels=3, embedding_dim=None, mean=[0.5] * 3, std=[0.25] * 3)
+        >>> ImageComponents(network.eval(), 2)(torch.zeros(4, 3, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([4, 2])
+    """
+
+    centre: Tensor
+    axes: Tensor
+
+    def __init__(self, network: FrozenImageEncoder, components: int) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("centre", torch.zeros(network.out_channels))
+        self.register_buffer("axes", torch.eye(network.out_channels, components))
+
+    def fit(self, features: Float[Tensor, "n f"]) -> None:
+        """Find the axes of the largest variance; one along which features do not vary becomes 0."""
+        from sklearn.decomposition import PCA  # A saved model needs none.
+
+        found = PCA(self.axes.shape[1], random_state=0).fit(features.double().numpy())
+        scale = np.sqrt(found.explained_variance_)
+        varies = scale > np.finfo(np.float32).eps * max(scale.max(), 1)
+        axes = np.divide(found.components_, scale[:, None], where=varies[:, None], out=np.zeros_like(found.components_))
+        self.centre.copy_(torch.from_numpy(found.mean_))
+        self.axes.copy_(torch.from_numpy(axes.T))
+
+    def of_features(self, features: Float[Tensor, "n f"]) -> Float[Tensor, "n k"]:
+        """Return the components of images whose features are known."""
+        return (features - self.centre) @ self.axes
+
+    def forward(self, images: Num[Tensor, "n c h w"]) -> Float[Tensor, "n k"]:
+        return self.of_features(self.network.features(images))
 
 
 def by_channel(values: Sequence[float], channels: int) -> list[float]:

@@ -1,6 +1,5 @@
 """The blend with scikit-learn's interface: networks, a linear model and trees on a table, for ranks and for targets."""
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -86,9 +85,6 @@ class BlendClassifier(BlendParameters, RankClassifier):
         ([0, 2], 1.0)
     """
 
-    encoder: str = field(default="auto", init=False)
-    data: None = field(default=None, init=False)
-
     method: ClassVar[str] = "ordinate.estimators.blend:RankBlend"
 
 
@@ -108,9 +104,6 @@ class BlendRegressor(BlendParameters, TargetRegressor):
         >>> model.predict([[0.5]]).shape, model.transform([[0.5]]).shape[1] == model.embedding_dim_
         ((1,), True)
     """
-
-    encoder: str = field(default="auto", init=False)
-    data: None = field(default=None, init=False)
 
     method: ClassVar[str] = "ordinate.estimators.blend:TargetBlend"
     one_dimension: ClassVar[bool] = True

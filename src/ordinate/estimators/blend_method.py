@@ -15,15 +15,17 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ordinate.checks import check_flag, check_whole
-from ordinate.data.modality import Reader
+from ordinate.data.modality import Modality, Reader
 from ordinate.data.rows import random_part
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
+from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
 from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.errors import OrdinateError
+from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of, fewer_epochs
 from ordinate.estimators.samples import CheckedSamples, check_groups
 from ordinate.estimators.shares import assign_folds, best_share, blend, choose_shares
@@ -47,6 +49,9 @@ from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 from ordinate.training.time_budget import training_end, training_until
 
+COMPONENTS = 64  # Principal components of the features of images that the parts get.
+MOST_OF_COMPONENTS = 2000  # Images from which the components are found.
+
 
 class Blend(Method):
     """How the parts of a blend train, and how their weights are chosen."""
@@ -56,6 +61,7 @@ class Blend(Method):
     # The parts in the order in which their weights are chosen, and the standard errors by which each must gain; trees
     # of ranks often do by chance.
     errors_to_gain: ClassVar[dict[str, float]]
+    images: ImageComponents | None = None
 
     # What differs between ranks and targets.
 
@@ -97,6 +103,8 @@ class Blend(Method):
 
     def check(self) -> None:
         settings = self.settings
+        if not isinstance(settings.encoder, str):
+            raise OrdinateError("encoder", repr(settings.encoder), "a name for a blend")
         check_whole(settings.embedding_dim, "embedding_dim")
         check_whole(settings.members, "members", least=2)
         if check_whole(settings.folds, "folds", least=2) > settings.members:
@@ -140,15 +148,44 @@ class Blend(Method):
         return ShuffledBatches(len(targets), batch_size, seed)
 
     def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> BlendEncoder:
-        if not isinstance(reader, TableFeatures):
-            raise OrdinateError("X", reader.kind, "a table", "CLOCClassifier and SupCRRegressor support others")
-        (width,) = reader.sample_shape
         settings = self.settings
-        members = MemberEncoder(width, int(settings.embedding_dim), settings.members, numeric=plain_numbers(reader))
+        if isinstance(reader, TableFeatures):
+            if settings.encoder != "auto":
+                raise OrdinateError("encoder", repr(settings.encoder), "'auto' for a table")
+            (width,), numeric = reader.sample_shape, plain_numbers(reader)
+        elif reader.kind == "images":
+            self.images = self._image_components(reader, options, saved)
+            width = self.images.axes.shape[1]
+            numeric = list(range(width))
+        else:
+            expected = "a table, or images with ImageOptions(pretrained=True)"
+            raise OrdinateError("X", reader.kind, expected, "CLOCClassifier and SupCRRegressor support others")
+        members = MemberEncoder(width, int(settings.embedding_dim), settings.members, numeric=numeric)
         encoder = BlendEncoder(members)
         if saved is not None:
             encoder.add_parts(saved, width)
+            encoder.images = self.images
         return encoder
+
+    def _image_components(self, reader: Reader, options: Any, saved: dict[str, Any] | None) -> ImageComponents:
+        """Return the components of images, for a new model as many as 64, the samples and the features allow."""
+        name = "efficientnet_lite0" if self.settings.encoder == "auto" else self.settings.encoder
+        self.options = options
+        pooling = {"global_pool": "catavgmax"}  # The mean and the maximum of each map of features.
+        built = reader.new_encoder(name, None, options, for_saved_weights=saved is not None, **pooling)
+        network = cast(FrozenImageEncoder, built)
+        if saved is not None:
+            return ImageComponents(network, saved["components"])
+        return ImageComponents(network, min(COMPONENTS, len(self.fold) - 1, network.out_channels))
+
+    def data_options(self, modality: Modality) -> Any:
+        options = super().data_options(modality)
+        if modality.name != "images":
+            return options
+        if not options.pretrained:
+            hint = "the blend is trained on the features of a pretrained network"
+            raise OrdinateError("data", "images without pretrained weights", "ImageOptions(pretrained=True)", hint)
+        return replace(options, frozen=True)
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
         encoder = cast(BlendEncoder, encoder)
@@ -195,6 +232,11 @@ class Blend(Method):
         return hashlib.sha256(self.fold.tobytes()).hexdigest()
 
     def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
+        if self.images is not None:
+            features = frozen_features(self.images.network, training, self.options, device_of(self.training))
+            self.images.fit(features.x[torch.from_numpy(random_part(len(features.x), MOST_OF_COMPONENTS))])
+            training = ArrayBatches(self.images.of_features(features.x), features.y, features.weights)
+        self.seen = training
         self.simple = self._fit_simple(training)  # First, so that a training with an end has the time that is left.
         return training, validation
 
@@ -297,7 +339,7 @@ class Blend(Method):
         simple, module = self.simple, fitted.module
         found = {"members": module.unseen.double().numpy(), **simple.unseen}
         if self.settings.trees:
-            x, y, weights = self._samples(fitted.training, simple.rows)
+            x, y, weights = self._samples(self.seen, simple.rows)
             unseen = self._boosting_unseen(x, y, weights, blend(found, self._shares_before_boosting(found)))
             if unseen is not None:
                 found["boosting"] = unseen
@@ -357,6 +399,9 @@ class Blend(Method):
         module.encoder.boosting = simple.boosting if "boosting" in shares else None
         module.head = head
         module.float().double().eval()
+        if self.images is not None:
+            module.encoder.images = self.images.cpu()
+            module.encoder.float().eval()  # The network would take far longer in float64.
         return head
 
 

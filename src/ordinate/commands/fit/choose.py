@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.commands.division import Rows
-from ordinate.commands.fit.plan import BLEND, epochs_of_cut
+from ordinate.commands.fit.image_plan import BLEND
+from ordinate.commands.fit.plan import epochs_of_cut
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Chosen, Training, measured_note
 from ordinate.commands.workspace import read_record, write_record
@@ -89,7 +90,7 @@ def _choose_by_errors(training: Training) -> Chosen:
             print(f"trying {name}{of_folds}")
             with _kept_failure(name, failures):
                 model = training.train(name, part, f"{name}-trial{folder}")
-                predicted[name].append(training.predictions(model, unseen))
+                predicted[name].append(training.predictions(name, model, unseen))
                 errors = found.of.setdefault(name, np.full(len(measured), np.nan))
                 errors[place : place + len(unseen)] = predicted[name][-1].absolute_errors
         tried = [name for name in tried if name not in failures]
@@ -130,7 +131,7 @@ def _print_left_out(name: str, reason: object) -> None:
 def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
     """Return the errors of the blend, and of the simple models in it, on samples that they have not seen."""
     if len(training.division.validation) or not isinstance(model, BlendParameters):
-        return {BLEND: training.predictions(model, measured).absolute_errors}
+        return {BLEND: training.predictions(BLEND, model, measured).absolute_errors}
     errors: Mapping[str, NDArray[np.float64]] = model.unseen_errors_
     places = np.searchsorted(training.division.rows, measured)
     return {PARTS[name]: errors[name][places] for name in PARTS if name in errors}
@@ -165,7 +166,7 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
     def trial(name: str) -> Trial:
         print(f"trying {name}")
         model = training.train(name, part, f"{name}-trial")
-        predictions = training.predictions(model, validation)
+        predictions = training.predictions(name, model, validation)
         notes[name] = measured_note([predictions])
         return Trial(float(measure(predictions, weights)["mae"]), epochs_of_cut(model))
 

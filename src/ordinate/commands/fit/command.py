@@ -10,7 +10,7 @@ import torch
 from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
-from ordinate.commands.fit.image_plan import ImagePlanner, announcement, keep_plan, read_plan
+from ordinate.commands.fit.image_plan import BLEND, ImagePlan, ImagePlanner, announcement, keep_plan, read_plan
 from ordinate.commands.fit.plan import METHODS, filled_in, make_plan, wanted_of_images
 from ordinate.commands.fit.read import Source, read
 from ordinate.commands.fit.time_limit import TimeLimit
@@ -67,7 +67,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         trained = train(chosen, training, limit)
         if not is_first_process():
             return
-        again = _again(options, filled, trained)
+        again = _again(options, filled, data.plan, trained)
         origin = Origin.of(options, again.command)
         result, written = write(trained, training, origin, limit, workspace)
         write_config(result / RUN, again, NOT_REPEATED)
@@ -133,10 +133,13 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
         print(f"note: {note}")
 
 
-def _again(options: FitOptions, filled: FitOptions, trained: Trained) -> FitOptions:
+def _again(options: FitOptions, filled: FitOptions, plan: ImagePlan | None, trained: Trained) -> FitOptions:
     """Return the options that train the same model again, without a plan or a limit."""
     epochs = filled.epochs if trained.epochs is None else trained.epochs
     again = replace(filled, epochs=epochs)
+    if trained.name == BLEND and plan is not None and plan.blend_size is not None:
+        height, width = plan.blend_size
+        again = replace(options, encoder=None, pretrained=True, image_size=f"{height}x{width}")
     if again == options and options.time_limit is None:
         return options
     return replace(again, method=trained.name, time_limit=None, folds=None)

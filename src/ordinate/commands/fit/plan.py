@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.commands.fit.image_plan import ImagePlan, Wanted
+from ordinate.commands.fit.image_plan import BLEND, ImagePlan, Wanted
 from ordinate.commands.fit.read import Data, Source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_label
@@ -29,7 +29,6 @@ from ordinate.training.options import RUNTIME, Training
 from ordinate.training.ray_cluster import RayCluster
 
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
-BLEND = "blend"  # It is tried before them on tables.
 HEADS: dict[Task, tuple[str, ...]] = {  # They are tried after them within a time limit.
     "ranks": ("cross_entropy", "orcnn", "corn_ranks"),
     "continuous": ("l1", "mse", "huber"),
@@ -65,6 +64,7 @@ class Plan:
         epochs: Epochs of training; None for those of method or recipe.
         cluster: Ray cluster to train on; None for this machine.
         logging: Logs of the training runs; None for none.
+        images: Plan of images; None for other data, or if a recipe plans the training.
     """
 
     label: Label
@@ -77,6 +77,7 @@ class Plan:
     epochs: int | None = None
     cluster: RayCluster | None = None
     logging: Logging | None = None
+    images: ImagePlan | None = None
 
     def build(self, name: str, folder: Path, epochs: int | None = None) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method, which keeps its state in the folder."""
@@ -104,13 +105,18 @@ class Plan:
         params = {**self._settings_of(estimator, name), **self.params}
         if "data" in params and "data" not in parameters(type(estimator)):
             raise OrdinateError("--method", problem=f"{name} is for tables")
+        if name == BLEND and self.images is not None:
+            params["data"] = replace(params["data"], size=self.images.blend_size, pretrained=True, mirror=False)
         if self.label.is_ranks:
             params["class_order"] = self.label.classes
         if self.margins and isinstance(estimator, CLOCClassifier):
             classes = self.label.classes or []
             margins = {(classes[low], classes[high]): margin for (low, high), margin in self.margins.items()}
             params["critical_margins"] = margins
-        epochs = self.epochs if epochs is None else epochs
+        if name == BLEND and self.images is not None:
+            epochs = None  # Those of the plan are for networks of images.
+        elif epochs is None:
+            epochs = self.epochs
         if epochs is not None:
             params["epochs"] = stage_epochs(estimator, epochs)
         return estimator.set_params(**params)
@@ -158,11 +164,16 @@ def epochs_of_cut(model: EmbeddingEstimator) -> int | None:
 
 
 def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
-    """Return the choices that the options make of a training on images."""
+    """Return the choices that the options make of a training on images.
+
+    The blend is a candidate where a network comes with weights and nothing is said about how it trains.
+    """
     images = next(kind for kind in modalities() if kind.plans_training)
     settings = options.settings
     image_options = source.options_of(images)
     training = settings.build(Training, "training")
+    is_open = options.method == "auto" and not options.margin and options.costs is None and options.epochs is None
+    blend = "also" if is_open and not options.stream and _may_blend(settings, options.ray) else "no"
     return Wanted(
         encoder=options.encoder,
         options=image_options,
@@ -172,6 +183,7 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
         epochs=options.epochs,
         folds=options.folds,
         needs_views=options.method in ("simclr", "dino"),
+        blend="only" if options.method == BLEND else blend,
     )
 
 
@@ -225,6 +237,10 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
     if method == "auto":
         first = defaults_of(modality).has_columns and _may_blend(settings, options.ray)
         candidates = _candidates(label, blend=first, heads=options.time_limit is not None)
+        if data.plan is not None:
+            candidates = candidates[: data.plan.candidates]
+        if data.plan is not None and data.plan.blend_size is not None:
+            candidates = (BLEND, *candidates)
     else:
         require_fitting(method, label)
     if margins and "cloc" not in candidates:
@@ -233,8 +249,6 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
         margins = {**margins_from_costs(costs), **margins}
     if margins:
         candidates = ("cloc",)  # Only CLOC has margins.
-    if data.plan is not None:
-        candidates = candidates[: data.plan.candidates]
     plan = Plan(
         label,
         candidates,
@@ -246,6 +260,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
         options.epochs,
         _cluster(options.ray, options.workers),
         None if options.logger is None else Logging(options.logger, options.logs),
+        data.plan,
     )
     _check(plan, is_weighted=options.weight is not None)
     return plan
@@ -273,7 +288,7 @@ def _method_of(recipe: Recipe, method: str) -> str:
 
 def _may_blend(settings: Settings, ray: str | None) -> bool:
     """Return whether the blend is tried: it trains in one process, and settings are for the methods."""
-    elsewhere = {f"training.{name}" for name in RUNTIME}
+    elsewhere = {*(f"training.{name}" for name in RUNTIME), "data.pretrained"}
     devices = settings.build(Training, "training").devices
     several = joined_processes() > 1 or devices not in (None, 1) or ray is not None
     return elsewhere.issuperset(settings.texts) and not several

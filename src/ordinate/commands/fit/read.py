@@ -86,15 +86,15 @@ def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = 10) 
     """Return the samples, with files of images and the like read; ``planner`` chooses the size of images."""
     plans: list[ImagePlan] = []
 
-    def size_for(preprocessing: Any, labels: Any, seconds: float) -> tuple[int, int]:
+    def size_for(preprocessing: Any, labels: Any, seconds: float, own: tuple[int, int]) -> tuple[int, int]:
         assert planner is not None  # noqa: S101  # Nothing calls the function otherwise.
-        plans.append(planner.plan(preprocessing, labels, seconds))
+        plans.append(planner.plan(preprocessing, labels, seconds, own))
         return plans[-1].size
 
     samples = read_source(source, None if planner is None else size_for)
     if planner is not None and samples.modality.plans_training and not plans:
         # Images of an array are not resized.
-        plans.append(planner.plan(samples.X.preprocessing, samples.y, fixed_size=True))
+        plans.append(planner.plan(samples.X.preprocessing, samples.y))
     if len(samples.y) < least_rows:
         expected = f"at least {least_rows} to train and to measure on"
         raise OrdinateError(source.data, problem=f"holds {len(samples.y)} rows", expected=expected)

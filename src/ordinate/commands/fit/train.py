@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.division import Division, Rows, divide
+from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.plan import Plan, epochs_of_cut
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.samples import Samples
+from ordinate.data.images.pixels import decoded_at
 from ordinate.data.rows import column_of, take
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.errors import OrdinateError
@@ -59,7 +62,7 @@ class Training:
         samples = self.samples
         model = self.plan.build(name, self.checkpoints / folder, epochs)
         return model.fit(
-            take(samples.X, rows), self.plan.label.values[rows], column_of(samples.weights, rows),
+            take(self.samples_of(name), rows), self.plan.label.values[rows], column_of(samples.weights, rows),
             groups=column_of(samples.groups, rows), **validation,
         )  # fmt: skip
 
@@ -67,13 +70,24 @@ class Training:
         """Return a candidate trained on all rows that there are to train on, and validated on the others."""
         rows, validation = self.division.validation, None
         if len(rows):
-            samples = self.samples
-            validation = (take(samples.X, rows), self.plan.label.values[rows], column_of(samples.weights, rows))
+            weights = column_of(self.samples.weights, rows)
+            validation = (take(self.samples_of(name), rows), self.plan.label.values[rows], weights)
         return self.train(name, self.division.rows, f"{name}-final", epochs, validation=validation)
 
-    def predictions(self, model: EmbeddingEstimator, rows: Rows) -> Predictions:
-        """Return the predictions of a model for some rows."""
-        return Predictions.of(model, take(self.samples.X, rows), self.plan.label.values[rows])
+    def predictions(self, name: str, model: EmbeddingEstimator, rows: Rows) -> Predictions:
+        """Return the predictions of a candidate's model for some rows."""
+        return Predictions.of(model, take(self.samples_of(name), rows), self.plan.label.values[rows])
+
+    def samples_of(self, name: str) -> Any:
+        """Return the samples as a candidate gets them: the blend gets images in a size of their own."""
+        return self._samples_of_blend if name == BLEND else self.samples.X
+
+    @cached_property
+    def _samples_of_blend(self) -> Any:
+        samples, images, params = self.samples, self.plan.images, self.plan.params
+        if images is None or images.blend_size is None or samples.files is None:
+            return samples.X
+        return decoded_at(images.blend_size, samples.files, samples.X, params["data"], bool(params["verbose"]))
 
     def parts(
         self, folds: int | None = None, *, few_samples: int = 300, few_groups: int = 25

@@ -88,14 +88,14 @@ def write(
     shutil.rmtree(folder, ignore_errors=True)  # A run that was stopped may have left another model.
     folder.mkdir()
     test = training.division.test
-    predictions = training.predictions(trained.model, test)
+    predictions = training.predictions(trained.name, trained.model, test)
     metrics = _write_model(trained, predictions, training, origin, folder)
     if workspace.begin("pictures") > 1:
         print("note: no report and no pictures: this command ended in the middle of them before")
         return folder, Written(metrics, 0, {})
     if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")
-    seen = take(training.samples.X, trained.rows), training.plan.label.values[trained.rows]
+    seen = take(training.samples_of(trained.name), trained.rows), training.plan.label.values[trained.rows]
     scores: dict[str, dict[str, float]] = {}
     if len(test) >= 3 and time.has_time_for(REPORT_TIME):
         with named_failure("report"):

@@ -14,7 +14,7 @@ from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded, Images, Preprocessing, as_images, seconds_to_decode
+from ordinate.data.images.pixels import Decoded, Images, Preprocessing, as_images, own_size, seconds_to_decode
 from ordinate.data.images.reader import ImageReader
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request
@@ -69,14 +69,14 @@ class ImageModality(PixelModality):
         X: Images,
         preprocessing: Preprocessing,
         options: ImageOptions,
-        choose: Callable[[Preprocessing, float], tuple[int, int]],
+        choose: Callable[[Preprocessing, float, tuple[int, int]], tuple[int, int]],
     ) -> Preprocessing:
         """Return the preprocessing with the size that ``choose`` returns.
 
-        ``choose`` gets the preprocessing and the seconds that decoding takes.
+        ``choose`` gets the preprocessing, the seconds that decoding takes, and the size of the images as they are.
         """
         seconds = 0.0 if options.stream else seconds_to_decode(X, preprocessing, options.workers)
-        return replace(preprocessing, size=choose(preprocessing, seconds))
+        return replace(preprocessing, size=choose(preprocessing, seconds, own_size(X, preprocessing)))
 
 
 MODALITY = ImageModality()

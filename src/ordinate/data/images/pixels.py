@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ordinate.data.decoded import (
     check_size,
     decode_samples,
     evenly_spread,
+    stream,
 )
 from ordinate.data.images.files import MAX_PIXELS, ImageFiles
 from ordinate.data.loader import usable_workers
@@ -124,11 +125,30 @@ def choose_preprocessing(
     return chosen
 
 
+def own_size(images: Images, preprocessing: Preprocessing) -> tuple[int, int]:
+    """Return the size (height, width) of the first image that can be read, or of the part that is cropped."""
+    first = next(_readable(images, range(len(images)), preprocessing.max_pixels), None)
+    if preprocessing.crop is not None or first is None:
+        return preprocessing.crop or preprocessing.size
+    return first.height, first.width
+
+
 def decode(
     images: Images | Decoded, preprocessing: Preprocessing, workers: int = 2, progress: bool = False
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
     """Return the pixels (n, c, h, w) of images, see :func:`~ordinate.data.decoded.decode_samples`."""
     return decode_samples(images, preprocessing, "image", workers=workers, progress=progress, chunk=CHUNK)
+
+
+def decoded_at(size: tuple[int, int], images: ImageFiles, known: Decoded, options: Any, progress: bool) -> Decoded:
+    """Return images at another size than the ``known`` ones; they stream if memory does not hold them."""
+    preprocessing = replace(known.preprocessing, size=size)
+    if preprocessing == known.preprocessing:
+        return known
+    pixels: Any = stream(images, preprocessing, options)
+    if pixels is None:
+        pixels, _ = decode(images, preprocessing, options.workers, progress)
+    return Decoded(pixels, preprocessing)
 
 
 def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int = 2, timed: int = 16) -> float:

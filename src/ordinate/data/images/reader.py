@@ -58,7 +58,7 @@ class ImageReader(PixelReader):
             weights: dict[str, Any] = {"pretrained": options.pretrained}
             if for_saved_weights:
                 weights = {"small_stem": False}
-            encoder = build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights)
+            encoder = build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights, **task)
         if isinstance(encoder, ImageEncoder):
             encoder.mirror = options.mirror
             if options.resize is not None:
