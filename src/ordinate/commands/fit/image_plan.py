@@ -201,11 +201,11 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
         )
     is_open = wanted.encoder is None and wanted.epochs is None
     if time.budget is not None and plan.seconds > time.budget.left:
-        lines.append("note: more than the limit leaves; reading and features cannot be cut short, so it may be passed")
+        lines.append("note: this may exceed the time limit, because reading and features cannot be cut short")
     elif time.budget is None and plan.seconds > 600:
         lines.append("note: --time-limit 10 keeps to ten minutes")
     elif is_open and (time.budget is None or time.budget.seconds < 3600):
-        lines.append("for better: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
+        lines.append("for lower errors: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
     return lines
 
 

@@ -98,7 +98,7 @@ def fit_date(name: str, values: "pd.Series[Any]", form: str) -> tuple[DateColumn
     columns = [fit_numeric(f"{name}, {part}", numbers)[0] for part, numbers in _numbers(times, origin).items()]
     columns = [columns[0], *(replace(column, indicator=False) for column in columns[1:] if column.scale)]
     parts = [column.name.removeprefix(f"{name}, ") for column in columns]
-    note = f"{name}: dates from {origin:%Y-%m-%d} on, taken as {', '.join(parts)}"
+    note = f"{name}: dates from {origin:%Y-%m-%d} on, converted to {', '.join(parts)}"
     if values.isna().any():
         note += f"; {values.isna().sum()} of {len(values)} are missing, and marked in a column of their own"
     return DateColumn(name, form, origin.isoformat(), tuple(columns)), note
