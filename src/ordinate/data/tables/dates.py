@@ -121,9 +121,8 @@ def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
         try:
             times = pd.to_datetime(values)
         except (TypeError, ValueError) as error:
-            raise OrdinateError(
-                f"column {name!r}", f"times that are no dates of one kind ({error})", "dates, numbers or categories"
-            ) from error
+            problem = f"times without dates, or in several time zones ({error})"
+            raise OrdinateError(f"column {name!r}", problem, "dates, numbers or categories") from error
         return times.dt.tz_localize(None)
     times = _parsed(values, form)
     wrong = values[times.isna() & values.notna()]
