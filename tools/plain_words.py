@@ -18,8 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 THINGS = (
-    "anchor|batch|boundary|class|column|core|dimension|epoch|file|fold|image|label|line|rank|row|run|sample|side|split|"
-    "step|threshold"
+    "anchor|batch|bin|boundary|class|column|command|core|dimension|epoch|file|fold|image|label|line|process|rank|row|"
+    "run|sample|side|split|step|threshold"
 )
 RULES = {
     r"beside": "compared with, next to, in addition to",

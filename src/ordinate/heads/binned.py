@@ -266,8 +266,8 @@ def thresholds(logits: Float[Tensor, "n t"]) -> Float[Tensor, " t"]:
 def rank_probabilities(above: Float[Tensor, "n t"]) -> Float[Tensor, "n t+1"]:
     """Return the probability of every rank, from that of lying above each threshold.
 
-    Where a later threshold is likelier passed than an earlier one, no distribution has such probabilities; put in
-    descending order they have one, with the same mean rank and the same number of thresholds above any value.
+    If a later threshold is more likely to be passed than an earlier one, no distribution has these probabilities. They
+    are therefore sorted in descending order, which keeps the mean rank and the number of thresholds above any value.
 
     Args:
         above: (n, t), t = C - 1.
