@@ -66,7 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--label", default="after", help="name of what is measured, such as before or after a change")
+    parser.add_argument(
+        "--label", default="after", help="name of the measured version, such as before or after a change"
+    )
     options = parser.parse_args()
     for table in options.tables.split(","):
         X, y = TABLES[table]()

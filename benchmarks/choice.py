@@ -1,10 +1,10 @@
-"""Measure how ``ordinate fit`` chooses: the model it takes, beside those that it could have taken.
+"""Measure how ``ordinate fit`` chooses: the model it takes, compared with those that it could have taken.
 
     ORDINATE_DATA=DIR python benchmarks/choice.py [--seeds 3]
 
 The sets and splits are those of the leaderboards of tables; the command chooses by the training part alone. Every run
-is kept in the results file, and the script continues where it was stopped. What is shown is the mean absolute error on
-the test part, as a mean over splits: of what was chosen, of the candidate that validated best, and of each candidate.
+is kept in the results file, and the script continues where it was stopped. The table shows the mean absolute error on
+the test part, as a mean over splits: of the chosen model, of the candidate that validated best, and of each candidate.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Promised against measured coverage of sets and intervals, and their size beside MAPIE's plain ones.
+"""Compare promised with measured coverage of sets and intervals, and their size with that of MAPIE's plain ones.
 
     ORDINATE_DATA=DIR python benchmarks/conformal.py [--sets nursery balance_scale ...] [--seeds 20] [--jobs 1]
 
-One model a set, method and seed, trained for few epochs (EPOCHS), so that there is something to be unsure of. Tables
-are split at random, 40 % to train, 30 % to calibrate and 30 % to measure on, of Nursery 3000 rows; RetinaMNIST is
+One model per set, method and seed, trained for few epochs (EPOCHS), so that there is something to be unsure of. Tables
+are split at random, 40% to train, 30% to calibrate and 30% to measure on, of Nursery 3000 rows; RetinaMNIST is
 trained on its owner's training part, and its other images are halved. MAPIE (LAC and APS sets, absolute residuals) gets
 the same predictions; its LAC sets may be empty, so that they are also shown with the most probable rank put into empty
 ones. Every finished run is kept in the results file; the script continues where it was stopped.

@@ -2,9 +2,9 @@
 
     python benchmarks/decision.py [--sets esl lev era swd] [--seeds 5]
 
-Each split trains CLOC with its defaults, without a linear model of the columns in it, on 70 % of the rows, less a fifth
-to validate on, and predicts the others by both rules; beside it LogisticAT, an ordinal logistic regression, trained on
-all 70 %. The sets come with skordinal.
+Each split trains CLOC with its defaults on 70% of the rows, less a fifth to validate on, and predicts the others by
+both rules. It is compared with LogisticAT, an ordinal logistic regression, trained on all 70%. The sets come with
+skordinal.
 Every finished run is kept in the results file; the script continues where it was stopped.
 """
 

@@ -75,7 +75,7 @@ def kernels(job: Job, loss: str) -> Iterator[Row]:
 
 
 def speed(job: Job, dtype: str, dim: int) -> Iterator[Row]:
-    """Time the losses and their baselines; the file of this section keeps what was measured if it is stopped."""
+    """Time the losses and their baselines; the file of this section keeps finished measurements if it is stopped."""
     import torch
 
     from losses import LOSSES, Setting, measure

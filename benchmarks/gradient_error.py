@@ -2,8 +2,8 @@
 
     python benchmarks/gradient_error.py [--sizes 256 1024 4096] [--losses supcr mmnp supremix angular_triangle]
 
-At n = 4096 the brute force (anchor_formulas.py) takes minutes per loss. What is measured is kept in the results file,
-and not measured again.
+At n = 4096 the brute force (anchor_formulas.py) takes minutes per loss. Measurements are kept in the results file and
+not repeated.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Measure CLOC and OTD on images beside their rivals: same network, same budget, same augmentation, several seeds.
+"""Compare CLOC and OTD with baselines on images: same network, same budget, same augmentation, several seeds.
 
     ORDINATE_DATA=DIR python benchmarks/images.py [--sets fingers busi retinamnist koa] [--models OTD ...] [--seeds 3]
         [--jobs 2]

@@ -7,7 +7,7 @@ them, anew for every seed, in a way that was fixed before anything was measured.
 
 Chosen by the error over all samples of the validation part of seed 0 (MAE, years):
 - vanilla: 5 epochs (7.84) over 10, SupReMix's number (7.97), and 20 (8.55), the learning rate always falling to 0;
-- the weighting of LDS: the inverse square root, beside SupReMix (7.59) and FDS, over the inverse (8.19);
+- the weighting of LDS: the inverse square root, with SupReMix (7.59) and FDS, over the inverse (8.19);
 - RankSim: weight 0.01 (7.85) over 0.1 (8.31), 1 (18.7) and 100 (18.8), lambda 2 as in its paper;
 - SupReMix: 5 epochs and 5 to fine-tune (7.80) over 5 to probe (8.35) and over a learning rate of 3e-4 (7.85);
   temperature and window are the estimator's own.

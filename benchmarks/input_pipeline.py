@@ -1,4 +1,4 @@
-"""How fast images are decoded and augmented by two workers, beside the encoder that waits for them.
+"""Measure how fast two workers decode and augment images, compared with the encoder that waits for them.
 
     ORDINATE_DATA=DIR python benchmarks/input_pipeline.py [--recipes otd-fingers cloc-koa ...] [--batches 30]
 

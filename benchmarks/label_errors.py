@@ -1,4 +1,4 @@
-"""Plant wrong labels and measure how many are found, beside rivals.
+"""Plant wrong labels and measure how many are found, compared with other methods.
 
     ORDINATE_DATA=DIR python benchmarks/label_errors.py [--sets car balance_scale] [--models CLOC ...] [--seeds 3]
 

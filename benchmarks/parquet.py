@@ -1,4 +1,4 @@
-"""What training on a large parquet table takes: peak memory, and rows a second beside a bare training loop.
+"""Measure training on a large parquet table: peak memory, and rows per second compared with a bare training loop.
 
     python benchmarks/parquet.py [--rows 1000000] [--repeats 3] [--threads 1] [--first 1000000 4000000]
 
@@ -9,8 +9,8 @@ time, into a temporary folder, and runs in processes of their own, one after the
 - ``parquet``: SupCRRegressor fitted on one that does not, one epoch of the encoder and one of the head;
 - ``frame``: the same on the DataFrame that pandas reads;
 - ``bare``: the encoder's epoch written out in PyTorch: the same network, loss and order of batches, each
-  gathered by index from a float32 tensor in memory, with AdamW as PyTorch has it by default, and without what
-  Lightning asks of PyTorch wherever it is imported;
+  gathered by index from a float32 tensor in memory, with PyTorch's default AdamW, and without the settings
+  of PyTorch that an import of Lightning changes;
 - ``fused``: that loop with the fused form of AdamW, which ``fit`` has.
 
 ``--first ROWS`` adds what it takes to the first batch on a table of so many rows, whose fit is then ended: seconds, and

@@ -1,4 +1,4 @@
-"""Measure where an ordered representation pays: each method beside the same network trained with the plain loss.
+"""Measure where an ordered representation pays: each method compared with the same network and the plain loss.
 
     ORDINATE_DATA=DIR python benchmarks/pays.py [--experiments NAME ...] [--seeds 5] [--jobs 2]
 
@@ -6,10 +6,10 @@ An experiment is a promise of the papers on a data set: few labels, unseen and o
 critical boundary, corrupted images, rare grades, transfer, retrieval and order, embeddings of 2 to 512 dimensions. All
 models have their default settings, network and budget, but regressors train all epochs, so that the loss is all that
 differs; the plain loss is the absolute error (targets) or cross-entropy (ranks).
-A seed is a split, or where the owner's is used a training, the same for all. What is shown is the mean of every model
-and, beside the plain loss, the mean difference of pairs with its 95% interval (Student's t over the seeds). Every
-finished run is kept in the results file; the script continues where it was stopped. The tables beside that file, which
-are written at the end, are those of the documentation, of what has three seeds or more.
+A seed is a split, or a run on the owner's split, the same for all models. The tables show the mean of every model and
+its mean difference to the plain loss over pairs, with the 95% interval (Student's t over the seeds). Every finished run
+is kept in the results file; the script continues where it was stopped. At the end it writes the tables of the
+documentation next to that file, from experiments with three seeds or more.
 """
 
 import os
@@ -62,7 +62,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is measured of the models of a task on a data set.
+    """A measurement of the models of a task on a data set.
 
     Args:
         data: Name of the set.
@@ -224,7 +224,7 @@ def shifted(estimator: Any, data: Data, _: int) -> Figures:
 
 
 def at_boundaries(estimator: Any, data: Data, _: int) -> Figures:
-    """Error rates between adjacent grades, beside the errors over all."""
+    """Error rates between adjacent grades, and the errors over all."""
     X, y, X_test, y_test = data
     predicted = clone(estimator).fit(X, y).predict(X_test)
     figures = {"mae": mae(y_test, predicted), "accuracy": accuracy(y_test, predicted)}

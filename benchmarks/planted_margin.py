@@ -4,10 +4,10 @@
 
 A table of 1,000 samples in five ranks, of a position that eight columns show by curves of it. Near one boundary labels
 are drawn with three times the noise, so that its two ranks are confused more often; every boundary is the hard one in
-turn, and none, where all have the same noise. CLOC has its defaults, but for the linear model beside it, or the paper's
-optimizer and sum over pairs. Its margins are set beside where they started, and beside what is known of a boundary:
-whether it was the planted one, how often test samples next to it land on its wrong side, and the mean cosine of its two
-ranks, which is asked to tell the planted boundary likewise.
+turn, and none, where all have the same noise. CLOC has its defaults, or the paper's optimizer and sum over pairs. Its
+margins are compared with their values after one epoch and with other properties of a boundary: whether it is the
+planted one, how often test samples next to it are predicted on its wrong side, and the mean cosine of its two ranks.
+The errors and the cosines are also tested as indicators of the planted boundary.
 Every finished run is kept in the results file; the script continues where it was stopped.
 """
 
@@ -59,7 +59,7 @@ def measure(way: str, hard: int | None, seed: int) -> Run:
 
 
 def show(runs: list[Run]) -> None:
-    """Print how well margins, errors and cosines tell the planted boundary, and what margins go with."""
+    """Print how often margins, errors and cosines find the planted boundary, and what margins correlate with."""
     rows = []
     for way in WAYS:
         planted = [run for run in where(runs, way=way) if run["hard"] is not None]
@@ -69,15 +69,15 @@ def show(runs: list[Run]) -> None:
         margins, cosines, errors = (
             np.array([run[name] for run in planted]) for name in ("margins", "cosines", "errors")
         )
-        told = [np.mean(at == hard) for at in (margins.argmin(1), cosines.argmax(1), errors.argmax(1))]
-        rows.append([way, str(len(planted)), *(f"{share:.0%}" for share in told)])
+        found = [np.mean(at == hard) for at in (margins.argmin(1), cosines.argmax(1), errors.argmax(1))]
+        rows.append([way, str(len(planted)), *(f"{share:.0%}" for share in found)])
         for name in ("after one epoch", "errors", "cosines"):
             each = [spearmanr(run["margins"], run[name]).statistic for run in planted]
             rows[-1].append(f"{np.mean(each):.2f} ± {np.std(each, ddof=1):.2f}")
-    told_by = ("smallest margin", "largest cosine", "most errors")
-    goes_with = ("margins after one epoch", "errors", "cosines")
-    print("Share of trainings in which the planted boundary has the ..., and rank correlation of margins with ...")
-    print(table(["by", "trainings", *told_by, *goes_with], rows))
+    indicators = ("smallest margin", "largest cosine", "most errors")
+    correlated = ("margins after one epoch", "errors", "cosines")
+    print("Share of runs in which the planted boundary has the ..., and rank correlation of margins with ...")
+    print(table(["by", "runs", *indicators, *correlated], rows))
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""What the report page of 10,000 samples takes: seconds to write, bytes, seconds to open, frames while pointing.
+"""Measure the report page of 10,000 samples: seconds to write, bytes, seconds to open, frames while pointing.
 
     ORDINATE_DATA=DIR python benchmarks/report.py [--samples 10000] [--data nursery fingers]
 
-Nursery is a table, Fingers are images of 64 x 64 pixels; the models are trained for a few epochs, for what is timed is
-the page. Chromium opens the page without a GPU; it is interactive when its pictures are drawn and its tables filled,
+Nursery is a table, Fingers are images of 64 x 64 pixels; the models are trained for a few epochs, as only the page
+is timed. Chromium opens the page without a GPU; it is interactive when its pictures are drawn and its tables filled,
 and the pointer then passes over the embedding for three seconds.
 """
 

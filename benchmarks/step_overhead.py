@@ -3,8 +3,8 @@
     python benchmarks/step_overhead.py [--repeats 5]
 
 A table of SWD's shape (1000 rows, 10 numbers, 4 ranks), where a step is short and an epoch has few. The loop draws the
-batches of the method's sampler, computes its loss and steps AdamW as PyTorch has it by default, and does nothing else:
-no checks, no log, no schedule, and none of what Lightning asks of PyTorch wherever it is imported. Both run in one
+batches of the method's sampler, computes its loss and steps PyTorch's default AdamW, and does nothing else: no checks,
+no log, no schedule, and none of the settings of PyTorch that an import of Lightning changes. Both run in one
 thread, in turn; medians over the repeats. Writes ``benchmarks/results/step_overhead.json``.
 """
 

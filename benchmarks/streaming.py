@@ -1,8 +1,8 @@
-"""What training on images that stream takes: speed beside a bare loop, memory and the time to the first batch.
+"""Measure training on streamed images: speed compared with a bare loop, memory and the time to the first batch.
 
     python benchmarks/streaming.py [--repeats 5] [--sizes 100000 10000000]
 
-Pictures of noise in JPEG, 160 pixels a side, lie in a tar shard in WebDataset's layout; larger sets are links to it.
+Pictures of noise in JPEG, 160 x 160 pixels, lie in a tar shard in WebDataset's layout; larger sets are links to it.
 Everything runs in processes of its own, with two workers that decode:
 
 - ``streamed``: OTDClassifier on the shard, an epoch after one that warms up;
@@ -11,7 +11,7 @@ Everything runs in processes of its own, with two workers that decode:
 - ``memory``: the first steps of the same classifier with a ResNet-18 on many images: the most that the process and
   its workers hold together (proportional set size, which counts shared pages once), and the seconds from the start to
   the first batch. The first run on a set passes over all headers and labels, and keeps their index for the others; the
-  figures are medians of these, with the pass's seconds beside them.
+  figures are medians of these; the seconds of the pass are given separately.
 
 Images a second are by the clock and by the processor's time of the process and its workers, which whatever else runs
 on the machine disturbs less. The ratio is that of the medians of runs that take turns.
@@ -57,7 +57,7 @@ CONTENDERS = ("streamed", "bare")
 
 
 def draw(folder: Path, images: int) -> None:
-    """Write pictures into a shard, and as files beside it."""
+    """Write pictures into a shard, and as files into a folder next to it."""
     random = np.random.default_rng(0)
     (folder / "files").mkdir()
     with tarfile.open(folder / "shard.tar", "w") as tar:

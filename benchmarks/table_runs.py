@@ -1,11 +1,11 @@
-"""How busy two worker processes keep two cores over a table of 100 runs of about a second.
+"""Measure how busy two worker processes keep two cores over a table of 100 runs of about a second.
 
     python benchmarks/table_runs.py [--runs 100] [--jobs 2]
 
 Half of the runs only compute; the other half train a small CLOC on a table of 200 rows. Busy is the CPU time used
-inside runs, and beside it the time that workers spend inside runs, which other work on the machine does not change;
-both over wall time times workers, start and end of everything included. Quiet is the share of the cores that other
-work left free.
+inside runs; the time that workers spend inside runs, which other work on the machine does not change, is given as well.
+Both are divided by wall time times workers, start and end of everything included. Quiet is the share of the cores that
+other work left free.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Measure OTD, CLOC, SupCR and SupReMix with their defaults on five UCI sets, beside simple rivals, on the same splits.
+"""Compare OTD, CLOC, SupCR and SupReMix, with their defaults, with simple models on the same splits of five UCI sets.
 
     ORDINATE_DATA=DIR python benchmarks/tabular.py [--sets car airfoil ...] [--seeds 10] [--jobs 2]
 

@@ -103,7 +103,7 @@ def measure(variant: str, seed: int) -> Run:
 
 
 def show(runs: list[Run]) -> None:
-    """Print mean and deviation of every variant beside the paper's figures."""
+    """Print mean and deviation of every variant, and the paper's figures."""
     rows = []
     for variant in VARIANTS:
         own = where(runs, variant=variant)

@@ -3,8 +3,8 @@
     python tools/figures.py [--all]
 
 A table of docs/measured.md is looked up in the results that its section cites before it: a link to a file of results,
-or the command that writes one. What follows from results are their numbers, and the mean and deviation of every number
-over the records that agree in any of their fields of text; a cell "mean ± deviation" has to be both of one group. A
+or the command that writes one. Results give their own numbers, and the mean and deviation of every number over the
+records that agree in any of their fields of text; a cell "mean ± deviation" has to be both of one group. A
 number of README has to be in docs/measured.md. All are rounded as the table shows them.
 
 Rows of papers and of other publications have no results here, and are left out. What is not found is listed; ``--all``
@@ -81,7 +81,7 @@ def results_of(match: re.Match[str]) -> list[str]:
 
 @cache
 def derived(name: str) -> tuple[tuple[float, tuple[float, ...]], ...]:
-    """Return what follows from a file of results, in order: numbers, and means with their deviations."""
+    """Return the numbers that a file of results gives, in order, and means with their deviations."""
     path = RESULTS / f"{name}.json"
     if not path.is_file():
         table = RESULTS / f"{name}.csv"
@@ -143,7 +143,7 @@ def _groups(node: Any) -> Iterator[tuple[float, tuple[float, ...]]]:
 
 
 def _flat(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a record with the fields of records within it beside its own; a list of records makes as many of it."""
+    """Return a record with the fields of records within it next to its own; a list of records makes as many of it."""
     plain = {name: value for name, value in record.items() if not isinstance(value, dict)}
     for name, value in record.items():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Print the figures by which the simplicity of the code is judged.
+"""Print figures of the size and simplicity of the code.
 
     python tools/simplicity.py [--files]
 

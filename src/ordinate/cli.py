@@ -75,7 +75,7 @@ def build_parser(**defaults: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ordinate {__version__}")
-    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of those below")
+    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of the commands below")
     for command in _commands().values():
         of_command = parsers.add_parser(command.name, description=command.description)
         command.add_options(of_command)

@@ -12,7 +12,7 @@ def optional(module: str, extra: str, purpose: str) -> Any:
     Args:
         module: Name of the package, or of a module of ordinate that requires one.
         extra: Extra of ordinate.
-        purpose: Feature that requires it, for the message.
+        purpose: Feature or file that requires it, for the message.
 
     Raises:
         OrdinateError: it is not installed; says how to install it.

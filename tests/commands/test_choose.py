@@ -169,7 +169,7 @@ def test_few_groups_are_measured_in_folds_however_many_samples_they_have():
 
 def test_groups_that_leave_one_rank_to_train_on_are_an_error(monkeypatch):
     monkeypatch.setitem(FRAME, "grade", [0] * 30 + [1] * 30)
-    with pytest.raises(OrdinateError, match="--group: each of the groups but one has a single rank"):
+    with pytest.raises(OrdinateError, match="--group: all groups except one have the same single rank"):
         training(groups=pd.Series(np.arange(60) // 30)).parts()
 
 
@@ -198,7 +198,7 @@ def test_it_is_an_error_if_no_candidate_can_be_trained(monkeypatch):
 )
 def test_folds_that_would_do_nothing_are_an_error(options, why):
     FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
-    with pytest.raises(OrdinateError, match=f"--folds: are for the choice of a method, and {why}"):
+    with pytest.raises(OrdinateError, match=f"--folds: apply only to the choice of a method, and {why}"):
         train(folds=3, **options)
 
 
@@ -220,5 +220,5 @@ def test_candidates_of_a_time_limit_are_told_too(capsys):
 
 @pytest.mark.parametrize("other", [{"method": "cloc"}, {"time_limit": 1.0}, {"recipe": "cloc-koa"}])
 def test_folds_are_for_a_choice(other):
-    with pytest.raises(OrdinateError, match="--folds: are for the choice of a method"):
+    with pytest.raises(OrdinateError, match="--folds: apply only to the choice of a method"):
         FitOptions("table.csv", target="grade", folds=3, **other).check()

@@ -48,7 +48,7 @@ def test_a_process_that_ends_there_ends_there_twice_at_most(monkeypatch, capsys)
                 main(RUN)
             assert not Path("model").exists()
         assert main(RUN) == 0
-    assert "no report and no pictures: this command ended in the middle of them before" in capsys.readouterr().out
+    assert "no report and no pictures, as an earlier run was killed while drawing them" in capsys.readouterr().out
     assert json.loads(Path("model/metrics.json").read_text())["method"] == "cloc"
 
 

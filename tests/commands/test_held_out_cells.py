@@ -23,7 +23,7 @@ def table(**columns):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("row", [45, 55], ids=["validation", "test"])
-@pytest.mark.parametrize(("cell", "said"), [(np.inf, "infinity"), (1e308, "pass the range of float32")])
+@pytest.mark.parametrize(("cell", "said"), [(np.inf, "infinity"), (1e308, "exceed the range of float32")])
 def test_of_tables(capsys, row, cell, said, ending):
     frame = table()
     frame.loc[row, "size"] = cell

@@ -153,7 +153,7 @@ def test_a_split_that_the_data_bring_along_refuses_a_test_fraction(tmp_path, cap
 
 
 @pytest.mark.parametrize(
-    ("size", "note"), [(5, "note: 1 of 5 groups stand on more than one side of the split\n"), (4, "")]
+    ("size", "note"), [(5, "note: 1 of 5 groups are in more than one part of the split\n"), (4, "")]
 )
 def test_groups_beside_a_split_are_held_to_it(size, note, tmp_path, capsys):
     pd.read_csv("table.csv").assign(subject=np.arange(N) // size).to_csv(tmp_path / "table.csv", index=False)

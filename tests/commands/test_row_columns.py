@@ -131,8 +131,8 @@ def test_texts_that_are_asked_for_stay_however_different_they_are(capsys):
 @pytest.mark.parametrize(
     ("column", "note"),
     [
-        (np.arange(5)[::-1].repeat(N // 5), "note: column 'more' tells the label exactly, and so would a model"),
-        (3 * np.arange(N) + 11, "note: column 'more' goes one way from row to row, and so does the label"),
+        (np.arange(5)[::-1].repeat(N // 5), "note: column 'more' determines the label exactly"),
+        (3 * np.arange(N) + 11, "note: column 'more' rises or falls from row to row, as the label does"),
     ],
     ids=["label", "order"],
 )

@@ -68,7 +68,7 @@ def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
     first = IN_ORDER[label][0]
     assert train(label, time_limit=1e-3, epochs=None) == first
     said = capsys.readouterr().out
-    assert f"no time within 0.001 minutes to try several: trains {first}, the first" in said
+    assert f"0.001 minutes are too short to compare methods: trains {first}, the first" in said
     assert "the time limit ended the training after " in said
     model = ordinate.load("model")
     assert len(model.predict(FRAME[["a", "b"]])) == len(FRAME)
@@ -78,7 +78,7 @@ def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
 def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkeypatch, capsys):
     monkeypatch.setattr(module, "LEAST_SHARE", 1e9)
     chosen = train("grade", time_limit=30)
-    assert f"no time to train {chosen} on all samples: its trial is the model" in capsys.readouterr().out
+    assert f"no time to train {chosen} on all samples: the model of its trial is kept" in capsys.readouterr().out
     rows = json.loads(Path("model/split.json").read_text())["train"]
     assert json.loads(Path("model/metrics.json").read_text())["training_samples"] == len(rows) == 38
     assert ordinate.load("model").predict(FRAME[["a", "b"]]).shape == (60,)

@@ -242,7 +242,7 @@ def test_downloaded_weights_fill_the_network(channels, tmp_path):
     torch.testing.assert_close(encoder.backbone(images), features, rtol=0, atol=1e-5)
 
     torch.save({k: v for k, v in network.state_dict().items() if k != "bn1.bias"}, tmp_path / "weights.pth")
-    with pytest.raises(OrdinateError, match=r"weights of 'test_resnet' could not be had: .*bn1\.bias"):
+    with pytest.raises(OrdinateError, match=r"weights of 'test_resnet' are not available: .*bn1\.bias"):
         build_image_encoder(
             "test_resnet", (channels, 64, 64), embedding_dim=5, pretrained=True, pretrained_cfg_overlay=download
         )
@@ -252,14 +252,14 @@ def test_downloaded_weights_fill_the_network(channels, tmp_path):
 
 
 def test_weights_out_of_reach_are_an_error_with_the_ways_out():
-    message = r"encoder: the weights of 'efficientnet_lite1' could not be had: .*'efficientnet_lite0'.*\[pretrained\]"
+    message = r"encoder: the weights of 'efficientnet_lite1' are not available: .*'efficientnet_lite0'.*\[pretrained\]"
     with pytest.raises(OrdinateError, match=message):  # a network that nobody trained
         build_image_encoder("efficientnet_lite1", (3, 32, 32), embedding_dim=5, pretrained=True)
 
 
 def test_lite0_is_downloaded_where_its_package_is_missing(monkeypatch):
     monkeypatch.setattr("ordinate.encoders.image.find_spec", lambda name: None)
-    with pytest.raises(OrdinateError, match="weights of 'efficientnet_lite0' could not be had: FileNotFoundError"):
+    with pytest.raises(OrdinateError, match="weights of 'efficientnet_lite0' are not available: FileNotFoundError"):
         build_image_encoder(
             "efficientnet_lite0", (3, 32, 32), 5, pretrained=True, pretrained_cfg_overlay={"file": "no-such-file"}
         )

@@ -193,7 +193,7 @@ DATA = [
     (
         "spans of time",
         FRAME.assign(day=pd.to_timedelta(np.arange(48), unit="h")),
-        "column 'day': got times of day or spans of time, expected dates, numbers or categories",
+        "column 'day': got times without dates, or in several time zones",
     ),
     ("a column twice", FRAME[["a", "b", "b"]], "X: |Expected unique column names"),
     ("identifiers", pd.concat([FRAME] * 2).assign(name=[f"n{i}" for i in range(96)]), "column 'name': got text"),

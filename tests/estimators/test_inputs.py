@@ -74,7 +74,7 @@ def test_a_missing_value_is_told_from_the_median_where_training_had_some(frame_m
 
 def test_a_category_not_seen_in_training_is_taken_as_missing_with_a_warning(frame_model):
     frame = FRAME.dropna().iloc[:4]
-    with pytest.warns(UserWarning, match="column 'text': violet not seen in training, taken as missing"):
+    with pytest.warns(UserWarning, match="column 'text': violet not seen in training, treated as missing"):
         unseen = frame_model.predict(frame.assign(text="violet"))
     assert (unseen == frame_model.predict(frame.assign(text=None))).all()
 
@@ -83,7 +83,7 @@ def test_a_category_not_seen_in_training_is_taken_as_missing_with_a_warning(fram
     ("change", "warned"),
     [
         ({"number": 100 * FRAME["number"] + 1000}, "'number': 100% of the values lie outside the range of training, "),
-        ({"number": np.nan}, "'number': all values are missing, though training had values; taken as the median"),
+        ({"number": np.nan}, "'number': all values are missing, though training had values; replaced by the median"),
         ({"text": None}, "'text': all values are missing, though training had values"),
     ],
 )

@@ -125,5 +125,5 @@ def test_targets_far_apart_are_contrasted_in_float64_or_refused():
         value = functional.supremix(x, targets * scale, neg_mix=torch.full((7, 7), 0.3), **options)
         assert value < expected  # without the 1 of 1 + |y - y'|
         assert value.isfinite()
-    with pytest.raises(OrdinateError, match="labels: their range passes that of their dtype"):
+    with pytest.raises(OrdinateError, match="labels: their range exceeds that of their dtype"):
         functional.supremix(x, targets * 1e160, **options)

@@ -1,7 +1,7 @@
 """The lint for words finds the patterns in prose, and leaves code alone."""
 
 import pytest
-from tools.plain_words import advice, hits
+from tools.plain_words import ROOT, advice, files, hits
 
 
 def found(folder, name, text):
@@ -63,8 +63,12 @@ def test_later_lines_of_a_comment_may_begin_with_any_word(tmp_path):
     assert found(tmp_path, "module.py", "# A phrase may be in\n# place of another.\nx = 1\n") == ["in place of"]
 
 
-def test_strings_may_be_left_out(tmp_path):
-    path = tmp_path / "module.py"
-    path.write_text('note = "a value beside it"  # of the table\n', encoding="utf-8")
-    assert [words for _, words in hits(path)] == ["beside", "of"]
-    assert [words for _, words in hits(path, comments_only=True)] == ["of"]
+def test_strings_are_checked_except_names_in_results(tmp_path):
+    assert found(tmp_path, "module.py", 'note = "a value beside it"  # of the table\n') == ["beside", "of"]
+    assert found(tmp_path, "module.py", 'NAME = "BiLSTM, SupReMix beside the head"\n') == []
+
+
+def test_scripts_of_benchmarks_and_tools_are_checked_except_the_list_of_words():
+    names = {path.relative_to(ROOT).as_posix() for path in files(["benchmarks", "tools"])}
+    assert {"benchmarks/pays.py", "tools/figures.py"} <= names
+    assert "tools/plain_words.py" not in names

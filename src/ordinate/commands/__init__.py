@@ -1,1 +1,1 @@
-"""What the command line does, one file a command."""
+"""What the command line does, one file per command."""

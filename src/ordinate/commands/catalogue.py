@@ -74,9 +74,9 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         FitOptions,
         TUNED,
         required=("data",),
-        method="method whose settings are tuned: cloc or otd for ranks, supcr or supremix for a continuous target "
-        "(auto: cloc or supcr)",
-        time_limit="minutes of trials; the last training and the report come after them (10)",
+        method="method whose hyperparameters are tuned: cloc or otd for ranks, supcr or supremix for a continuous "
+        "target (auto: cloc or supcr)",
+        time_limit="minutes for trials; the final training and the report take additional time (10)",
     )
     parser.add_argument("--trials", type=int, metavar="N", help="stop after so many trials")
 
@@ -87,7 +87,7 @@ def _check_tune(given: dict[str, Any]) -> None:
         raise OrdinateError("--trials", trials, "a whole number of at least 1")
     if given["method"] not in ("auto", "cloc", "otd", "supcr", "supremix"):
         raise OrdinateError(
-            "--method", repr(given["method"]), "auto, cloc, otd, supcr or supremix, which have settings"
+            "--method", repr(given["method"]), "auto, cloc, otd, supcr or supremix, which have hyperparameters to tune"
         )
     check_fit(FitOptions(**{name: value for name, value in given.items() if name != "trials"}))
 
@@ -97,11 +97,11 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
     parser.add_argument(
         "--coverage", type=float, metavar="SHARE",
-        help="add lower and upper, between which the label lies this often, such as 0.9",
+        help="add columns lower and upper, between which the label lies with this probability, such as 0.9",
     )  # fmt: skip
     parser.add_argument(
         "--by-rank", action="store_true",
-        help="--coverage holds for the samples of every rank, and not only for all together",
+        help="make --coverage hold for the samples of each rank, not only for all samples together",
     )  # fmt: skip
     add_options(
         parser,
@@ -110,7 +110,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         costs="predict the rank of least expected cost: true labels in the first column, predicted ones in the first "
         "row",
         decision="rank to predict: the most probable one (mode: fewest wrong ranks) or the median of the probabilities "
-        "(least mean distance of ranks); without it as the model was trained",
+        "(least mean distance of ranks); by default, the rule that the model was trained with",
         skip_unreadable=LEFT_OUT,
     )
     parser.add_argument(
@@ -166,10 +166,10 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         FitOptions,
         ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", *CSV_FORMAT),
         required=("data",),
-        data="as for fit",
+        data="labelled samples, as for fit",
         epochs="epochs of each model (the method's default); 60 are often enough for a table",
     )
-    parser.add_argument("--folds", type=int, default=5, help="as many models are trained (%(default)s)")
+    parser.add_argument("--folds", type=int, default=5, help="number of folds, and of models to train (%(default)s)")
     _add_out(parser, f"{TABLE}; without it the table is printed")
     add_options(parser, FitOptions, ("seed", "quiet", "set"), seed="seed of folds and training (%(default)s)")
 
@@ -179,7 +179,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="file, or folder or zip of images, with the samples to search by")
     parser.add_argument("--among", required=True, metavar="DATA", help="file, or folder or zip of images, to search in")
     parser.add_argument(
-        "--target", metavar="COLUMN", help="column of DATA's label, to show it; folders of one rank each need none"
+        "--target", metavar="COLUMN", help="column of DATA's label, to print it; not required for one folder per rank"
     )
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
@@ -202,13 +202,13 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
         help="processes that share the work, each with one thread (%(default)s: this one with all its threads)",
     )  # fmt: skip
     parser.add_argument(
-        "--ray", metavar="ADDRESS", help="of a Ray cluster, or auto, that runs the --jobs on its machines, one CPU each"
+        "--ray", metavar="ADDRESS", help="run the --jobs on a Ray cluster, one CPU each: its address, or auto"
     )
 
 
 def _add_out(parser: argparse.ArgumentParser, text: str, default: str | None = None, *, required: bool = False) -> None:
     parser.add_argument("--out", default=default, required=required, help=text)
-    parser.add_argument("--overwrite", action="store_true", help="write over the file of --out if it is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file of --out if it exists")
 
 
 def _check_file(options: dict[str, Any]) -> None:
@@ -231,7 +231,7 @@ def _check_transform(options: dict[str, Any]) -> None:
 COMMANDS = (
     Command(
         "demo",
-        "the main job on real data, no network",
+        "an example on two small data sets, without a download",
         "Train on SWD (ranks) and diabetes (continuous), compare with simple baselines, save models, reports and "
         "pictures.",
         _add_demo,
@@ -248,9 +248,9 @@ COMMANDS = (
     ),
     Command(
         "tune",
-        "choose a method's settings, then train with them",
-        "Try settings of a method by cross-validation on the training rows, until the time is over, and train, measure "
-        "and save a model with those that validate best; the defaults are kept unless others are clearly better. A "
+        "tune a method's hyperparameters, then train with them",
+        "Tune the hyperparameters of a method by cross-validation on the training rows within a time limit, then "
+        "train, measure and save a model with the best ones. The defaults are kept unless others are clearly better. A "
         "run that was stopped continues when the same command is given again.",
         _add_tune,
         "ordinate.commands.tune:tune",
@@ -260,8 +260,8 @@ COMMANDS = (
     Command(
         "predict",
         "predict with a saved model",
-        "Predict every row of a file; for ranks with a column of probabilities per rank. Each row has its path, the "
-        "column that identifies it, which fit left out, or its number from 0.",
+        "Predict every row of a file, for ranks also the probability of each rank. Rows are identified by their path, "
+        "by the column of identifiers that fit left out, or by their number from 0.",
         _add_predict,
         "ordinate.commands.predict:predict",
         _check_file,
@@ -276,9 +276,9 @@ COMMANDS = (
     ),
     Command(
         "report",
-        "one HTML page on a model",
-        "Write one HTML file, which opens offline, on a saved model and its predictions of labelled samples: those "
-        "that fit held out, where DATA is what it was given.",
+        "one HTML page about a model",
+        "Write one HTML file, which opens offline, about a saved model and its predictions of labelled samples. If "
+        "DATA was given to fit, only the samples that fit held out are used.",
         _add_report,
         "ordinate.commands.report:report",
         _check_file,
@@ -287,7 +287,7 @@ COMMANDS = (
         "explain",
         "the columns that a model predicts from",
         "Measure how much the error of a saved model rises when the values of a column are shuffled (permutation "
-        "importance), on the samples that fit held out, where DATA is what it was given.",
+        "importance). If DATA was given to fit, only the samples that fit held out are used.",
         _add_explain,
         "ordinate.commands.explain:explain",
         _check_file,
@@ -295,7 +295,7 @@ COMMANDS = (
     Command(
         "compare",
         "several models on one HTML page",
-        "Set saved models side by side on the same labelled samples.",
+        "Compare saved models on the same labelled samples, on one HTML page.",
         _add_compare,
         "ordinate.commands.report:compare",
         _check_file,
@@ -319,8 +319,8 @@ COMMANDS = (
     Command(
         "export",
         "a saved model as one graph for other runtimes",
-        "Write a model's inference as one graph, from what it reads to embeddings and predictions, with a JSON that "
-        "says how a row becomes its input. The graph is checked against the model first.",
+        "Write a saved model as one graph, from inputs to embeddings and predictions, and a JSON file that describes "
+        "how a row becomes an input. Before that, the outputs of the graph are compared with those of the model.",
         _add_export,
         "ordinate.commands.export:export",
         check_inputs,

@@ -34,7 +34,7 @@ class FitOptions:
     )
     target: str | None = option(
         None,
-        "column (or npz array) of the label; a labels.csv may call it label, a .ts file needs none",
+        "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file",
         metavar="COLUMN",
     )
     method: str = option(
@@ -50,7 +50,7 @@ class FitOptions:
     )
     order: str | None = option(
         None,
-        'ranks from lowest to highest, for labels that are text or fractions; also \'["a, b", "c"]\'',
+        'ranks from lowest to highest, for labels that are text or fractions; with commas in them \'["a, b", "c"]\'',
         metavar="A,B,C",
         may_be_list=True,
     )
@@ -71,8 +71,8 @@ class FitOptions:
         choices=("mode", "median"),
     )
     drop: str = option("", "columns to leave out, separated by commas", metavar="COLUMNS")
-    categorical: str = option("", "columns whose numbers are codes", metavar="COLUMNS")
-    split: str | None = option(None, "column that says train, validation or test", metavar="COLUMN")
+    categorical: str = option("", "numeric columns that are codes of categories", metavar="COLUMNS")
+    split: str | None = option(None, "column with the values train, validation and test", metavar="COLUMN")
     group: str | None = option(
         None, "column of groups, such as subjects, that stay on one side of a split", metavar="COLUMN"
     )
@@ -88,30 +88,30 @@ class FitOptions:
     epochs: int | None = option(None, "epochs of training (the method's default)", metavar="N", least=1)
     encoder: str | None = option(
         None,
-        "network: for images any of timm's, such as resnet18; hf:FOLDER or hf:NAME for one of transformers, for images "
-        "or text (auto)",
+        "network: for images any network of timm, such as resnet18; for images or text, hf:FOLDER or hf:NAME for a "
+        "network of transformers (auto)",
         metavar="NAME",
     )
     image_size: str | None = option(
-        None, "pixels that the encoder sees (the images' own, up to 256)", metavar="HxW", setting="data.size"
+        None, "image size for the encoder in pixels (that of the files, up to 256)", metavar="HxW", setting="data.size"
     )
     pretrained: bool = option(False, "start from ImageNet weights", setting="data.pretrained")
     text: list[str] = option(
-        [], "one column of texts, or two of pairs, instead of all columns", nargs="+", metavar="COLUMN"
+        [], "train on one column of texts, or on two of pairs, instead of all columns", nargs="+", metavar="COLUMN"
     )
     time_limit: float | None = option(
         None,
-        "end within so many minutes, reading and report included, always with a model; --method auto tries methods and "
-        "plain networks as far as the time reaches",
+        "finish within this time, including reading and report, in any case with a model; --method auto tries as many "
+        "methods and plain networks as the time allows",
         metavar="MINUTES",
         above=0,
     )
-    recipe: str | None = option(None, "train as a paper does, such as cloc-koa", metavar="NAME")
+    recipe: str | None = option(None, "train with the settings of a paper, such as cloc-koa", metavar="NAME")
     seed: int = option(0, "seed of splits and training (%(default)s)", metavar="N")
     quiet: bool = option(False, "show no progress bar", determines=False)
     config: str | None = option(
         None,
-        "file of options (_ for - in their names) and settings, such as run.toml of a model; typed ones come first",
+        "file of options (_ for - in their names) and settings, such as run.toml of a model; typed options override it",
         metavar="TOML",
         determines=False,
     )
@@ -126,38 +126,38 @@ class FitOptions:
         "error", "what to do with rows without a label (%(default)s)", choices=("error", "drop"), rare=True
     )
     sep: str | None = option(
-        None, "separator of csv files, such as ';' or tab (as the first lines tell)", metavar="CHARACTER", rare=True
+        None, "separator of csv files, such as ';' or tab (detected by default)", metavar="CHARACTER", rare=True
     )
     decimal: str | None = option(
-        None, "decimal mark in csv files (as the first lines tell)", choices=(".", ","), metavar="MARK", rare=True
+        None, "decimal mark in csv files (detected by default)", choices=(".", ","), metavar="MARK", rare=True
     )
     encoding: str | None = option(
-        None, "encoding of csv files, such as latin-1 (as the first lines tell)", metavar="NAME", rare=True
+        None, "encoding of csv files, such as latin-1 (detected by default)", metavar="NAME", rare=True
     )
     keep: str = option("", "columns to train on although they identify the rows", metavar="COLUMNS", rare=True)
     fold: int = option(0, "fold held out, if an image set has folds (%(default)s)", metavar="N", rare=True)
     folds: int | None = option(
         None,
-        "parts of the training samples on which the candidates of --method auto are measured, each by models trained "
-        "on the others (5 for a table of up to 300 training samples; otherwise one part, a fifth)",
+        "folds of the cross-validation that compares the candidates of --method auto (5 for a table of up to 300 "
+        "training samples; otherwise a fifth of the samples is held out once)",
         metavar="K",
         least=1,
         rare=True,
     )
     stream: bool = option(
         False,
-        "read images, volumes or rows of parquet files when batches need them, and keep none (automatic if memory does "
-        "not hold them)",
+        "read images, volumes or rows of parquet files when a batch needs them, without keeping them in memory "
+        "(automatic if they do not fit)",
         rare=True,
     )
     skip_unreadable: bool = option(
-        False, "leave out files that cannot be read; replace those that stream by others of their label", rare=True
+        False, "leave out files that cannot be read; with --stream, replace them by others with their label", rare=True
     )
-    quick: bool = option(False, "the small version of the recipe, for a CPU", rare=True)
+    quick: bool = option(False, "use the small version of the recipe, for a CPU", rare=True)
     ray: str | None = option(
         None,
-        "train on a Ray cluster: its address, auto for the one of this machine, or local for one started here; the "
-        "folder of --out is on storage that all its machines share",
+        "train on a Ray cluster: its address, auto for the one of this machine, or local to start one here; --out must "
+        "be on storage that all its machines share",
         metavar="ADDRESS",
         determines=False,
         rare=True,
@@ -202,7 +202,7 @@ class FitOptions:
         if self.folds is not None and (self.method != "auto" or self.time_limit is not None or self.recipe is not None):
             raise OrdinateError(
                 "--folds",
-                problem="are for the choice of a method",
+                problem="apply only to the choice of a method",
                 expected="neither --method, --time-limit nor --recipe",
             )
         if self.time_limit is not None and self.recipe is not None:

@@ -34,7 +34,7 @@ def predict(
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     if by_rank and coverage is None:
-        raise OrdinateError("--by-rank", expected="--coverage SHARE, which it is about")
+        raise OrdinateError("--by-rank", expected="--coverage SHARE, which it modifies")
     estimator = load(model)
     samples = FileOfSamples(estimator, data, skip_unreadable, Workers(jobs, ray))
     estimator.reader_.way_out = "; --skip-unreadable leaves them out"

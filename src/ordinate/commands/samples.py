@@ -289,11 +289,12 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
     for name in find_row_order(X, samples.y):
         if name not in keep:
             say(
-                f"note: column {name!r} goes one way from row to row, and so does the label; if it numbers the rows, "
+                f"note: column {name!r} rises or falls from row to row, as the label does; if it is a row number, "
                 f"--drop {shlex.quote(name)}"
             )
     for name, problem in find_sentinels(X).items():
-        say(f"note: column {name!r} {problem}; if they stand for missing values, leave their cells empty")
+        say(f"note: column {name!r} {problem}; if these are missing values, leave their cells empty")
     for name in find_label_columns(X, samples.y):
-        say(f"note: column {name!r} tells the label exactly, and so would a model; --drop {shlex.quote(name)} drops it")
+        drop = f"--drop {shlex.quote(name)}"
+        say(f"note: column {name!r} determines the label exactly; if it is not known before the label, {drop}")
     return replace(samples, X=X, identity=identity)

@@ -211,7 +211,7 @@ def _decoded(start: bytes, where: Path | str, encoding: str | None) -> tuple[str
             decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)
             return encoding, decoder().decode(start, whole)
         except UnicodeError as error:
-            raise OrdinateError("--encoding", f"{encoding!r}, and {where} is in another") from error
+            raise OrdinateError("--encoding", f"{encoding!r}, and {where} has another encoding") from error
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with suppress(UnicodeError):
             return "utf-16", codecs.getincrementaldecoder("utf-16")().decode(start, whole)

@@ -29,7 +29,7 @@ def require_memory(size: float, what: object, hint: str | None = None) -> None:
         raise OrdinateError(
             what,
             problem=f"takes {size / 2**30:.3g} GiB of memory",
-            expected=f"at most {available / 2**30:.3g} GiB, which is what is available",
+            expected=f"at most {available / 2**30:.3g} GiB, the memory that is available",
             hint=hint,
         )
 

@@ -1,11 +1,11 @@
 """The formats of files that hold a table, and the packages that read them. Imports nothing heavy."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from ordinate.data.csv_format import CSV
 from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
+from ordinate.optional import optional
 
 PARQUET, ARROW, JSON_LINES = (".parquet",), (".feather", ".arrow"), (".jsonl", ".ndjson")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -27,10 +27,10 @@ def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
 
 
 def require_packages(path: str) -> None:
-    """Raise an error if a package is not installed that reads files of this ending, or from a store of this URL."""
+    """Raise an error if the package is not installed that reads files of this ending, or from the store of this URL."""
     for endings, (package, extra) in PACKAGES.items():
-        if ends_in(path, endings) and find_spec(package) is None:
-            raise OrdinateError(path, problem=f'requires {package}: pip install "ordinate[{extra}]"')
+        if ends_in(path, endings):
+            optional(package, extra, path)
     if is_url(path):
         from fsspec import get_filesystem_class
 

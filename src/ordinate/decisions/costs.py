@@ -92,7 +92,7 @@ def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.
     if not np.isfinite(matrix).all() or matrix.min() < 0:
         raise OrdinateError("costs", "NaN, infinity or a value below 0", "finite costs of at least 0")
     if matrix.diagonal().any():
-        raise OrdinateError("costs", f"a diagonal {matrix.diagonal().tolist()}", "0 where nothing is mistaken")
+        raise OrdinateError("costs", f"a diagonal {matrix.diagonal().tolist()}", "0 for correct predictions")
     return matrix
 
 

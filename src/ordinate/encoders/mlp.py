@@ -59,8 +59,8 @@ class MLP(nn.Sequential):
 class PeriodicEmbedding(nn.Module):
     r"""Each number x becomes itself and ``relu(W [sin(2 pi c x), cos(2 pi c x)] + b)`` with learned frequencies c.
 
-    A plain network learns functions that bend often only slowly; this gives it every bend at the start.
-    Columns that are not numbers pass as they are.
+    A network of plain layers learns functions of high frequency slowly; with this embedding it learns them sooner
+    (Gorishniy et al., 2022). Columns that are not numbers pass as they are.
 
     Args:
         in_features: Columns of the input (n, in_features).

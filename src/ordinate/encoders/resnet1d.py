@@ -18,13 +18,12 @@ class ResNet1d(nn.Module):
     loses how strong the strongest moment was. On validation parts of FloodModeling1, whose target is the greatest depth
     of water, SupCR's RMSE fell from 0.0052 to 0.0033.
 
-    Points at which all channels are NaN are not there: a series may end in them, so that series of several lengths
-    share a batch. Convolutions see zeros there, as they do beyond the end of a series; pooling over time and the
-    statistics of batch normalisation leave them out. How far a series is padded changes neither embeddings nor
-    gradients.
+    Points at which all channels are NaN are padding, so that series of several lengths can share a batch. Convolutions
+    see zeros there, as they do beyond the end of a series. Pooling over time and the statistics of batch normalisation
+    leave them out. The length of the padding changes neither embeddings nor gradients.
 
-    SupCR's experiments on EEG (Section 4) take a "24-layer 1D ResNet" and say no more of it. With ``RESNET24`` blocks,
-    the encoder ``"resnet1d24"``, the network has 24 layers with weights, counted as He et al. count (the stem, two a
+    SupCR's experiments on EEG (Section 4) use a "24-layer 1D ResNet" without details. With ``RESNET24`` blocks, the
+    encoder ``"resnet1d24"``, the network has 24 layers with weights, counted as He et al. count (the stem, two per
     block, the linear layer). That two convolutions make a block, that its 11 blocks are spread over the stages nearly
     as ResNet-34's are, that the stem has no max pooling, the width and the kernels of 7 and 3 were chosen here.
 

@@ -330,6 +330,6 @@ def _check_deviation(deviation: float, least: float = 1e-36, most: float = 1e36)
     if not least < deviation < most:
         raise OrdinateError(
             "y",
-            f"values past the range of float32 or too close for it, with a deviation of {deviation:g}",
+            f"values beyond the range of float32 or too close for it, with a deviation of {deviation:g}",
             "rescaled targets",
         )

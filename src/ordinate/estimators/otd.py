@@ -33,7 +33,7 @@ class OTDClassifier(RankClassifier):
             which large ranks count by the cube of their size.
         monitored: Value by which ``patience`` chooses the best epoch: ``"loss"`` or, as in the paper, ``"accuracy"``
             of the 3 nearest training embeddings on the validation samples.
-        ends_in_relu: Whether the embedding ends in ReLU, as the paper's Table 3 has it. Cosines are then >= 0, so that
+        ends_in_relu: Whether the embedding ends in ReLU, as in the paper's Table 3. Cosines are then >= 0, so that
             no two ranks can be farther apart than half of the distance that the extreme ones should have.
 
     Example:

@@ -45,7 +45,7 @@ def pairwise_label_distance(
             raise OrdinateError("label_distance", repr(distance), "'l1', 'l2', 'angular' or a callable")
         if not bool(torch.isfinite(result).all()):
             raise OrdinateError(
-                "labels", problem="their distances pass the range of their dtype", hint="rescale them or use float64"
+                "labels", problem="their distances exceed the range of their dtype", hint="rescale them or use float64"
             )
         return result
 

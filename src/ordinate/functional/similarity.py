@@ -15,14 +15,14 @@ from ordinate.options import Similarity
 MIN_DISTANCE_OF_GRAM_FORM = {torch.float32: 1e-2, torch.float64: 1e-6}
 SQUARED_NORMS_OF_FLOAT32 = 1e-25, 1e25  # Squared distances keep their last digit in float32 between these limits.
 MAX_NEAR_SHARE = 0.01  # Recomputing more near pairs of a float32 block costs more than float64.
-MIN_NORM = 1e-30  # Smaller squares may be rounded to 0, and gradients may pass the range of float32.
+MIN_NORM = 1e-30  # Smaller squares may be rounded to 0, and gradients may exceed the range of float32.
 PAIRS_AT_ONCE = 1 << 16
 
 
 def unit(x: Float[Tensor, "n d"], steepest: float = 1.0) -> Float[Tensor, "n d"]:
     """Return the rows of ``x`` scaled to norm 1, in the widest type of the device; zero rows stay, without gradient.
 
-    Norms for which a gradient as large as ``steepest`` would pass the range of the dtype are an `OrdinateError`.
+    Norms for which a gradient as large as ``steepest`` would exceed the range of the dtype are an `OrdinateError`.
     """
     return _Unit.apply(x, steepest)
 

@@ -175,7 +175,7 @@ def _label_width(y: Tensor, ref_y: Tensor) -> float:
     both = torch.cat([y, ref_y])
     width = float(both.max() - both.min())
     if not width <= torch.finfo(y.dtype).max ** 0.5:
-        raise OrdinateError("labels", problem="their range passes that of their dtype", hint="rescale them")
+        raise OrdinateError("labels", problem="their range exceeds that of their dtype", hint="rescale them")
     return width
 
 

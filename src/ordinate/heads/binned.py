@@ -150,10 +150,10 @@ class BinnedHead(RegressionHead):
 
 
 def dex_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return the cross-entropy of every sample with the bin whose centre is nearest.
+    """Return the cross-entropy of every sample with the bin whose centre is nearest (DEX; Rothe et al., 2015).
 
     Args:
-        logits: (n, k), one a bin.
+        logits: (n, k), one per bin.
         positions: (n,) targets in bins from the lowest; those outside count as the bin at that end.
 
     Example:
@@ -178,7 +178,7 @@ def expected_positions(logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
 class DEXHead(BinnedHead):
     """Cross-entropy on the bins of the target; the prediction is the expectation of the bins' centres.
 
-    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    DEX (Rothe et al., 2015). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = DEXHead(4, bin_size=1.0)
@@ -200,11 +200,12 @@ DEVIATION = 2.0  # Standard deviation of the normal distribution in bins; the pa
 def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return divergence from a normal distribution around the target plus absolute error of the expectation.
 
-    The normal distribution, with a deviation of 2 bins, is taken at the bins' centres and made to sum to 1; the
-    Kullback-Leibler divergence is of the prediction from it; the absolute error, in bins, counts as much (lambda 1).
+    The loss of DLDL-v2 (Gao et al., 2018). The normal distribution, with a deviation of 2 bins, is taken at the bins'
+    centres and made to sum to 1. The Kullback-Leibler divergence is of the prediction from it. The absolute error, in
+    bins, counts as much (lambda 1).
 
     Args:
-        logits: (n, k), one a bin.
+        logits: (n, k), one per bin.
         positions: (n,) targets in bins from the lowest; those outside count as the end of the range.
 
     Example:
@@ -221,9 +222,9 @@ def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]
 
 
 class DLDLv2Head(BinnedHead):
-    """A distribution over the bins of the target, drawn to a normal one around it; predicts the expectation.
+    """Probabilities of the bins, trained towards a normal distribution around the target; predicts their expectation.
 
-    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    DLDL-v2 (Gao et al., 2018). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = DLDLv2Head(4, target_dim=2, bin_size=(0.5, 1.0))
@@ -242,7 +243,8 @@ class DLDLv2Head(BinnedHead):
 def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return the binary cross-entropy of every sample, the mean over the thresholds.
 
-    Threshold k lies at k + 1/2, between the bins (or ranks) k and k+1; all are of the same importance.
+    The loss of OR (Niu et al., 2016) and of CORAL (Cao et al., 2020). Threshold k lies at k + 1/2, between the bins (or
+    ranks) k and k+1; all count the same.
 
     Args:
         logits: (n, t), of the target lying above each threshold.
@@ -264,8 +266,8 @@ def thresholds(logits: Float[Tensor, "n t"]) -> Float[Tensor, " t"]:
 def rank_probabilities(above: Float[Tensor, "n t"]) -> Float[Tensor, "n t+1"]:
     """Return the probability of every rank, from that of lying above each threshold.
 
-    Where a later threshold is likelier passed than an earlier one, no distribution has such probabilities; put in
-    descending order they have one, with the same mean rank and the same number of thresholds above any value.
+    If a later threshold is more likely to be passed than an earlier one, no distribution has these probabilities. They
+    are therefore sorted in descending order, which keeps the mean rank and the number of thresholds above any value.
 
     Args:
         above: (n, t), t = C - 1.
@@ -285,7 +287,7 @@ def rank_probabilities(above: Float[Tensor, "n t"]) -> Float[Tensor, "n t+1"]:
 class ORHead(BinnedHead):
     """A binary classifier for every threshold between bins; predicts as many bins up as thresholds are passed.
 
-    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    OR (Niu et al., 2016). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = ORHead(4, bin_size=1.0)
@@ -307,9 +309,9 @@ class ORHead(BinnedHead):
 def corn_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return the binary cross-entropy of every sample, summed over its thresholds and divided by t.
 
-    The thresholds of a sample are the lowest one, and each one whose predecessor the sample lies above. The paper
-    divides the sum of a batch by the number of its terms instead. This differs by one factor per batch, and has no
-    loss for a single sample.
+    The loss of CORN (Shi et al., 2021). The thresholds of a sample are the lowest one, and each one whose predecessor
+    the sample lies above. The paper divides the sum of a batch by the number of its terms instead. This differs by one
+    factor per batch, and has no loss for a single sample.
 
     Args:
         logits: (n, t), of lying above a threshold for those above the one before.
@@ -337,9 +339,9 @@ def corn_above(logits: Float[Tensor, "n t"]) -> Float[Tensor, "n t"]:
 
 
 class CORNHead(BinnedHead):
-    """A conditional binary classifier for every threshold; predicts as many bins up as are likely passed.
+    """A conditional binary classifier for every threshold; predicts one bin up per threshold that is likely passed.
 
-    Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    CORN (Shi et al., 2021). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
 
     Example:
         >>> head = CORNHead(4, bin_size=1.0)

@@ -22,10 +22,10 @@ LEAST_DEVIATION = 1e-3  # Smaller deviations of a coordinate, relative to the la
 class RegressionHead(nn.Module):
     """A module that maps embeddings to targets in their own units, and the loss that trains it.
 
-    :meth:`standardise` comes first: it takes from the training targets what the head predicts around, their mean and
-    deviation or their bins. Where the encoder is frozen, :meth:`standardise_embeddings` may follow: the head then sees
-    every coordinate of an embedding from its mean, in its deviations. What it can express stays the same, but it is
-    trained far sooner: embeddings that follow a target lie close to one line and far from the origin.
+    :meth:`standardise` must be called first. It learns the mean and deviation of the training targets, or their bins.
+    If the encoder is frozen, :meth:`standardise_embeddings` may follow, which standardises every coordinate of the
+    embeddings. The head can express the same functions, but trains much faster, because embeddings that are ordered by
+    a target lie close to one line and far from the origin.
 
     Args:
         embedding_dim: Dimension d of the embeddings (n, d).

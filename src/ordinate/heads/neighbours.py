@@ -17,7 +17,14 @@ QUERIES, SIMILARITIES = 1024, 2**26  # At most this many rows and entries of the
 class NeighbourVote(nn.Module):
     """Votes of the k nearest training embeddings by cosine; of ranks with equal votes the nearer one wins.
 
-    As OTD's Table 2 reads an embedding, with k = 3. With ``weights`` (m,) a neighbour's vote counts by its own.
+    OTD's Table 2 evaluates embeddings in this way, with k = 3.
+
+    Args:
+        embeddings: Training embeddings (m, d).
+        ranks: Their ranks (m,), 0..C-1.
+        num_classes: C; the shares of votes are (n, C), and rows sum to 1.
+        k: Number of neighbours that vote; all if there are fewer.
+        weights: Weights (m,) of the votes; None for equal ones.
 
     Example:
         >>> vote = NeighbourVote(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]), num_classes=2, k=1)
@@ -74,7 +81,11 @@ class NeighbourVote(nn.Module):
 class NeighbourMean(nn.Module):
     """Mean target of the k nearest training embeddings, weighted by inverse Euclidean distance.
 
-    With ``weights`` (m,) a neighbour also counts by its own.
+    Args:
+        embeddings: Training embeddings (m, d).
+        targets: Their targets (m,) or (m, p); predictions are (n, p) in the same units.
+        k: Number of neighbours; all if there are fewer.
+        weights: Weights (m,) that multiply the inverse distances; None for equal ones.
 
     Example:
         >>> mean = NeighbourMean(torch.tensor([[0.0], [1.0]]), torch.tensor([[10.0], [20.0]]), k=2)

@@ -15,7 +15,11 @@ from ordinate.options import OrdinalLoss
 
 
 class Classifier(nn.Sequential):
-    """Linear, ReLU, linear: one score per rank.
+    """Linear, ReLU, linear: one score per rank (CLOC's classifier).
+
+    Args:
+        embedding_dim: Dimension d of the embeddings (n, d), and of the hidden layer.
+        num_classes: C; (n, C) scores, which are logits of the softmax.
 
     Example:
         >>> import torch
@@ -31,9 +35,9 @@ class Classifier(nn.Sequential):
 
 
 class CORALLayer(nn.Module):
-    """Logits of a rank lying above each threshold, that differ between thresholds by a constant.
+    """Logits of a rank lying above each threshold, which differ between thresholds by a constant (CORAL).
 
-    The biases start in descending order, from 1 to 1/(C-1). Its loss is that of OR.
+    Source: Cao et al., 2020. The biases start in descending order, from 1 to 1/(C-1). The loss is that of OR.
 
     Args:
         embedding_dim: Dimension d of the embeddings (n, d).

@@ -1,7 +1,7 @@
-"""Fast twins of the losses' PyTorch rows; nobody needs them in order to understand a formula.
+"""Fast versions of the losses' PyTorch code; the formulas can be understood without them.
 
-Each module of :mod:`ordinate.kernels.numba` and :mod:`ordinate.kernels.triton` replaces the rows of the loss of the
-same name, and is tested against them. The two functions here are the switches that the formulas ask.
+Each module of :mod:`ordinate.kernels.numba` and :mod:`ordinate.kernels.triton` replaces the PyTorch code for the rows
+of the loss of the same name, and is tested against it. The two functions here decide which of them the losses use.
 """
 
 import warnings
@@ -20,10 +20,7 @@ def uses_numba(block: Tensor) -> bool:
 
 
 def uses_triton(block: Tensor) -> bool:
-    """Return whether Triton's kernels compute the rows of this block: on a GPU for which it can build them.
-
-    No released version was measured on a GPU yet.
-    """
+    """Return whether Triton's kernels compute the rows of this block: on a GPU for which it can build them."""
     return block.is_cuda and _triton_builds(block.device)
 
 

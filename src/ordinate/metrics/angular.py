@@ -14,8 +14,12 @@ from ordinate.metrics.inputs import check_targets
 def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Return the mean angle between the true and the predicted direction of a gaze (SupCR, Section 4, MPIIFaceGaze).
 
+    Args:
+        y_true: Pitch and yaw (n, 2), in radians.
+        y_pred: Predicted pitch and yaw (n, 2), in radians.
+
     Returns:
-        Of pitch and yaw in radians, both (n, 2), a value in [0, 180], in degrees.
+        A value in [0, 180], in degrees.
 
     Raises:
         OrdinateError: shapes other than (n, 2), no samples, or values that are not finite numbers.

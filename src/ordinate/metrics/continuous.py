@@ -1,8 +1,6 @@
 """Metrics of predicted continuous targets.
 
-``y_true`` and ``y_pred`` are both (n,) or both (n, p); with p dimensions every metric is the mean of its values in
-each. Samples count by ``sample_weight`` (n,), where there is one, and whole weights are repetitions. OrdinateError is
-raised where shapes differ, there is no sample, or a value is not a finite number.
+A sample with a whole weight counts as if it were repeated that often.
 """
 
 import numpy as np
@@ -16,8 +14,16 @@ SMALLEST_ERROR = 1e-10  # The geometric mean counts a smaller error as this.
 def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute the mean absolute error, of targets or of ranks.
 
+    Args:
+        y_true: Targets or ranks (n,), or targets (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value >= 0, in units of the label.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> mae([0, 1, 3], [0, 2, 1])
@@ -30,8 +36,15 @@ def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = 
 def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Compute the mean squared error.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+
     Returns:
         A value >= 0, in squared units of the label.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> mse([1.0, 2.0], [3.0, 2.0])
@@ -44,8 +57,16 @@ def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute the root mean squared error.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value >= 0, in units of the label.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> rmse([1.0, 2.0], [2.0, 1.0])
@@ -59,8 +80,16 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None =
 def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute the coefficient of determination: the share of the targets' variance that the predictions explain.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value <= 1; 0 for a dimension whose targets are constant.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> r2([1.0, 2.0, 3.0], [1.0, 2.0, 2.0])
@@ -77,8 +106,16 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = N
 def pearson(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute Pearson's correlation coefficient.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> pearson([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
@@ -91,8 +128,16 @@ def pearson(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | Non
 def spearman(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute Spearman's rank correlation: Pearson's of the positions in sorted order, tied values sharing their mean.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> spearman([1.0, 2.0, 3.0], [1.0, 8.0, 27.0])
@@ -110,8 +155,15 @@ def kendall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
     In n log n time (Knight, JASA 61, 1966), which SciPy provides.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+
     Returns:
         A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> round(kendall([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]), 4)
@@ -131,8 +183,16 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Ar
     One exact prediction would make it 0, so errors below 1e-10 count as 1e-10, by which Yang et al.
     replace a 0 on STS-B-DIR.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
+        y_pred: Predictions of the same shape.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value >= 1e-10, in units of the label.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> round(geometric_mean_error([1.0, 10.0], [2.0, 14.0]), 12)
@@ -147,8 +207,16 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Ar
 def continuous_report(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> dict[str, float]:
     """Compute the metrics that a report of predicted targets shows, ready for JSON.
 
+    Args:
+        y_true: Targets (n,) or (n, p); with p dimensions every metric is the mean over them.
+        y_pred: Predictions of the same shape.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman`` and ``geometric_mean_error``.
+
+    Raises:
+        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
 
     Example:
         >>> continuous_report([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])["mae"]

@@ -16,7 +16,7 @@ DECIMALS = 12  # Cosines are equal if they agree to so many.
 def svm_accuracy(embeddings: ArrayLike, labels: ArrayLike, *, ref_emb: ArrayLike, ref_labels: ArrayLike) -> float:
     """Fit a support vector machine on training embeddings and return its accuracy (OTD, Table 1, Fig. 13).
 
-    The paper has "a standard radial basis function" and no more. Here that is scikit-learn's SVC as it comes, with
+    The paper says only "a standard radial basis function". Here it is scikit-learn's SVC with its default settings,
     C = 1 and gamma = 1 / (d times the variance of the entries), on embeddings scaled to norm 1, which is how OTD's
     encoder ends (Appendix B).
 

@@ -57,6 +57,13 @@ def knn_accuracy_curve(
 ) -> NDArray[np.float64]:
     """Compute :func:`knn_accuracy` for several k, in any order, in one pass over the neighbours (OTD, Fig. 4).
 
+    Args:
+        embeddings: Queries (n, d).
+        labels: Ranks (n,) of the queries.
+        ks: Numbers of neighbours.
+        ref_emb: References (m, d), among which neighbours are searched; None searches the other queries.
+        ref_labels: Ranks (m,) of the references, required with ``ref_emb``.
+
     Returns:
         (len(ks),), shares in [0, 1].
 

@@ -1,11 +1,7 @@
 """Whether distances between embeddings follow the distances between labels.
 
-``embeddings`` are (n, d), ``labels`` (n,) or (n, p). ``similarity`` is ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``,
-``label_distance`` ``"l1"``, ``"l2"`` or ``"angular"``, of (pitch, yaw) in radians. A measure goes through the anchors
-one by one, n log n each; ``anchors`` is how many of them are drawn at random, with ``seed``, each still against all
-samples, and None is every sample. Distances are compared to 12 digits of the largest, so that rounding neither breaks a
-tie nor makes an order. OrdinateError is raised for shapes that do not fit, values that are not finite, unknown options
-and fewer than two samples.
+Each anchor takes n log n time. Distances are compared to 12 digits of the largest, so that rounding neither breaks a
+tie nor makes an order.
 """
 
 from collections.abc import Iterator
@@ -40,14 +36,23 @@ def ordered_triples(
 ) -> float:
     """Return the share of triples that the embedding orders as their labels do: what SupCR's loss asks for (Section 3).
 
-    Of an anchor i and two samples j and k with d(y_i, y_j) < d(y_i, y_k), those where j is also strictly more
-    similar to i than k is. An embedding that has nothing to do with the labels comes to 1/2, a collapsed one to 0.
+    A triple is an anchor i and two samples j and k with d(y_i, y_j) < d(y_i, y_k). It is ordered if j is also strictly
+    more similar to i than k is. An embedding that is unrelated to the labels reaches 1/2, a collapsed one 0.
+
+    Args:
+        embeddings: Embeddings (n, d).
+        labels: Labels (n,) or (n, p).
+        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
+        label_distance: ``"l1"``, ``"l2"`` or ``"angular"`` for labels of (pitch, yaw) in radians.
+        anchors: Number of anchors that are drawn at random, each compared with all samples; None for all.
+        seed: Seed of the drawing.
 
     Returns:
         A share in [0, 1].
 
     Raises:
-        OrdinateError: also for labels that make no such triple.
+        OrdinateError: shapes that do not fit, values that are not finite, unknown options, fewer than two samples, or
+            labels that make no such triple.
 
     Example:
         >>> ordered_triples([[0.0], [1.0], [3.0]], [20, 21, 22])
@@ -80,8 +85,19 @@ def distance_rank_correlation(
     Unlike :func:`ordered_triples` it compares the distances of different anchors too. Of drawn anchors, only the pairs
     with one of them count.
 
+    Args:
+        embeddings: Embeddings (n, d).
+        labels: Labels (n,) or (n, p).
+        similarity: ``"neg_l2"``, ``"neg_l1"`` or ``"cosine"``.
+        label_distance: ``"l1"``, ``"l2"`` or ``"angular"`` for labels of (pitch, yaw) in radians.
+        anchors: Number of anchors that are drawn at random, each compared with all samples; None for all.
+        seed: Seed of the drawing.
+
     Returns:
         A value in [-1, 1]; 0 where all distances of a kind are equal.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, unknown options, or fewer than two samples.
 
     Example:
         >>> distance_rank_correlation([[0.0], [1.0], [2.0]], [20, 21, 22])

@@ -1,8 +1,6 @@
 """Metrics of predicted ranks; :func:`~ordinate.metrics.mae` is for ranks and for targets.
 
-``y_true`` and ``y_pred`` are (n,), ranks 0..C-1. Samples count by ``sample_weight`` (n,), where there is one, and whole
-weights are repetitions. OrdinateError is raised where lengths differ, there is no sample, or a
-value is not such a rank.
+A sample with a whole weight counts as if it were repeated that often.
 """
 
 import numpy as np
@@ -16,8 +14,16 @@ from ordinate.metrics.inputs import check_probabilities, check_ranks, check_weig
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Return the share of samples whose rank is predicted exactly.
 
+    Args:
+        y_true: Ranks (n,), 0..C-1.
+        y_pred: Predicted ranks (n,).
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A share in [0, 1].
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, or values that are not such ranks.
 
     Example:
         >>> accuracy([0, 1, 2, 2], [0, 1, 2, 0])
@@ -33,11 +39,20 @@ def quadratic_weighted_kappa(
     """Compute Cohen's kappa with quadratic weights (Cohen, Psychological Bulletin 70, 1968): agreement beyond chance.
 
     One minus the mean squared rank error over its mean when the predictions are dealt out to the samples at
-    random. The range of the ranks cancels, so C does not change the value; where given, ranks from C on are refused.
+    random. The range of the ranks cancels, so C does not change the value.
+
+    Args:
+        y_true: Ranks (n,), 0..C-1.
+        y_pred: Predicted ranks (n,).
+        num_classes: Number of ranks C, to check the ranks against; None for any.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
 
     Returns:
         A value in [-1, 1]: 1 when all agree, also where they do so on a single rank and kappa is 0/0; 0 when
         ranks or predictions are constant and do not all agree.
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, or values that are not such ranks.
 
     Example:
         >>> quadratic_weighted_kappa([0, 1, 2, 3], [0, 1, 2, 1])
@@ -58,8 +73,16 @@ def amae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None =
 
     Every rank that has a sample counts the same, however many it has (Baccianella et al., ISDA 2009).
 
+    Args:
+        y_true: Ranks (n,), 0..C-1.
+        y_pred: Predicted ranks (n,).
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value in ranks, >= 0.
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, or values that are not such ranks.
 
     Example:
         >>> amae([0, 0, 0, 1], [0, 0, 0, 2])
@@ -74,8 +97,16 @@ def mmae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None =
     The mean over the samples of a rank, largest over ranks that have a sample (Cruz-Ramírez et al., Neurocomputing
     135, 2014).
 
+    Args:
+        y_true: Ranks (n,), 0..C-1.
+        y_pred: Predicted ranks (n,).
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         A value in ranks, >= 0.
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, or values that are not such ranks.
 
     Example:
         >>> mmae([0, 0, 0, 1], [0, 0, 0, 2])
@@ -94,12 +125,15 @@ def ranked_probability_score(
     certain it is the mean absolute error.
 
     Args:
-        y_true: Ranks (n,).
+        y_true: Ranks (n,), 0..C-1.
         probabilities: Probabilities (n, C) of the ranks from lowest to highest; rows sum to 1.
-        sample_weight: Weights (n,) of the samples.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
 
     Returns:
-        A value in [0, C-1], 0 where the true ranks are certain.
+        A value in [0, C-1]; 0 if every true rank has probability 1.
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, or values that are not such ranks or probabilities.
 
     Example:
         >>> ranked_probability_score([0, 2], [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
@@ -120,8 +154,17 @@ def adjacent_error_rates(
     paper does not spell this out; with the rank sizes of its IDRiD test set (34, 5, 32, 19, 13) this reading gives
     all eight rates of Table 2 as whole counts of samples, e.g. 5/39 = 0.1282 and 1/37 = 0.0270.
 
+    Args:
+        y_true: Ranks (n,), 0..C-1.
+        y_pred: Predicted ranks (n,).
+        num_classes: Number of ranks C.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         (C-1,), shares in [0, 1]; NaN at a boundary neither of whose ranks has a sample.
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, or values that are not such ranks.
 
     Example:
         >>> adjacent_error_rates([0, 0, 0, 1, 2, 2], [0, 1, 2, 0, 2, 2], num_classes=3)
@@ -144,9 +187,18 @@ def rank_report(
 ) -> dict[str, float | list[float | None]]:
     """Compute the metrics that a report of predicted ranks shows, ready for JSON.
 
+    Args:
+        y_true: Ranks (n,), 0..C-1.
+        y_pred: Predicted ranks (n,).
+        num_classes: Number of ranks C.
+        sample_weight: Weights (n,) of the samples, >= 0; None for equal ones.
+
     Returns:
         ``accuracy``, ``mae``, ``quadratic_weighted_kappa`` and ``adjacent_error_rates``, a list in which None
         stands for NaN, which JSON lacks.
+
+    Raises:
+        OrdinateError: lengths that differ, no samples, or values that are not such ranks.
 
     Example:
         >>> rank_report([0, 1, 1, 1], [0, 1, 1, 0], num_classes=4)["adjacent_error_rates"]

@@ -1,10 +1,7 @@
 """Retrieval: whether the samples most similar to a query, by cosine, have its label, or labels close to it.
 
-``embeddings`` (n, d) are the queries and ``labels`` (n,) or (n, p) their labels; ``ref_emb`` (m, d) and ``ref_labels``
-are searched. Without them every query is looked for among the others. Label distances are Euclidean. Equal cosines,
-to 12 decimals, share their places: they count as in the mean over all their orders, so that an embedding that has
-collapsed to a point gains nothing from the order in which samples come. OrdinateError is raised for shapes that do not
-fit, values that are not finite, and labels with which nothing can be measured.
+Label distances are Euclidean. Equal cosines, to 12 decimals, share their places: they count as in the mean over all
+their orders, so that an embedding that has collapsed to a point gains nothing from the order in which samples come.
 """
 
 from collections.abc import Iterator
@@ -41,7 +38,10 @@ def mean_average_precision(
         ref_labels: Labels (m,) or (m, p) of the references, required with ``ref_emb``.
 
     Returns:
-        A share in (0, 1]; the expected value of an embedding that knows nothing is about the share of relevant samples.
+        A share in (0, 1]; an embedding that is unrelated to the labels has about the share of relevant samples.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or labels with which nothing can be measured.
 
     Example:
         >>> mean_average_precision([[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]], [0, 0, 1, 1])
@@ -83,7 +83,10 @@ def ndcg(
         ref_labels: Labels (m,) or (m, p) of the references, required with ``ref_emb``.
 
     Returns:
-        A share in [0, 1]; also an embedding that knows nothing has a large one, for most samples gain something.
+        A share in [0, 1]. An embedding unrelated to the labels has a large one too, as most samples gain something.
+
+    Raises:
+        OrdinateError: shapes that do not fit, values that are not finite, or labels with which nothing can be measured.
 
     Example:
         >>> ndcg([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], [0, 1, 2])

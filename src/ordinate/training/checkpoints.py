@@ -19,7 +19,7 @@ def read_checkpoint(path: Path, run: str) -> dict[str, Any]:
     except pickle.UnpicklingError as error:
         raise OrdinateError(
             "checkpoint_dir",
-            problem=f"{path} is damaged, or holds what only code can read, such as the state of a callback",
+            problem=f"{path} is damaged, or holds objects that cannot be read safely, such as the state of a callback",
             hint="remove it to start anew",
         ) from error
     except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError) as error:

@@ -12,8 +12,10 @@ PAPERS = "the papers"  # The heading of these commands in the help.
 
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="of the set to explain")
-    parser.add_argument("--download", metavar="FOLDER", help="fetch the set into FOLDER, where it may be fetched")
+    parser.add_argument("name", nargs="?", help="data set to describe")
+    parser.add_argument(
+        "--download", metavar="FOLDER", help="download the set into FOLDER, if programs may download it"
+    )
 
 
 def _check_datasets(given: dict[str, Any]) -> None:
@@ -35,8 +37,8 @@ COMMANDS = (
     Command(
         "datasets",
         "the papers' data sets: which are here, where to get the others",
-        "List the data sets of the papers and which of them lie in $ORDINATE_DATA; with a name, explain one: what it "
-        "is, where to ask for it, what to put where, and what is there.",
+        "List the data sets of the papers and which of them are in $ORDINATE_DATA. With a name, describe one: its "
+        "contents, its owner, the files to put in place, and those that are there.",
         _add_datasets,
         "ordinate_papers.commands.datasets:datasets",
         _check_datasets,
@@ -45,9 +47,9 @@ COMMANDS = (
     Command(
         "table",
         "the papers' tables, computed here and compared with their figures",
-        "List the numbered tables and curves of the four papers and how much of each can be computed here; with a "
-        "name, run what is missing and print the paper's figure, ours and the difference. Results are kept in a file: "
-        "no run is made twice, and a command that was stopped continues when it is given again.",
+        "List the numbered tables and curves of the four papers and how much of each can be computed here. With a "
+        "name, make the missing runs and print the paper's figure, ours and the difference. Results are kept in a "
+        "file: no run is made twice, and a command that was stopped continues when it is given again.",
         lambda parser: add_options(parser, TableOptions),
         "ordinate_papers.commands.table:table",
         _check_table,

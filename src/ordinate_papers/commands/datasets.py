@@ -43,7 +43,7 @@ def _list() -> None:
     for name, samples, here, label in rows:
         print(f"{name:<{widths[0]}}  {samples:>{widths[1]}}  {here:<{widths[2]}}  {label}")
     unset = "" if os.environ.get(DATA) else f"; {DATA} is not set"
-    print(f"\nordinate datasets NAME explains one, and what to put where below ${DATA}{unset}")
+    print(f"\nordinate datasets NAME describes one, and the files to put into ${DATA}{unset}")
 
 
 def _expected(chosen: DataSet) -> str:
@@ -71,7 +71,7 @@ def _is_here(name: str) -> bool:
 def _fetch(name: str, folder: str) -> None:
     if name in OTHER_SETS:
         raise OrdinateError(
-            name, problem="is not for download by a program", hint=f"get it from {OTHER_SETS[name].source}"
+            name, problem="cannot be downloaded by a program", hint=f"get it from {OTHER_SETS[name].source}"
         )
     path = download(name, folder)
     print(f"{path}: fetched and checked; with ORDINATE_DATA={folder} it is read by its name, {name}")

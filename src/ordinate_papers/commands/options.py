@@ -10,7 +10,7 @@ from ordinate.errors import OrdinateError
 class TableOptions:
     """The options of ``ordinate table``, under their names there."""
 
-    name: str | None = option(None, "such as otd-2; none lists them all", nargs="?")
+    name: str | None = option(None, "table or figure, such as otd-2; without it, all are listed", nargs="?")
     dataset: list[str] = option([], "compare the table's models on other data sets", nargs="+", metavar="NAME")
     seeds: int = option(3, "runs per cell, for mean and deviation (3)", least=1)
     quick: bool = option(False, "small networks and few epochs, for a CPU")
@@ -19,12 +19,12 @@ class TableOptions:
         "choose every model's learning rate and weight decay first, on validation samples",
         of_runs=True, least=1, metavar="TRIALS",
     )  # fmt: skip
-    jobs: int | None = option(None, "worker processes (as many as there are cores)", of_runs=True, least=1)
+    jobs: int | None = option(None, "worker processes (one per core)", of_runs=True, least=1)
     ray: str | None = option(
         None, "spread the runs over a Ray cluster: its address, auto, or local", of_runs=True, metavar="ADDRESS"
     )
     results: str = option("ordinate-results.jsonl", "file that keeps the results of the runs (%(default)s)")
-    dry_run: bool = option(False, "show what is there and what is missing; run nothing", of_runs=True)
+    dry_run: bool = option(False, "list finished and missing runs without running any", of_runs=True)
     retry_failed: bool = option(False, "run failed runs again", of_runs=True)
     out: str = option("ordinate-tables", "folder for text, CSV, Markdown and pictures (%(default)s)")
 

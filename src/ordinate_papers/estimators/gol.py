@@ -20,7 +20,7 @@ from ordinate_papers.methods.rank_probabilities import probabilities_around
 
 @estimator_dataclass
 class GOLClassifier(RankClassifier):
-    """Classify ranks by GOL: embeddings are ordered by direction and distance, and nearest neighbours tell the rank.
+    """Classify ranks by GOL: embeddings ordered by direction and distance, and the ranks of the nearest neighbours.
 
     :class:`~ordinate_papers.methods.gol.GOL` says what the paper determines. Prediction is among it: the mean rank of
     the nearest neighbours, rounded, a half towards the nearer ones. Probabilities are chosen here,

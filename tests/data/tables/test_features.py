@@ -53,9 +53,9 @@ def column(values):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["36,5", "37,0", "38,25"] * 4, "x: has numbers with a decimal comma, and is taken as 3 categories"),
-        ([*map(str, range(30)), "?"], "x: has 30 numbers and '?', and is taken as 31 categories"),
-        (["0,5", *map(str, range(30)), "?"], "x: has 31 numbers, some with a decimal comma, and '?', and is taken as"),
+        (["36,5", "37,0", "38,25"] * 4, "x: has numbers with a decimal comma, and is treated as 3 categories"),
+        ([*map(str, range(30)), "?"], "x: has 30 numbers and '?', and is treated as 31 categories"),
+        (["0,5", *map(str, range(30)), "?"], "x: has 31 numbers, some with a decimal comma, and '?', and is treated"),
     ],
 )
 def test_text_that_is_almost_numbers_is_named(values, said):
@@ -326,7 +326,7 @@ def test_features_survive_json(sizes, colours):
 def test_what_was_missing_is_noted():
     assert TableFeatures.fit(MIXED).notes == [
         "size: 1 of 4 values missing, set to the median 2.5 and marked in a column of their own",
-        "colour: 1 of 4 values missing, no category set",
+        "colour: 1 of 4 values missing; no category is set for them",
     ]
 
 
@@ -343,7 +343,7 @@ def test_a_table_without_columns_has_width_0():
         ([1.0, 2.0], [-np.inf, 1.0], "column 'x': got infinity"),
         ([1.0, np.inf], None, "column 'x': got infinity"),
         ([1.0, None, -np.inf], None, "column 'x': got infinity"),
-        (pd.to_timedelta([1, 2], unit="h"), None, "column 'x': got times that are no dates of one kind"),
+        (pd.to_timedelta([1, 2], unit="h"), None, "column 'x': got times without dates, or in several time zones"),
         (["a", "b"], pd.to_datetime(["2020-01-01", "2021-01-01"]), "column 'x': got dates"),
         ([1.0, 2.0], pd.to_datetime(["2020-01-01", "2021-01-01"]), "column 'x'"),
         ([1.0, 2.0, 3.0], [1e300, 1.0], "column 'x'"),

@@ -1,5 +1,6 @@
 import gzip
 import io
+import sys
 from functools import partial
 
 import fsspec
@@ -165,7 +166,8 @@ def test_a_folder_of_parquet_files_is_read_from_a_url(tmp_path):
     ("data", "extra"), [("a.xlsx", "excel"), ("b.ODS", "excel"), ("a.feather", "parquet"), ("a.parquet", "parquet")]
 )
 def test_a_package_that_is_missing_is_named_with_its_extra(data, extra, monkeypatch):
-    monkeypatch.setattr("ordinate.data.table_formats.find_spec", lambda name: None)
+    for package in ("python_calamine", "pyarrow"):
+        monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(OrdinateError, match=rf'^{data}: requires .*: pip install "ordinate\[{extra}\]"$'):
         require_packages(data)
 

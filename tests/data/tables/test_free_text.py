@@ -21,7 +21,7 @@ FRAME = pd.DataFrame({"age": RNG.normal(size=300), "comment": COMMENTS})
 
 def test_a_text_tells_what_the_label_is():
     features = TableFeatures.fit(FRAME[:200])
-    assert features.notes == ["comment: is free text, and is taken as 32 components of its words"]
+    assert features.notes == ["comment: is free text, and is treated as 32 components of its words"]
     assert features.width == 2 + 32
     X = features.transform(FRAME)
     assert Ridge().fit(X[:200], GRADES[:200]).score(X[200:], GRADES[200:]) > 0.8

@@ -153,10 +153,10 @@ def test_a_category_that_was_not_learned_is_missing_and_said_once(tmp_path):
     changed.to_parquet(tmp_path / "a.parquet", row_group_size=37)
     x = StreamedRows(ParquetTable(tmp_path / "a.parquet", stream=True), known)
     assert x.note is None
-    with pytest.warns(UserWarning, match="column 'text': violet not seen in training, taken as missing") as warned:
+    with pytest.warns(UserWarning, match="column 'text': violet not seen in training, treated as missing") as warned:
         rows = x[:]
     assert len(warned) == 1
-    assert x.note == "values of text that were not among the rows learned from are taken as missing"
+    assert x.note == "values of text that were not among the rows learned from are treated as missing"
     absent = FRAME.assign(text=changed["text"].where(~changed["text"].isin(["violet", "black"])))
     assert rows.numpy().tobytes() == known.transform(absent).tobytes()
 

@@ -156,7 +156,7 @@ def test_all_files_that_cannot_be_read_are_named_with_the_reason(tmp_path):
         "cut.nii": "damaged or truncated", "cut.nii.gz": "damaged or truncated", "text.nii": "no NIfTI volume",
         "empty.nii": "is empty", "flat.nii": "has shape", "two.nii": "has 2 channels, expected 1",
         "infinite.nii": "infinity", "absent.nii": "no such file",
-        "flattened.nii": "does not say how its axes lie",
+        "flattened.nii": "does not give the orientation of its axes",
     }  # fmt: skip
     files = VolumeFiles([whole, *(tmp_path / name for name in reasons)])
     found = decode_volumes(files, VolumePreprocessing((6, 8, 10), 1), workers=0)[1]

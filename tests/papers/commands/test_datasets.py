@@ -76,7 +76,7 @@ def test_without_the_variable_the_list_says_so(said, monkeypatch):
     monkeypatch.delenv("ORDINATE_DATA")
     lines = said()
     assert sum("not here" in line for line in lines) == len(IMAGE_SETS) + len(OTHER_SETS)
-    assert lines[-1].endswith("below $ORDINATE_DATA; ORDINATE_DATA is not set")
+    assert lines[-1].endswith("into $ORDINATE_DATA; ORDINATE_DATA is not set")
 
 
 @pytest.mark.parametrize("name", [*IMAGE_SETS, *OTHER_SETS])

@@ -51,7 +51,7 @@ def test_a_boundary_that_is_often_crossed_is_named():
 def test_a_rank_that_is_never_found_is_named():
     of = contents(TRUE, np.where(TRUE == 2, 1, TRUE), trained_on=SEEN)
     (caution,) = [c for c in cautions(of) if "never" in c.title]
-    assert caution.reason == "No sample of c (50) is predicted as what it is."
+    assert caution.reason == "No sample of c (50) is predicted correctly."
 
 
 def test_small_and_empty_ranks_are_named():

@@ -51,7 +51,8 @@ def choose(training: Training, time: TimeLimit) -> Chosen:
         reason = f"{candidates[0]} is the only candidate"
         if len(candidates) > 1:
             reason = "--split says what to measure on"
-        raise OrdinateError("--folds", problem=f"are for the choice of a method, and {reason}", hint="leave it out")
+        problem = f"apply only to the choice of a method, and {reason}"
+        raise OrdinateError("--folds", problem=problem, hint="leave it out")
     if len(candidates) == 1:
         return Chosen(candidates[0])
     if time.budget is None:
@@ -60,7 +61,7 @@ def choose(training: Training, time: TimeLimit) -> Chosen:
         lambda: time.left_to_train < LEAST_TO_TRY and not (training.checkpoints / CHOICE).exists()
     ):
         limit = time.budget.seconds / 60
-        print(f"no time within {limit:g} minutes to try several: trains {candidates[0]}, the first")
+        print(f"{limit:g} minutes are too short to compare methods: trains {candidates[0]}, the first")
         return Chosen(candidates[0])
     return _choose_in_time(training, time.budget, time)
 
@@ -187,7 +188,7 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
     )
     if not last["trial"]:
         return Chosen(name, last["epochs"], note=notes.get(name), tried=tried)
-    print(f"no time to train {name} on all samples: its trial is the model")
+    print(f"no time to train {name} on all samples: the model of its trial is kept")
     with training_until(time.end):  # The model is read from its checkpoint.
         model = training.train(name, part, f"{name}-trial")
     return Chosen(name, model=model, rows=part, of_part=True, note=notes.get(name), tried=tried)

@@ -124,7 +124,7 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
     )
     problem = sentinel_problem(pd.Series(label.values))
     if problem is not None:
-        print(f"note: the label {problem}; if they stand for missing labels, empty their cells and --unlabelled drop")
+        print(f"note: the label {problem}; if these are missing labels, empty their cells and add --unlabelled drop")
     if absent := label.without(division.rows):
         print(
             f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"

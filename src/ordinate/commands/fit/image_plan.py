@@ -219,11 +219,11 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
         )
     is_open = wanted.encoder is None and wanted.epochs is None
     if time.budget is not None and plan.seconds > time.budget.left:
-        lines.append("note: more than the limit leaves; reading and features cannot be cut short, so it may be passed")
+        lines.append("note: this may exceed the time limit, because reading and features cannot be cut short")
     elif time.budget is None and plan.seconds > 600:
         lines.append("note: --time-limit 10 keeps to ten minutes")
     elif is_open and (time.budget is None or time.budget.seconds < 3600):
-        lines.append("for better: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
+        lines.append("for lower errors: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
     return lines
 
 
@@ -241,9 +241,9 @@ def plan_images(
 ) -> ImagePlan:
     """Choose what is trained, from steps that are measured here.
 
-    The blend comes first, if it is a candidate, with the largest images whose features take a seventh of the time. Of the
-    other candidates the most are tried, of each number of them the largest images. If no choice leaves time for enough
-    epochs, the blend is the only candidate. Where it is none, a pretrained network is frozen, unless the user has
+    The blend comes first, if it is a candidate, with the largest images whose features take a seventh of the time. Of
+    the other candidates the most are tried, of each number of them the largest images. If no choice leaves time for
+    enough epochs, the blend is the only candidate. Where it is none, a pretrained network is frozen, unless the user has
     chosen otherwise; without one, the cheapest choice has as many epochs as there is time for, one at least.
 
     Args:

@@ -100,12 +100,12 @@ def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = 10) 
         raise OrdinateError(source.data, problem=f"holds {len(samples.y)} rows", expected=expected)
     if samples.splits is not None and "test_fraction" in source.given:
         share = source.given["test_fraction"]
-        raise OrdinateError("--test-fraction", f"{share}, and {source.data} says itself what is held out")
+        raise OrdinateError("--test-fraction", f"{share}, and {source.data} has a split of its own")
     if samples.splits is not None and samples.groups is not None:
         sides = samples.splits.groupby(samples.groups.to_numpy()).nunique()
         across = int((sides > 1).sum())
         if across:
-            print(f"note: {across} of {len(sides)} groups stand on more than one side of the split")
+            print(f"note: {across} of {len(sides)} groups are in more than one part of the split")
     return Data(samples, plans[-1] if plans else None)
 
 

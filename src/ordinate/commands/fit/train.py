@@ -121,7 +121,7 @@ class Training:
         if not parts:
             raise OrdinateError(
                 "--group",
-                problem="each of the groups but one has a single rank, the same",
+                problem="all groups except one have the same single rank",
                 expected="groups that leave two ranks or more to train on when some of them are held out",
             )
         return parts

@@ -91,7 +91,7 @@ def write(
     predictions = training.predictions(trained.name, trained.model, test)
     metrics = _write_model(trained, predictions, training, origin, folder)
     if workspace.begin("pictures") > 1:
-        print("note: no report and no pictures: this command ended in the middle of them before")
+        print("note: no report and no pictures, as an earlier run was killed while drawing them")
         return folder, Written(metrics, 0, {})
     if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")

@@ -309,7 +309,7 @@ def _check_sums(headers: NDArray[np.uint8], places: list[int], where: str) -> No
         stated = np.where((digits >= 0) & (digits < 8), 8 * stated + digits, stated)
     sums = headers.sum(axis=1, dtype=np.uint32) - headers[:, SUM].sum(axis=1, dtype=np.uint32) + sum(b" " * 8)
     for wrong in np.flatnonzero(sums != stated)[:1]:
-        raise OrdinateError(where, problem=f"is damaged: the sum of the header at byte {places[wrong]} is another")
+        raise OrdinateError(where, problem=f"is damaged: wrong checksum of the header at byte {places[wrong]}")
 
 
 def _number(digits: bytes) -> int:

@@ -79,7 +79,7 @@ class SeriesScaler(Reader):
         squares = sum(np.nansum((part - mean[:, None]) ** 2, axis=(0, 2)) for part in _parts(values))
         scale = np.sqrt(squares / count)
         if not np.isfinite(scale).all():
-            raise OrdinateError("X", "numbers that pass the range of float64 when squared", "smaller ones")
+            raise OrdinateError("X", "numbers that exceed the range of float64 when squared", "smaller ones")
         largest = np.max([np.nanmax(np.abs(part), axis=(0, 2), initial=0) for part in _parts(values)], axis=0)
         lengths = series_lengths(values)
         notes = []
@@ -111,7 +111,7 @@ class SeriesScaler(Reader):
         varies = self.scale[:, None] > 0  # No weight was learned for a channel that is constant in training.
         scaled = np.divide(values - self.mean[:, None], self.scale[:, None], out=np.zeros(values.shape), where=varies)
         if np.nanmax(np.abs(scaled), initial=0) > np.finfo(np.float32).max:
-            raise OrdinateError("X", "numbers that pass the range of float32 once standardised", "smaller ones")
+            raise OrdinateError("X", "numbers that exceed the range of float32 once standardised", "smaller ones")
         return np.where(np.isnan(values), 0, scaled)
 
     def embedded_at_once(self, x: Tensor) -> int:

@@ -82,7 +82,7 @@ class NumericColumn:
                 standardised = (filled - self.mean) / self.scale
             if np.abs(standardised).max() > np.finfo(np.float32).max:
                 raise OrdinateError(
-                    f"column {self.name!r}", problem="its numbers pass the range of float32 once standardised"
+                    f"column {self.name!r}", problem="its numbers exceed the range of float32 once standardised"
                 )
             rows[:, 0] = standardised
             if self.quantiles:
@@ -146,7 +146,7 @@ def difference(name: str, column: object, values: pd.Series) -> str | None:
     if column.scale == 0:
         return None
     if values.isna().all():
-        return f"{missing}; taken as the median {column.median:g}"
+        return f"{missing}; replaced by the median {column.median:g}"
     numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
     outside = np.mean((numbers < column.low) | (numbers > column.high))
     if outside <= 0.5:
@@ -246,7 +246,7 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     scale = float(filled.std())
     if not np.isfinite(scale):
         raise OrdinateError(
-            f"column {name!r}", problem="its numbers pass the range of float64 when squared", hint="rescale them"
+            f"column {name!r}", problem="its numbers exceed the range of float64 when squared", hint="rescale them"
         )
     if scale <= CONSTANT * np.abs(filled).max(initial=0):
         scale = 0.0

@@ -98,7 +98,7 @@ def fit_date(name: str, values: "pd.Series[Any]", form: str) -> tuple[DateColumn
     columns = [fit_numeric(f"{name}, {part}", numbers)[0] for part, numbers in _numbers(times, origin).items()]
     columns = [columns[0], *(replace(column, indicator=False) for column in columns[1:] if column.scale)]
     parts = [column.name.removeprefix(f"{name}, ") for column in columns]
-    note = f"{name}: dates from {origin:%Y-%m-%d} on, taken as {', '.join(parts)}"
+    note = f"{name}: dates from {origin:%Y-%m-%d} on, converted to {', '.join(parts)}"
     if values.isna().any():
         note += f"; {values.isna().sum()} of {len(values)} are missing, and marked in a column of their own"
     return DateColumn(name, form, origin.isoformat(), tuple(columns)), note
@@ -121,9 +121,8 @@ def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
         try:
             times = pd.to_datetime(values)
         except (TypeError, ValueError) as error:
-            raise OrdinateError(
-                f"column {name!r}", f"times that are no dates of one kind ({error})", "dates, numbers or categories"
-            ) from error
+            problem = f"times without dates, or in several time zones ({error})"
+            raise OrdinateError(f"column {name!r}", problem, "dates, numbers or categories") from error
         return times.dt.tz_localize(None)
     times = _parsed(values, form)
     wrong = values[times.isna() & values.notna()]

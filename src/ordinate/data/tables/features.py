@@ -286,7 +286,7 @@ def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
     notes = []
     if is_number(values):
         if pd.api.types.infer_dtype(given, skipna=True) == "string":
-            notes.append(f"{name}: is text of numbers alone, and is taken as numbers")
+            notes.append(f"{name}: is text that contains only numbers, and is treated as numbers")
         number, note = fit_numeric(name, values)
         return number, [*notes, *filter(None, [note])]
     if form == AMBIGUOUS:
@@ -298,7 +298,7 @@ def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
     if not is_declared and (too_many or 2 * len(categories) > len(values)) and is_free_text(categories):
         text = fit_text(name, values)
         if text.width > 0:
-            return text, [f"{name}: is free text, and is taken as {text.width} components of its words"]
+            return text, [f"{name}: is free text, and is treated as {text.width} components of its words"]
     if too_many:
         hint = f"it has {almost}" if almost else "drop identifiers; text=TextOptions() reads free text"
         if form == AMBIGUOUS:
@@ -310,10 +310,10 @@ def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
             hint,
         )
     if almost:
-        notes.append(f"{name}: has {almost}, and is taken as {len(categories)} categories")
+        notes.append(f"{name}: has {almost}, and is treated as {len(categories)} categories")
     missing = int(values.isna().sum())
     if missing:
-        notes.append(f"{name}: {missing} of {len(values)} values missing, no category set")
+        notes.append(f"{name}: {missing} of {len(values)} values missing; no category is set for them")
     return CategoricalColumn(name, categories), notes
 
 

@@ -106,7 +106,7 @@ class Tables(Modality):
         if target is None and ends_in(path, TS):
             target = TS_TARGET
         if target is None:
-            raise OrdinateError("target", "none", "the column of the label (only folders can do without)")
+            raise OrdinateError("target", "none", "the column of the label (only folders do not require it)")
         X, y = _open_parquet(path, target, request) if is_parquet else _read_file(path, target, request)
         if isinstance(X, pd.DataFrame) and first_line_is_data(pd.Index([*X.columns, *request.drop, target])):
             request.say(

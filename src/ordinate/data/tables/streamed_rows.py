@@ -119,7 +119,7 @@ class StreamedRows(Streamed):
         names = [self.features.names[place] for place in self._unseen.nonzero()[:, 0].tolist()]
         if not names:
             return None
-        return f"values of {', '.join(names)} that were not among the rows learned from are taken as missing"
+        return f"values of {', '.join(names)} that were not among the rows learned from are treated as missing"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.table, self.features), {"_unseen": self._unseen}  # Files are opened again.
@@ -193,4 +193,4 @@ class StreamedRows(Streamed):
 
 def unseen_warning(name: str, values: set[str]) -> str:
     """Return what to say of values of a column that were not there when it was learned."""
-    return f"column {name!r}: {', '.join(sorted(values)[:5])} not seen in training, taken as missing"
+    return f"column {name!r}: {', '.join(sorted(values)[:5])} not seen in training, treated as missing"

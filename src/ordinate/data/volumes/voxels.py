@@ -89,7 +89,7 @@ class VolumeFiles(NamedFiles):
             affine = opened.affine
             if not np.isfinite(affine).all() or np.isnan(nibabel.io_orientation(affine)).any():
                 wrong = "its affine has an axis of length 0, NaN or infinity"
-                raise OrdinateError(path, problem=f"does not say how its axes lie: {wrong}")
+                raise OrdinateError(path, problem=f"does not give the orientation of its axes: {wrong}")
         return opened
 
 

@@ -102,10 +102,17 @@ def _umap(shown: NDArray[np.float32]) -> Projection:
 
 
 def umap_points(embeddings: NDArray[np.floating], **options: Any) -> NDArray[np.float64]:
-    """Return coordinates (n, 2), the same for the same embeddings (n, d); ``options`` are those of ``umap.UMAP``.
+    """Return the coordinates (n, 2) of embeddings (n, d) by UMAP (McInnes et al., 2018), with its seed fixed.
 
-    Its loops start Numba's OpenMP threads, whose number torch would use too: every later operation, however small,
-    would then wait for all of them.
+    UMAP's loops start Numba's OpenMP threads and change the number of threads that torch uses, which slows down every
+    later operation of torch. The number is therefore restored.
+
+    Args:
+        embeddings: (n, d).
+        options: Options of ``umap.UMAP``.
+
+    Raises:
+        OrdinateError: umap-learn is not installed.
     """
     threads = torch.get_num_threads()
     try:

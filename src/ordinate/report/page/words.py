@@ -125,7 +125,7 @@ def _about_ranks(contents: Contents, names: list[str]) -> Iterator[Caution]:
     hits = np.bincount(contents.true[contents.errors == 0], minlength=len(names))
     missed = _named(names, measured, (hits == 0) & (measured >= CROSSINGS))
     if missed:
-        yield Caution("Ranks it never finds", f"No sample of {missed} is predicted as what it is.")
+        yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
     if contents.training_labels is not None:
         counts = np.bincount(contents.training_labels, minlength=len(names))
         small = _named(names, counts, counts < FEW)
@@ -177,7 +177,8 @@ def _about_labels(duplicates: Duplicates, suspects: pd.DataFrame) -> Iterator[Ca
     if len(suspects):
         yield Caution(
             f"{_count(len(suspects), 'label')} to check",
-            "What is nearest to them has another label, or models trained without them say so; see “Labels to check”.",
+            "Their nearest samples have another label, or models trained without them predict another; see “Labels to "
+            "check”.",
         )
 
 

@@ -88,9 +88,9 @@ def download(name: str, folder: str | Path) -> Path:
         >>> download("koa", "data")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        ordinate.errors.OrdinateError: koa: is not for download by a program; get it from ...
+        ordinate.errors.OrdinateError: koa: cannot be downloaded by a program; get it from ...
     """
     chosen = image_set(name)
     if chosen.download is None:
-        raise OrdinateError(name, problem="is not for download by a program", hint=f"get it from {chosen.source}")
+        raise OrdinateError(name, problem="cannot be downloaded by a program", hint=f"get it from {chosen.source}")
     return fetch(chosen.download, Path(folder) / name)
