@@ -243,8 +243,8 @@ def plan_images(
 
     The blend comes first, if it is a candidate, with the largest images whose features take a seventh of the time. Of
     the other candidates the most are tried, of each number of them the largest images. If no choice leaves time for
-    enough epochs, the blend is the only candidate. Where it is none, a pretrained network is frozen, unless the user has
-    chosen otherwise; without one, the cheapest choice has as many epochs as there is time for, one at least.
+    enough epochs, the blend is the only candidate. Where it is none, a pretrained network is frozen, unless the user
+    has chosen otherwise; without one, the cheapest choice has as many epochs as there is time for, one at least.
 
     Args:
         original: (height, width) of the images without a plan.
