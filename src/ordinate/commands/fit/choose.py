@@ -81,6 +81,8 @@ def _choose_by_errors(training: Training) -> Chosen:
             found.of |= _errors_of_blend(training, blend, measured)
             first = [BLEND]
     tried = [name for name in training.plan.candidates if name != BLEND]
+    images = training.plan.images
+    trials: dict[str, EmbeddingEstimator] = {}
     predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
     place = 0
     for number, (part, unseen) in enumerate(parts, 1):
@@ -90,7 +92,7 @@ def _choose_by_errors(training: Training) -> Chosen:
         for name in tried:
             print(f"trying {name}{of_folds}")
             with _kept_failure(name, failures):
-                model = training.train(name, part, f"{name}-trial{folder}")
+                trials[name] = model = training.train(name, part, f"{name}-trial{folder}")
                 predicted[name].append(training.predictions(name, model, unseen))
                 errors = found.of.setdefault(name, np.full(len(measured), np.nan))
                 errors[place : place + len(unseen)] = predicted[name][-1].absolute_errors
@@ -112,7 +114,10 @@ def _choose_by_errors(training: Training) -> Chosen:
     _print_reason(found, chosen, [*first, *tried])
     if blend is not None and chosen == BLEND:
         return Chosen(BLEND, model=blend, rows=training.division.rows, tried=intervals)
-    return Chosen(chosen, note=measured_note(predicted[chosen]), tried=intervals)
+    note = measured_note(predicted[chosen])
+    if images is not None and not images.on_all:
+        return Chosen(chosen, model=trials[chosen], rows=parts[0][0], of_part=True, note=note, tried=intervals)
+    return Chosen(chosen, note=note, tried=intervals)
 
 
 @contextmanager

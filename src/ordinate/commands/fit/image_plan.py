@@ -109,6 +109,7 @@ class ImagePlan:
         seconds: Seconds expected in all.
         after: Seconds of these for embeddings after training.
         blend_size: (height, width) of the images whose features the blend is trained on; None without it.
+        on_all: Whether the best candidate is trained again on all training samples; otherwise its trial is the model.
     """
 
     network: str
@@ -121,6 +122,7 @@ class ImagePlan:
     after: float
     mirror: bool = False
     blend_size: Size | None = None
+    on_all: bool = True
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,9 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
             f"{', '.join(tuned)} with {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, "
             f"{plan.epochs} epochs"
         )
-    best = "the best on a part is trained on all; " if len(methods) > 1 else ""
+    best = ""
+    if len(methods) > 1:
+        best = "the best on a part is trained on all; " if plan.on_all else "the best on a part is the model; "
     lines = [f"plan: {'; '.join(steps)}; {best}about {as_text(plan.seconds)} on this machine"]
     if plan.mirror and wanted.mirror is None:
         lines.append(
@@ -243,8 +247,9 @@ def plan_images(
 
     The blend comes first, if it is a candidate, with the largest images whose features take a seventh of the time. Of
     the other candidates the most are tried, of each number of them the largest images. If no choice leaves time for
-    enough epochs, the blend is the only candidate. Where it is none, a pretrained network is frozen, unless the user
-    has chosen otherwise; without one, the cheapest choice has as many epochs as there is time for, one at least.
+    enough epochs, the best is not trained again on all samples, and if that does not suffice, the blend is the only
+    candidate. Where it is none, a pretrained network is frozen, unless the user has chosen otherwise; without one, the
+    cheapest choice has as many epochs as there is time for, one at least.
 
     Args:
         original: (height, width) of the images without a plan.
@@ -280,12 +285,14 @@ def plan_images(
         return training * scale, embedding * scale
 
     # Time for many candidates goes into the best images first.
-    for count, network, size in product(candidates, networks, sizes):
+    again = (True,) if blend is None or wanted.folds not in (None, 1) else (True, False)
+    for on_all, count, network, size in product(again, candidates, networks, sizes):
         if count > 2 and size != sizes[0]:
             continue
-        if trainings.fits(trainings.plan(network, size, count, step_at(network, size)), network):
+        tried = replace(trainings, on_all=on_all)
+        if tried.fits(tried.plan(network, size, count, step_at(network, size)), network):
             step = measured[network] if size == sizes[-1] else _measure(network, size, channels, gpu=gpu)
-            return trainings.plan(network, size, count, step)
+            return tried.plan(network, size, count, step)
     if blend is not None:
         return blend
     cheapest = networks[-1]
@@ -312,6 +319,7 @@ class _Trainings:
     seconds: float
     cost: float
     blend: ImagePlan | None = None
+    on_all: bool = True
 
     def plan(self, network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
         """Return the plan of trying ``count`` methods with a network whose steps take so long per sample."""
@@ -321,7 +329,7 @@ class _Trainings:
         if mirror:
             embedding *= 2
         trials = 0.8 if self.wanted.folds in (None, 1) else self.wanted.folds - 1
-        trainings = trials * count + 1 if count > 1 or self.blend is not None else 1.0
+        trainings = trials * count + self.on_all if count > 1 or self.blend is not None else 1.0
         after = 2 * embedding  # Held-out samples pass several times, training samples once.
         features, most_after, blend_size = 0.0, after, None
         if self.blend is not None:  # If it is chosen, no other training follows: that is longer than what is after it.
@@ -338,17 +346,9 @@ class _Trainings:
             epochs = self.wanted.epochs
         expected = features + passes * epochs + after
         return ImagePlan(
-            network.name,
-            network.pretrained,
-            network.frozen,
-            size,
-            epochs,
-            count,
-            expected,
-            most_after,
-            mirror,
-            blend_size,
-        )
+            network.name, network.pretrained, network.frozen, size, epochs, count, expected, most_after, mirror,
+            blend_size, self.on_all,
+        )  # fmt: skip
 
     def fits(self, plan: ImagePlan, network: Network) -> bool:
         """Return whether a plan has enough epochs within the time."""
