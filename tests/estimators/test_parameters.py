@@ -9,7 +9,6 @@ import pytest
 
 from ordinate import CLOCClassifier
 from ordinate.errors import OrdinateError
-from ordinate.estimators.blend import BlendParameters
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.registry import models
 from ordinate.extensions import load_object
@@ -41,11 +40,10 @@ def test_help_shows_what_the_bases_say(kind):
 
 
 @every_estimator
-def test_the_encoder_alone_may_be_given_by_position_and_only_blends_have_none(kind):
+def test_the_encoder_alone_may_be_given_by_position(kind):
     kinds = {name: parameter.kind for name, parameter in inspect.signature(kind).parameters.items()}
-    if not issubclass(kind, BlendParameters):
-        assert next(iter(kinds)) == "encoder"
-        assert kinds.pop("encoder") == inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert next(iter(kinds)) == "encoder"
+    assert kinds.pop("encoder") == inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert set(kinds.values()) == {inspect.Parameter.KEYWORD_ONLY}
 
 

@@ -39,8 +39,8 @@ class FitOptions:
     )
     method: str = option(
         "auto",
-        "cloc or otd for ranks, supcr or supremix for a continuous target, blend for tables, or plain networks such as "
-        "cross_entropy, orcnn, l1 or dex; auto compares those that suit the label",
+        "cloc or otd for ranks, supcr or supremix for a continuous target, blend for tables and images, or plain "
+        "networks such as cross_entropy, orcnn, l1 or dex; auto compares those that suit the label",
         metavar="NAME",
     )
     task: str = option(

@@ -1,4 +1,4 @@
-"""The blend with scikit-learn's interface: networks, a linear model and trees on a table, for ranks and for targets."""
+"""The blend with scikit-learn's interface: networks, a linear model and trees, for ranks and for targets."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -34,9 +34,14 @@ BOOSTED_TARGETS = {
 
 @estimator_dataclass
 class BlendParameters:
-    """Parameters of the blend of networks, a linear model and trees on a table.
+    """Parameters of the blend of networks, a linear model and trees, on a table or on features of images.
+
+    Images pass a pretrained network once, in the size of ``data=ImageOptions(pretrained=True, size=...)``. The parts
+    are trained on the 64 principal components of its features with the largest variance, each scaled to variance 1.
 
     Args:
+        encoder: Name of the pretrained network for images; ``"auto"`` for ``"efficientnet_lite0"``. ``"auto"`` for a
+            table.
         embedding_dim: Dimension d of the embedding of each member.
         members: Number of networks, which are trained as one, at least 2.
         folds: Number of parts of the samples, at most ``members``; each member trains without one of them, and
@@ -69,7 +74,7 @@ class BlendParameters:
 
 @estimator_dataclass
 class BlendClassifier(BlendParameters, RankClassifier):
-    """Classify ranks of a table by a blend of networks, a cumulative link model and trees.
+    """Classify ranks of tables and images by a blend of networks, a cumulative link model and trees.
 
     Networks are trained as one by cross-entropy, each without a fold of the samples, on which it is validated: early
     stopping, the weights of the parts and ``decision_scores_`` depend on predictions of samples that were not seen, and
@@ -90,7 +95,7 @@ class BlendClassifier(BlendParameters, RankClassifier):
 
 @estimator_dataclass
 class BlendRegressor(BlendParameters, TargetRegressor):
-    """Predict a continuous target from a table by a blend of networks, ridge regression and trees.
+    """Predict a continuous target from tables and images by a blend of networks, ridge regression and trees.
 
     Networks are trained as one by the squared error, each without a fold of the samples, on which it is validated:
     early stopping and the weights of the parts depend on predictions of samples that were not seen, and none is lost to

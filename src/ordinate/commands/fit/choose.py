@@ -150,7 +150,9 @@ def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> Non
         best = found.lowest(tried)
         other = found.lowest(others) if best == chosen else best
         difference, error = found.mean(chosen, other)
-        if best == chosen:
+        if difference == 0:
+            print(f"chosen: {chosen}, as its validation MAE is that of {other}, and it was tried first")
+        elif best == chosen:
             print(f"chosen: {chosen}, as its validation MAE is the lowest, {-difference:.4f} below that of {other}")
         else:
             within = f"less than a standard error ({error:.4f})" if math.isfinite(error) else "on too few to tell"

@@ -29,7 +29,7 @@ from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
 from ordinate.report.text import metric_lines, score_lines
 from ordinate.torchrun import is_first_process
-from ordinate.training.machine import check_machine
+from ordinate.training.machine import check_machine, keep_freed_memory
 from ordinate.training.options import Training as TrainingOptions
 
 RUN = "run.toml"  # The file of the options that train the same model again, for --config.
@@ -43,6 +43,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         started: Time of ``time.monotonic`` from which a time limit counts; None for now.
     """
     recipe = check(options)
+    keep_freed_memory()
     folder = partial_folder(options.path)
     limit = TimeLimit.of(options.time_limit, folder, time.monotonic() if started is None else started)
     source = Source.of(options, None if recipe is None else recipe.settings)

@@ -1,0 +1,92 @@
+"""A blend that is trained on the features of a pretrained network for images."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.decomposition import PCA
+
+import ordinate
+from ordinate import BlendClassifier, BlendRegressor, ImageOptions, OrdinateError
+from ordinate.encoders.image import build_image_encoder
+from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
+from ordinate.estimators.export import export_model
+from tests.data import pictures
+from tests.estimators.examples import Make
+
+RANKS = np.arange(60) % 3
+IMAGES = np.asarray(pictures.draw(RANKS), dtype=np.uint8)
+SMALL = {"encoder": "test_resnet", "embedding_dim": 4, "batch_size": None, "members": 4, "folds": 4, "epochs": 20}
+ranks, targets = Make(BlendClassifier, **SMALL), Make(BlendRegressor, **SMALL)
+both = pytest.mark.parametrize("make", [ranks, targets], ids=["ranks", "targets"])
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory):
+    """Options with weights in a file, of a network that no one trained."""
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("weights") / "test_resnet.pth"
+    torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), path)
+    return ImageOptions(pretrained=str(path))
+
+
+@both
+def test_it_learns_and_is_the_same_when_saved_and_loaded(make, options, tmp_path):
+    model = make(data=options).fit(IMAGES, RANKS)
+    assert np.abs(model.predict(IMAGES) - RANKS).mean() < 0.4
+    model.save(tmp_path / "model")
+    loaded = ordinate.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.transform(IMAGES), model.transform(IMAGES))
+    np.testing.assert_array_equal(loaded.predict(IMAGES), model.predict(IMAGES))
+    again = make(data=options).fit(IMAGES, RANKS)
+    np.testing.assert_array_equal(again.transform(IMAGES), model.transform(IMAGES))
+
+
+def test_new_images_pass_the_same_network_and_components_as_training_images(options):
+    """The columns that its parts were trained on are what its encoder computes of the same images."""
+    model = ranks(data=options).fit(IMAGES, RANKS)
+    seen = []
+    hook = model.encoder_.members.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0]))
+    model.transform(IMAGES)
+    hook.remove()
+    network = model.encoder_.images.network
+    features = network.features(torch.from_numpy(IMAGES)).numpy()
+    expected = PCA(59, whiten=True, svd_solver="full").fit_transform(features.astype(np.float64))
+    found = torch.cat(seen).double().numpy()
+    leading = slice(10)  # The last are those of rounding.
+    scale = np.sign((found * expected)[:, leading].sum(0))
+    np.testing.assert_allclose(found[:, leading], scale * expected[:, leading], atol=2e-3)
+
+
+def test_features_are_means_and_maxima_of_the_maps():
+    network = build_image_encoder("test_resnet", (1, 16, 16), None, global_pool="catavgmax").eval()
+    x = torch.from_numpy(IMAGES[:4])
+    maps = network.backbone.forward_features(network.normalised(x))
+    halves = network.features(x).split(maps.shape[1], dim=1)
+    both_pools = {tuple(half.flatten().tolist()) for half in halves}
+    assert both_pools == {tuple(maps.mean((2, 3)).flatten().tolist()), tuple(maps.amax((2, 3)).flatten().tolist())}
+
+
+def test_a_feature_that_does_not_vary_gives_no_noise():
+    pool = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+    components = ImageComponents(FrozenImageEncoder(pool, 3, None, [0.5] * 3, [0.25] * 3).eval(), 3)
+    features = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    features[:, 1] = 7.0
+    components.fit(features)
+    found = components.of_features(features)
+    np.testing.assert_allclose(found[:, :2].std(0).numpy(), 1, rtol=1e-5)
+    assert found[:, 2].abs().max() == 0
+
+
+@pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
+def test_it_is_exported_with_its_network(suffix, options, tmp_path):
+    exported = export_model(ranks(data=options).fit(IMAGES, RANKS), tmp_path / f"model{suffix}")
+    assert max(exported.differences.values()) < 1e-3
+
+
+def test_images_without_pretrained_weights_are_refused(options):
+    with pytest.raises(OrdinateError, match=r"images without pretrained weights, expected ImageOptions\(pretrained"):
+        ranks(data=replace(options, pretrained=False)).fit(IMAGES, RANKS)
+    with pytest.raises(OrdinateError, match="encoder: got 'resnet18', expected 'auto' for a table"):
+        ranks(encoder="resnet18").fit(IMAGES.reshape(60, -1), RANKS)
