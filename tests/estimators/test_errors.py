@@ -124,7 +124,7 @@ LABELS_OF_REGRESSION = [
     ("NaN", np.where(TARGET > 1, np.nan, TARGET), "Input y contains NaN"),
     ("infinity", np.where(TARGET > 1, np.inf, TARGET), "Input y contains infinity"),
     ("one value", np.full(48, 2.5), "y: got the one value 2.5 for every sample, expected targets that differ"),
-    ("past float32", TARGET * 1e39, "y: got values past the range of float32"),
+    ("past float32", TARGET * 1e39, "y: got values beyond the range of float32"),
     ("too few", TARGET[:-1], "y: got 47 labels for 48 samples, expected one per sample"),
     ("three dimensions", np.zeros((48, 2, 2)), "Found array with dim 3"),
     ("none at all", None, "y: "),

@@ -233,7 +233,10 @@ class Blend(Method):
 
     def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
         if self.images is not None:
-            features = frozen_features(self.images.network, training, self.options, device_of(self.training))
+            features = frozen_features(
+                self.images.network, training, self.options, device_of(self.training),
+                progress=bool(self.settings.verbose),
+            )  # fmt: skip
             self.images.fit(features.x[torch.from_numpy(random_part(len(features.x), MOST_OF_COMPONENTS))])
             training = ArrayBatches(self.images.of_features(features.x), features.y, features.weights)
         self.seen = training

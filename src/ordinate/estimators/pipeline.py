@@ -292,10 +292,10 @@ class Fit:
 
     def _embed_frozen(self, encoder: FrozenImageEncoder) -> None:
         """Compute the features of a network that is not trained once."""
-        data, device = self.data, device_of(self.options)
-        data.training = frozen_features(encoder, data.training, data.options, device)
+        data, device, progress = self.data, device_of(self.options), bool(self.estimator.verbose)
+        data.training = frozen_features(encoder, data.training, data.options, device, progress=progress)
         if data.validation is not None:
-            data.validation = frozen_features(encoder, data.validation, data.options, device)
+            data.validation = frozen_features(encoder, data.validation, data.options, device, progress=progress)
 
     def _train(
         self, training: Batches, batches: ShuffledBatches, validation: ArrayBatches | None, folder: Path | None
