@@ -17,7 +17,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches
 from ordinate.training.stages import StagedMethod
-from tests.data import pictures, shards
+from tests.data import pictures
 
 RANKS = np.arange(60) % 3
 DRAWN = pictures.draw(RANKS)
@@ -309,25 +309,18 @@ def test_a_long_training_that_was_asked_for_is_announced(monkeypatch, capsys):
     assert "note: --time-limit 10 keeps to ten minutes" in said
 
 
-def test_shards_that_stream_leave_the_model_of_a_folder(capsys):
-    for number in range(3):
-        part = slice(20 * number, 20 * number + 20)
-        columns = {"subject": SUBJECTS[part]}
-        shards.write(Path(f"shards/{number:03}.tar"), DRAWN[part], RANKS[part].tolist(), **columns)
-    given = ("--target", "grade", "--group", "subject", "--method", "cloc", "--out")
-    assert fit(write(), *given, "model") == fit("shards", "--stream", *given, "streamed") == 0
+def test_images_that_stream_leave_the_model_of_images_in_memory(capsys):
+    data = write()
+    given = (data, "--target", "grade", "--group", "subject", "--method", "cloc", "--out")
+    assert fit(*given, "model") == fit(*given, "streamed", "--stream") == 0
     assert capsys.readouterr().out.count("60 samples of 16 x 16 pixels, grey, 3 ranks") == 2
     expected, actual = (read(f"{folder}/config.json")["sha256"] for folder in ("model", "streamed"))
     assert actual["weights.safetensors"] == expected["weights.safetensors"]
     expected, actual = (read(f"{folder}/metrics.json") for folder in ("model", "streamed"))
     assert {**actual, "command": ""} == {**expected, "command": ""}
-    assert actual["command"].startswith("ordinate fit shards ")
     assert "--stream" in actual["command"]
     assert {path.name for path in Path("streamed").iterdir()} == {path.name for path in Path("model").iterdir()}
-    assert "shards/001.tar/001-" in Path("streamed/report.html").read_text()
-    assert main(["report", "streamed", "shards", "--target", "grade", "--out", "report.html"]) == 0
-    assert main(["predict", "streamed", "shards", "--out", "grades.csv"]) == 0
-    assert pd.read_csv("grades.csv")["path"][20] == "shards/001.tar/001-000.png"
+    assert main(["report", "streamed", data, "--target", "grade", "--out", "report.html"]) == 0
 
 
 @pytest.mark.filterwarnings("default:.*takes its place")

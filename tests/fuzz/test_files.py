@@ -1,8 +1,6 @@
 """A damaged file is read as its content says, or refused in one line that names it."""
 
-import io
 import shutil
-import tarfile
 import zipfile
 from types import SimpleNamespace
 
@@ -36,7 +34,7 @@ TABLES = (
     "table.feather",
     "table.jsonl",
 )
-FOLDERS = ("images", "images.zip", "shards.tar", "matrices", "volumes")
+FOLDERS = ("images", "images.zip", "matrices", "volumes")
 NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
 
 
@@ -153,16 +151,6 @@ def write_images(folder, random):
     with zipfile.ZipFile(folder / "images.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ["labels.csv", *names]:
             archive.write(folder / "images" / name, name)
-    with tarfile.open(folder / "shards.tar", "w") as tar:
-        for number, name in enumerate(names):
-            add(tar, name, (folder / "images" / name).read_bytes())
-            add(tar, f"{number}.json", f'{{"age": {20 + number}}}'.encode())
-
-
-def add(tar, name, content):
-    info = tarfile.TarInfo(name)
-    info.size = len(content)
-    tar.addfile(info, io.BytesIO(content))
 
 
 def write_arrays(folder, random):

@@ -14,7 +14,6 @@ from ordinate.data.memory import read_member, require_memory
 from ordinate.data.paths import is_url, reading, walk
 from ordinate.errors import OrdinateError
 
-SHARD = ".tar"
 DICOM = (".dcm", ".dicom")
 IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp", *DICOM)
 HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # Systems and archivers add such files.
@@ -36,14 +35,12 @@ class FileTree:
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """List a folder, a URL or a zip; a tar shard is listed alone."""
+        """List a folder, a URL or a zip."""
         if is_url(path):
             return cls._of_url(str(path).rstrip("/"))
         path = Path(path)
         if path.is_dir():
             names = list(_files_below(path))
-        elif path.is_file() and path.suffix.lower() == SHARD:
-            return cls(path.parent, (path.name,))
         elif path.is_file():
             with reading(path, "could not be read"), zipfile.ZipFile(path) as archive:
                 names = [name for name in archive.namelist() if not name.endswith("/")]
@@ -53,13 +50,10 @@ class FileTree:
 
     @classmethod
     def _of_url(cls, url: str) -> Self:
-        above, _, last = url.rpartition("/")
-        if last.lower().endswith(SHARD):
-            return cls(Path(above), (last,), above)
         names = tuple(name for name in object_store.listed(url) if not HIDDEN.fullmatch(name))
         if not names:
-            raise OrdinateError(url, problem="no files below it", expected="a folder, or a tar shard")
-        return cls(Path(last), names, url)
+            raise OrdinateError(url, problem="no files below it", expected="a folder")
+        return cls(Path(url.rpartition("/")[2]), names, url)
 
     @property
     def is_zip(self) -> bool:
@@ -86,7 +80,7 @@ class FileTree:
             with zipfile.ZipFile(self.path) as archive:
                 return read_member(archive, name)
 
-    def ending_in(self, suffixes: str | tuple[str, ...]) -> list[str]:
+    def ending_in(self, suffixes: tuple[str, ...]) -> list[str]:
         """Return the names that end in such suffixes, in upper or lower case."""
         return [name for name in self.names if name.lower().endswith(suffixes)]
 

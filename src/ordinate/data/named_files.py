@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from ordinate.data import object_store
 from ordinate.data.paths import is_url
 from ordinate.optional import optional
-
-if TYPE_CHECKING:
-    from pyarrow import LargeStringArray
 
 
 class NamedFiles:
@@ -26,55 +23,52 @@ class NamedFiles:
 
     Attributes:
         kind: Kind of the files, for messages; the extra of Ordinate that reads them has its name.
+        package: Package of that extra that reads them.
         draws: Whether a sample is drawn at random whenever it is read.
     """
 
     kind: ClassVar[str]
+    package: ClassVar[str]
     draws = False
 
-    def __init__(self, paths: "Iterable[str | Path] | LargeStringArray", archive: str | Path | None = None) -> None:
-        pa = optional("pyarrow", self.kind, self.kind)
-        names = paths if isinstance(paths, pa.LargeStringArray) else [str(path) for path in paths]
-        self.names: Any = pa.array(names, pa.large_string())  # They take a few bytes each, which processes share.
+    def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
+        optional(self.package, self.kind, self.kind)
+        self._paths = np.array([str(path) for path in paths], dtype=np.str_)
         self.archive = None if archive is None else Path(archive)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self._paths)
 
     def __getitem__(self, rows: ArrayLike | slice) -> Self:
-        return type(self)(self.names.take(selected_rows(len(self), rows)), self.archive)
+        return type(self)(self._paths[selected_rows(len(self), rows)], self.archive)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return type(self), (self.names, self.archive)
+        return type(self), (self._paths, self.archive)
 
     @property
     def paths(self) -> NDArray[np.str_]:
-        """The names of all files (n,), each as large as the longest."""
-        return np.array(self.names.to_pylist(), dtype=np.str_)
+        """The names of all files (n,)."""
+        return self._paths
 
     def name(self, index: int) -> str:
         """Return the name of a file."""
-        name: str = self.names[index].as_py()
-        return name
+        return str(self._paths[index])
 
     def stamps(self) -> NDArray[np.int64]:
         """Return (n, 2): the size of each file in bytes, and its time of change; no file is read."""
-        stamps = (file_stamp(name.as_py()) for name in self.names)
+        stamps = (_stamp(str(path)) for path in self._paths)
         return np.fromiter(stamps, dtype=np.dtype((np.int64, 2)), count=len(self))
 
     def codes(self) -> NDArray[np.int64]:
         """Return codes (n,) that files of the same name, in any folders, and the same size share; no file is read."""
-        names = pd.Series(self.names.to_pandas()).str.rpartition("/")[2]
+        names = pd.Series(self._paths).str.rpartition("/")[2]
         files = pd.DataFrame({"name": names, "size": self.stamps()[:, 0]})
         return np.asarray(files.groupby(["name", "size"]).ngroup())
 
     def digest(self) -> bytes:
         """Return a digest of the names, sizes and times of the files, of which none is read."""
-        digest = hashlib.sha256(str(self.archive).encode())
-        for buffer in filter(None, self.names.buffers()):
-            digest.update(buffer)
-        digest.update(self.stamps().tobytes())
-        return digest.digest()
+        names = repr((self.archive, self._paths.tolist()))
+        return hashlib.sha256(names.encode() + self.stamps().tobytes()).digest()
 
 
 def selected_rows(n: int, rows: ArrayLike | slice) -> NDArray[np.int64]:
@@ -82,7 +76,7 @@ def selected_rows(n: int, rows: ArrayLike | slice) -> NDArray[np.int64]:
     return np.atleast_1d(np.arange(n)[rows if isinstance(rows, slice) else np.asarray(rows)])
 
 
-def file_stamp(path: str) -> tuple[int, int]:
+def _stamp(path: str) -> tuple[int, int]:
     """Return the size of a file in bytes, and its time of change; -1 for a file that is not there."""
     if is_url(path):
         return object_store.stamp(path)

@@ -22,17 +22,11 @@ def listed(url: str) -> list[str]:
     return sorted(path.removeprefix(start) for path in found if path.startswith(start))
 
 
-def content(url: str, start: int | None = None, end: int | None = None) -> bytes:
-    """Return the bytes of a file, or from ``start`` to before ``end``."""
+def content(url: str) -> bytes:
+    """Return the bytes of a file."""
     store, path = _opened(url)
-    read: bytes = store.cat_file(path, start=start, end=end)
+    read: bytes = store.cat_file(path)
     return read
-
-
-def opened(url: str) -> Any:
-    """Return a file to read from, and to seek in."""
-    store, path = _opened(url)
-    return store.open(path, "rb")
 
 
 def stamp(url: str) -> tuple[int, int]:

@@ -1,3 +1,4 @@
+import os
 import pickle
 import shutil
 import zipfile
@@ -45,6 +46,14 @@ def test_a_zip_is_read_the_same_by_many_threads_and_after_pickling(archive):
         opened = list(pool.map(files.open, [*range(40)] * 5))
     assert all((np.asarray(image) == DRAWN[i % 40, 0]).all() for i, image in enumerate(opened))
     assert (content(pickle.loads(pickle.dumps(files))) == DRAWN).all()
+
+
+def test_the_digest_follows_the_files_and_the_rows(paths):
+    digest = ImageFiles(paths).digest()
+    assert ImageFiles(paths).digest() == ImageFiles([*paths, "a/longer/path.png"])[:40].digest() == digest
+    assert ImageFiles(paths)[:39].digest() != digest
+    os.utime(paths[7], ns=(0, 0))
+    assert ImageFiles(paths).digest() != digest
 
 
 def spoil(path, how):

@@ -22,7 +22,6 @@ from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from pyarrow import LargeStringArray
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # No other reader, such as that of PostScript, runs.
 MAX_PIXELS = 178_956_970  # This is Pillow's own limit for an image; in colour, so many pixels take half a GiB.
@@ -43,9 +42,10 @@ class ImageFiles(NamedFiles):
     """
 
     kind = "images"
+    package = "PIL"
     has_eight_bits = False
 
-    def __init__(self, paths: "Iterable[str | Path] | LargeStringArray", archive: str | Path | None = None) -> None:
+    def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
         super().__init__(paths, archive)
         self._opened = threading.local()  # A zip is opened once per thread and process.
 
@@ -61,7 +61,7 @@ class ImageFiles(NamedFiles):
             return super().stamps()
         with zipfile.ZipFile(self.archive) as archive:
             held = {info.filename: (info.file_size, info.CRC) for info in archive.infolist()}
-        return np.array([held.get(name.as_py(), (-1, -1)) for name in self.names], dtype=np.int64).reshape(-1, 2)
+        return np.array([held.get(path, (-1, -1)) for path in self.paths], dtype=np.int64).reshape(-1, 2)
 
     def content(self, index: int) -> bytes:
         """Return the bytes of a file."""

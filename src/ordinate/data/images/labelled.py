@@ -1,27 +1,24 @@
-"""Read labelled images: a folder or zip with a labels.csv, or with a folder per rank; tar shards."""
+"""Read labelled images: a folder or zip with a labels.csv, or with a folder per rank."""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-import numpy as np
 import pandas as pd
 
-from ordinate.data.file_tree import DICOM, HIDDEN, IMAGE_SUFFIXES, SHARD, FileTree
+from ordinate.data.file_tree import DICOM, HIDDEN, IMAGE_SUFFIXES, FileTree
 from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.shards import index_shards
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import (
     LABELS,
     SPLITS,
     Columns,
     has_labels_file,
-    labelled_by,
     listed_names,
     read_listed,
     split_name,
 )
-from ordinate.data.paths import is_url, require_names
+from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -37,14 +34,6 @@ class ImageTree(FileTree):
         """The names of the images."""
         return self.ending_in(IMAGE_SUFFIXES)
 
-    @cached_property
-    def shards(self) -> list[str]:
-        """The paths or URLs of tar shards, if these are what there is to read."""
-        names = self.ending_in(SHARD)
-        if self.is_zip or LABELS in self.names or self.images:
-            return []
-        return [self.where(name) for name in names]
-
     def files(self, names: Iterable[str]) -> ImageFiles:
         """Return the named files as images."""
         names = list(names)
@@ -56,18 +45,16 @@ class ImageTree(FileTree):
 
 
 def holds_images(path: str | Path) -> bool:
-    """Return whether a path is to be read as images: a folder, a zip, a tar shard, or a URL."""
-    return is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", SHARD)
+    """Return whether a path is to be read as images: a folder, a zip, or a URL."""
+    return is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() == ".zip"
 
 
 def read_images(path: str | Path, left_out: Callable[[str], None] | None = None) -> ImageFiles:
-    """Return images without labels of a folder, zip, shards or URL: those that a labels.csv names, or all there are.
+    """Return images without labels of a folder, zip or URL: those that a labels.csv names, or all there are.
 
     ``left_out`` gets the reason for every image that it names and that is not there, which is an error without it.
     """
     tree = ImageTree.of(path)
-    if tree.shards:
-        return index_shards(tree.shards, ())[0]
     names = listed_names(tree, "images", left_out) if has_labels_file(tree) else tree.images
     if not names:
         raise OrdinateError(path, problem=f"holds no image ({ENDINGS})")
@@ -77,24 +64,20 @@ def read_images(path: str | Path, left_out: Callable[[str], None] | None = None)
 def read_labelled_images(
     path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool | None = None
 ) -> Labelled:
-    """Read labelled images of a folder, zip, tar shards or a URL; errors name the way out.
+    """Read labelled images of a folder, zip or URL; errors name the way out.
 
     A ``labels.csv`` at the top names the images (column ``path``, ``file``, ``filename`` or ``image``, relative to the
     folder) and their labels; :func:`~ordinate.data.labels_file.labelled_by` says which columns are used. Without one,
     every folder is a rank and the label is its name, which is called ``target`` in outputs; folders ``train``,
-    ``validation`` and ``test`` above them are splits. Of tar shards,
-    :func:`~ordinate.data.images.shards.index_shards` says what the columns are, and ``train``, ``validation`` and
-    ``test`` may be folders of shards.
+    ``validation`` and ``test`` above them are splits.
 
     Args:
-        path: Folder, zip, tar shard or URL.
+        path: Folder, zip or URL.
         columns: Columns of the label and of more.
         skip_unreadable: Whether images that a ``labels.csv`` names and that are not there are left out; None raises an
             error that names no way out.
     """
     tree = ImageTree.of(path)
-    if tree.shards:
-        return _sharded(tree, columns)
     if has_labels_file(tree):
         listed = read_listed(tree, "images", skip_unreadable)
         return listed.labelled(tree.files(listed.names), columns)
@@ -102,19 +85,6 @@ def read_labelled_images(
         if option != "target":
             raise OrdinateError(option, f"{name!r}, a column of {LABELS}, which {path} does not hold")
     return _folder_per_rank(tree, columns.target or "label")
-
-
-def _sharded(tree: ImageTree, columns: Columns) -> Labelled:
-    given = list(columns.given.values())
-    require_names(index_shards(tree.shards[:1])[1].columns, given, tree.path)  # The other shards take longer.
-    kept = None if columns.target is None else [*given, "split", "group"]
-    images, frame = index_shards(tree.shards, kept)
-    if not len(images):
-        raise OrdinateError(tree.path, problem=f"its {len(tree.shards)} shards hold no image ({ENDINGS})")
-    folders = [split_name(PurePosixPath(name).parts[0]) for name in tree.ending_in(SHARD)]
-    if columns.split is None and "split" not in frame and SIDES.issuperset(folders):
-        frame["split"] = np.asarray(folders)[images.shard_numbers]
-    return labelled_by(images, frame, tree.path, columns)
 
 
 def _folder_per_rank(tree: ImageTree, target: str) -> Labelled:

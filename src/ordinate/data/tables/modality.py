@@ -89,7 +89,7 @@ class Tables(Modality):
     def opens(self, path: str | Path) -> bool:
         if ends_in(path, (*TABLES, *NPZ, *TS)) or holds_parquet(path):
             return True
-        return not (is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", ".tar"))
+        return not (is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() == ".zip")
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file: a table, or the array of an npz, of whichever kind."""

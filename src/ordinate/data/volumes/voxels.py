@@ -38,6 +38,7 @@ class VolumeFiles(NamedFiles):
     """
 
     kind = "volumes"
+    package = "nibabel"
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""
