@@ -107,9 +107,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _run_flushed(argv)
         except BrokenPipeError:
             return unread()
-        except _Unwritten as unwritten:
+        except OSError as error:  # The disk that the output goes to may be full.
+            if DEBUG in os.environ:
+                raise
             unread()
-            return say_failure(unwritten.error)
+            return say_failure(error)
     return TERMINATED if received and code == STOPPED else code
 
 
@@ -119,24 +121,7 @@ def _run_flushed(argv: Sequence[str] | None) -> int:
         return _main(argv, time.monotonic())
     finally:
         if sys.stdout is not None:  # It is None if the process was started without an output.
-            _flush()
-
-
-class _Unwritten(Exception):  # noqa: N818  # It is caught here and never shown.
-    """The end of the output could not be written, as to a disk that is full."""
-
-    def __init__(self, error: OSError) -> None:
-        super().__init__(error)
-        self.error = error
-
-
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise _Unwritten(error) from error
+            sys.stdout.flush()
 
 
 def _main(argv: Sequence[str] | None, started: float) -> int:
