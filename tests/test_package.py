@@ -220,7 +220,7 @@ import lightning.pytorch  # whose torchmetrics takes matplotlib and torchvision 
 import ordinate.extensions
 
 ordinate.extensions.extensions = tuple
-absent = ("ordinate_papers", "matplotlib", "pyarrow", "skordinal", "torchvision", "timm", "ray", "transformers",
+absent = ("ordinate_papers", "matplotlib", "pyarrow", "skordinal", "torchvision", "timm", "transformers",
           "monai", "nibabel", "mne")
 
 def is_absent(name):

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ordinate.estimators.batches import read_batches
     from ordinate.methods.imbalance import Imbalance
     from ordinate.training.options import Training
-    from ordinate.training.ray_cluster import RayCluster
 
 __version__ = "0.1.0"
 
@@ -49,7 +48,6 @@ _HOMES = {
     "ImageOptions": "ordinate.data.images.options",
     "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
-    "RayCluster": "ordinate.training.ray_cluster",
     "SeriesOptions": "ordinate.data.series.options",
     "TextOptions": "ordinate.data.text.options",
     "Training": "ordinate.training.options",
@@ -63,8 +61,8 @@ _HOMES = {
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
     "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
-    "RayCluster", "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "Training", "VolumeOptions",
-    "load", "read_batches",
+    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "Training", "VolumeOptions", "load",
+    "read_batches",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

@@ -23,21 +23,6 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 
 @dataclass(frozen=True)
-class Workers:
-    """Processes that share the work: their number, and the address of a Ray cluster that runs them."""
-
-    jobs: int = 1
-    ray: str | None = None
-
-    def map(
-        self, estimator: EmbeddingEstimator, method: str, batches: Iterable[Any], left_out: list[str] | None = None
-    ) -> Iterator[tuple[Any, Any]]:
-        """Yield every batch and the result of the model's method for it; files left out are added to a list."""
-        say = None if left_out is None else left_out.append
-        return map_batches(estimator, method, batches, self.jobs, self.ray, say)
-
-
-@dataclass(frozen=True)
 class FileOfSamples:
     """The samples of a file, for a saved model.
 
@@ -45,13 +30,13 @@ class FileOfSamples:
         estimator: The model.
         data: Path of the file, or of a folder or zip.
         skip_unreadable: Whether images and volumes that cannot be read are left out.
-        workers: Processes that share the work.
+        jobs: Number of processes that share the work.
     """
 
     estimator: EmbeddingEstimator
     data: str
     skip_unreadable: bool = False
-    workers: Workers = Workers()
+    jobs: int = 1
     left_out: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -100,8 +85,8 @@ class FileOfSamples:
 
     def results(self, method: str, batches: Batches) -> Iterator[tuple[Any, Any]]:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
-        left_out = self.left_out if self.skip_unreadable else None
-        return with_progress(self.workers.map(self.estimator, method, batches, left_out), len(batches))
+        left_out = self.left_out.append if self.skip_unreadable else None
+        return with_progress(map_batches(self.estimator, method, batches, self.jobs, left_out), len(batches))
 
     @contextmanager
     def telling(self) -> Iterator[None]:

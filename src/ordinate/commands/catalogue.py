@@ -201,9 +201,6 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=int, default=1, metavar="N",
         help="processes that share the work, each with one thread (%(default)s: this one with all its threads)",
     )  # fmt: skip
-    parser.add_argument(
-        "--ray", metavar="ADDRESS", help="run the --jobs on a Ray cluster, one CPU each: its address, or auto"
-    )
 
 
 def _add_out(parser: argparse.ArgumentParser, text: str, default: str | None = None, *, required: bool = False) -> None:

@@ -154,17 +154,6 @@ class FitOptions:
         False, "leave out files that cannot be read; with --stream, replace them by others with their label", rare=True
     )
     quick: bool = option(False, "use the small version of the recipe, for a CPU", rare=True)
-    ray: str | None = option(
-        None,
-        "train on a Ray cluster: its address, auto for the one of this machine, or local to start one here; --out must "
-        "be on storage that all its machines share",
-        metavar="ADDRESS",
-        determines=False,
-        rare=True,
-    )
-    workers: int | None = option(
-        None, "workers of the Ray cluster, which share each batch", metavar="N", least=1, determines=False, rare=True
-    )
     logger: str | None = option(
         None,
         "log losses and learning rate while training, into OUT-logs",
@@ -188,7 +177,6 @@ class FitOptions:
         self.settings.build(Head, "head")
         self._check_columns()
         self._check_choice()
-        self._check_cluster()
         if len(self.text) > 2:
             raise OrdinateError("--text", f"{len(self.text)} columns", "one or two")
 
@@ -211,20 +199,6 @@ class FitOptions:
             raise OrdinateError("--quick", problem="is the small version of a recipe", expected="--recipe")
         if self.epochs is not None and "epochs" in self.settings.texts:
             raise OrdinateError("--epochs", f"{self.epochs} and --set epochs", "one of the two")
-
-    def _check_cluster(self) -> None:
-        """Raise an error if the options of a Ray cluster contradict each other, or those of one machine."""
-        if (self.ray is None) != (self.workers is None):
-            given, lacking = ("--ray", "--workers N") if self.workers is None else ("--workers", "--ray ADDRESS")
-            raise OrdinateError(given, problem="is alone", expected=lacking)
-        if self.ray is None:
-            return
-        machine = [f"training.{name}" for name in ("devices", "num_nodes", "strategy")]
-        given_too = [f"--set {name}" for name in machine if name in self.settings.texts]
-        if self.time_limit is not None:
-            given_too.append("--time-limit")
-        if given_too:
-            raise OrdinateError(given_too[0], problem="is for training without --ray", hint="leave one out")
 
     def _check_columns(self) -> None:
         """Raise an error for a column that is given to two options of which only one can have it."""

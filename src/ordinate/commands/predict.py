@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.batches import FileOfSamples, Workers
+from ordinate.commands.batches import FileOfSamples
 from ordinate.commands.labels import parse_costs, parse_decision
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
@@ -29,14 +29,13 @@ def predict(
     skip_unreadable: bool = False,
     keep_columns: Sequence[str] = (),
     jobs: int = 1,
-    ray: str | None = None,
     out: str | None,
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     if by_rank and coverage is None:
         raise OrdinateError("--by-rank", expected="--coverage SHARE, which it modifies")
     estimator = load(model)
-    samples = FileOfSamples(estimator, data, skip_unreadable, Workers(jobs, ray))
+    samples = FileOfSamples(estimator, data, skip_unreadable, jobs)
     estimator.reader_.way_out = "; --skip-unreadable leaves them out"
     is_of_ranks = isinstance(estimator, RankClassifier)
     classes = estimator.ordered_classes_.tolist() if is_of_ranks else None

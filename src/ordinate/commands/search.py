@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ordinate.commands.batches import FileOfSamples, Workers, columns_of, with_progress
+from ordinate.commands.batches import FileOfSamples, columns_of, with_progress
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.data.labelled import require_labels
@@ -19,23 +19,14 @@ from ordinate.data.registry import modality_of, modality_of_files
 from ordinate.data.rows import Batches
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import read_unlabelled, trained_columns
+from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.neighbour_index import search_parts
 from ordinate.metrics.inputs import check_neighbours
 from ordinate.report.text import table
 
 
-def search(
-    model: str,
-    query: str,
-    among: str,
-    target: str | None,
-    k: int,
-    out: str | None,
-    jobs: int = 1,
-    ray: str | None = None,
-) -> None:
+def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None, jobs: int = 1) -> None:
     """Print the k samples of ``among`` nearest to every sample of ``query``, or write them to ``out``.
 
     Rows of a table are named by the column that identifies them, if training left out one, and otherwise by their
@@ -45,12 +36,11 @@ def search(
     estimator = load(model)
     references, labels = _references(among, target)
     check_neighbours(k, len(references))
-    workers = Workers(jobs, ray)
     file = FileOfSamples(estimator, query)
     queries = file.read()
     identity = read_split(model)["identity"]
-    asked = np.concatenate([embeddings for _, embeddings in workers.map(estimator, "transform", queries)])
-    parts = _embedded(estimator, references, labels, among, target, workers)
+    asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs)])
+    parts = _embedded(estimator, references, labels, among, target, jobs)
     found = search_parts(estimator, asked, with_progress(parts, len(references)), k)
     columns: dict[str, Any] = {
         "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
@@ -93,7 +83,7 @@ def _embedded(
     labels: Any,
     data: str,
     target: str | None,
-    workers: Workers,
+    jobs: int,
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the embeddings of the samples to search and their labels, batch by batch."""
     X = references
@@ -112,7 +102,7 @@ def _embedded(
             yield part
 
     done = 0
-    for _, embeddings in workers.map(estimator, "transform", samples()):
+    for _, embeddings in map_batches(estimator, "transform", samples(), jobs):
         y = known.popleft()
         if isinstance(y, pd.DataFrame) and target is not None:
             y = y[target].set_axis(range(done, done + len(y)))

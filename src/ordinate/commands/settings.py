@@ -22,7 +22,7 @@ GROUPS = ("training", "data", "head", "imbalance")
 FLAGS = {  # Settings that other options of the command line give.
     "encoder": "--encoder", "decision": "--decision or --costs", "class_order": "--order",
     "critical_margins": "--margin", "random_state": "--seed", "verbose": "--quiet",
-    "training.checkpoint_dir": "--out", "training.logger": "--logger", "training.cluster": "--ray",
+    "training.checkpoint_dir": "--out", "training.logger": "--logger",
     "data.stream": "--stream", "data.skip_unreadable": "--skip-unreadable",
 }  # fmt: skip
 WORDS = {"true": True, "false": False, "none": None}

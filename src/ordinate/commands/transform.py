@@ -9,20 +9,18 @@ import pandas as pd
 from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
-from ordinate.commands.batches import FileOfSamples, Workers
+from ordinate.commands.batches import FileOfSamples
 from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file
 from ordinate.data.registry import modality_of
 from ordinate.estimators import load
 
 
-def transform(
-    model: str, data: str, *, skip_unreadable: bool = False, jobs: int = 1, ray: str | None = None, out: str
-) -> None:
+def transform(model: str, data: str, *, skip_unreadable: bool = False, jobs: int = 1, out: str) -> None:
     """Write embeddings to ``out``: a table with the paths of files if there are some, or an array in an npy file."""
     is_array = out.lower().endswith(".npy")
     estimator = load(model)
-    samples = FileOfSamples(estimator, data, skip_unreadable, Workers(jobs, ray))
+    samples = FileOfSamples(estimator, data, skip_unreadable, jobs)
     if not is_array:
         estimator.reader_.way_out = "; --skip-unreadable leaves them out"
     batches = samples.read()

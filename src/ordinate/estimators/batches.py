@@ -18,7 +18,6 @@ from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.method import device_of
-from ordinate.training.ray_cluster import connect
 
 
 def read_batches(
@@ -79,7 +78,6 @@ def map_batches(
     method: str,
     batches: Iterable[Any],
     jobs: int = 1,
-    ray: str | None = None,
     left_out: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Yield every batch with what a method of the estimator returns for it, in the order of the batches.
@@ -89,29 +87,23 @@ def map_batches(
         method: Name of the method, such as ``"predict"`` or ``"transform"``.
         batches: Batches of samples; at most two for each process are held at a time.
         jobs: Processes that share the work, each with one thread; 1 is this process alone, with all its threads.
-        ray: Address of a Ray cluster whose machines run the processes, as in
-            :class:`~ordinate.training.ray_cluster.RayCluster`; the files of images must be there too. One of them is a
-            task with a CPU; what a machine that is lost had to do, others do.
         left_out: Function called with every file that cannot be read, which is then left out of its batch;
             None raises.
 
     Raises:
         OrdinateError: An error of the method, with the place of the batch; several processes for an encoder on a GPU.
     """
-    if (
-        check_whole(jobs, "jobs") > 1
-        and ray is None
-        and estimator.reader_.in_float32
-        and device_of(estimator.training).type == "cuda"
-    ):
+    check_whole(jobs, "jobs")
+    if jobs > 1 and estimator.reader_.in_float32 and device_of(estimator.training).type == "cuda":
         raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
-    held: deque[Any] = deque()
-    applied, kept = _Applied(estimator, method, left_out is not None), _Kept(batches, held)
-    results = _in_processes(applied, kept, jobs) if ray is None else _on_cluster(ray, applied, kept, jobs)
+    applied = _Applied(estimator, method, left_out is not None)
+    kept = _Kept(batches)
+    workers = 0 if jobs == 1 else usable_workers(jobs)
+    results = Loader(applied, sampler=kept, batch_size=None, collate_fn=_as_it_is, num_workers=workers)
     said: set[str] = set()
     place = read = 0
     for result, warned, failures in results:
-        X = held.popleft()
+        X = kept.held.popleft()
         for message in warned:
             if message not in said:
                 warnings.warn(message, UserWarning, stacklevel=2)
@@ -127,30 +119,6 @@ def map_batches(
             yield take(X, np.setdiff1d(np.arange(len(X)), list(failures))) if failures else X, result
     if place and not read:
         raise OrdinateError("X", problem=f"none of the {place} files can be read: {next(iter(failures.values()))}")
-
-
-def _in_processes(applied: "_Applied", batches: "_Kept", jobs: int) -> Iterator[Any]:
-    """Yield what processes of this machine make of batches, in their order."""
-    workers = 0 if jobs == 1 else usable_workers(jobs)
-    return iter(Loader(applied, sampler=batches, batch_size=None, collate_fn=_as_it_is, num_workers=workers))
-
-
-def _on_cluster(address: str, applied: "_Applied", batches: "_Kept", jobs: int) -> Iterator[Any]:
-    """Yield what tasks of a Ray cluster make of batches, at most two for each of ``jobs`` at a time, in their order."""
-    ray, ours = connect(address, num_cpus=jobs)
-    try:
-        task = ray.remote(num_cpus=1)(_Applied.__getitem__)
-        model = ray.put(applied)
-        pending: deque[Any] = deque()
-        for X in batches:
-            pending.append(task.remote(model, X))
-            if len(pending) == 2 * jobs:
-                yield ray.get(pending.popleft())
-        while pending:
-            yield ray.get(pending.popleft())
-    finally:
-        if ours:
-            ray.shutdown()
 
 
 class _Applied(Dataset[Any]):
@@ -177,9 +145,9 @@ class _Applied(Dataset[Any]):
 class _Kept:
     """Batches as a sampler, which keeps those that are on their way."""
 
-    def __init__(self, batches: Iterable[Any], held: deque[Any]) -> None:
+    def __init__(self, batches: Iterable[Any]) -> None:
         self.batches = batches
-        self.held = held
+        self.held: deque[Any] = deque()
 
     def __iter__(self) -> Iterator[Any]:
         for X in self.batches:

@@ -114,7 +114,7 @@ class Blend(Method):
         for name in ("linear", "trees"):
             check_flag(getattr(settings, name), name)
         training = self.training
-        if training.devices not in (None, 1) or training.cluster is not None or joined_processes() > 1:
+        if training.devices not in (None, 1) or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
         for name in ("callbacks", "strategy", "chunk_size", "encoder_learning_rate"):
             if getattr(training, name) is not None:

@@ -174,7 +174,7 @@ class Method(ABC):
         from ordinate.training.lightning_internals import forget_trainer  # Lightning takes seconds to import.
         from ordinate.training.loop import train
 
-        history = train(module, *data, trainer=trainer_options(options), cluster=options.cluster, **run)
+        history = train(module, *data, trainer=trainer_options(options), **run)
         forget_trainer(module)
         return history
 

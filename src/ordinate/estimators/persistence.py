@@ -245,7 +245,7 @@ def write_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
 def _plain_params(estimator: "EmbeddingEstimator") -> dict[str, Any]:
     """Return the parameters that a saved model keeps: no code, and nothing that only runs the training."""
     params = estimator.get_params(deep=False)
-    training = params["training"].get_params() | {"logger": None, "callbacks": None, "cluster": None}
+    training = params["training"].get_params() | {"logger": None, "callbacks": None}
     if not isinstance(training["strategy"], str):
         training["strategy"] = None
     if callable(training["optimizer"]):

@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -24,7 +23,6 @@ from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.functional.global_batch import all_processes, largest
 from ordinate.training.checkpoints import CHECKPOINT, read_checkpoint
 from ordinate.training.machine import check_accelerator, quick_to_find_no_gpu, single_thread_if_small
-from ordinate.training.ray_cluster import RayCluster
 from ordinate.training.stages import StagedMethod
 from ordinate.training.time_budget import training_end
 
@@ -43,7 +41,6 @@ def train(
     progress: bool = True,
     run: str = "",
     trainer: Mapping[str, Any] = MappingProxyType({}),
-    cluster: RayCluster | None = None,
 ) -> list[dict[str, float]]:
     """Train ``method`` and return what was logged, one dictionary per epoch.
 
@@ -59,11 +56,10 @@ def train(
         validation_data: Samples to measure on after every epoch.
         folder: Folder for the checkpoint; None keeps none.
         seed: Seed of everything random in training.
-        progress: Whether to show a progress bar with the expected end; a cluster shows none.
+        progress: Whether to show a progress bar with the expected end.
         run: Description of everything that determines the run, in any form; a checkpoint that was written under another
             is refused.
         trainer: Options of Lightning's Trainer; its ``callbacks`` follow ours.
-        cluster: Cluster whose workers train, with a ``folder`` that they share.
 
     Example:
         >>> import torch
@@ -77,7 +73,7 @@ def train(
     options = {"accelerator": "auto", "devices": 1, "logger": False, **trainer}
     check_accelerator(options["accelerator"])
     several = options["devices"] if isinstance(options["devices"], int) else len(options["devices"])
-    batches.check_processes(several * options.get("num_nodes", 1) if cluster is None else cluster.workers)
+    batches.check_processes(several * options.get("num_nodes", 1))
     spawns = any(kind in str(options.get("strategy")) for kind in ("spawn", "fork", "notebook"))
     if several > 1 and spawns and folder is None:  # The processes need a folder in which to save the trained model.
         with TemporaryDirectory(prefix="ordinate-") as kept:
@@ -99,13 +95,6 @@ def train(
         if checkpoint["stage"]["finished"]:
             _take_over(method, checkpoint)
             return method.history
-    if cluster is not None and folder is not None:
-        shared = folder.resolve()  # Other machines have another current folder.
-        data = (training_data, batches, validation_data)
-        work = partial(train, method, *data, folder=shared, seed=seed, progress=False, run=run)
-        cluster.run(work, shared, options)
-        _take_over(method, read_checkpoint(folder / CHECKPOINT, run))
-        return method.history
     method.end = training_end()
     with _quiet(), quick_to_find_no_gpu(), single_thread_if_small(method, training_data.x, batches.batch_size):
         runner = lightning.Trainer(

@@ -15,7 +15,6 @@ from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.torchrun import joined_processes, processes_here
 from ordinate.training.options import Training
-from ordinate.training.time_budget import training_end
 
 if TYPE_CHECKING:
     from ordinate.training.stages import Stage
@@ -28,8 +27,6 @@ def check_machine(training: Training, random_state: Any) -> None:
         from lightning.pytorch.strategies import StrategyRegistry  # Lightning takes seconds to import.
 
         check_choice(training.strategy, ("auto", *StrategyRegistry.available_strategies()), "strategy")
-    if training.cluster is not None and training_end() is not None:
-        raise OrdinateError("time_limit", problem="is for one machine", hint="give epochs for a cluster")
     if starts_scripts(training) and random_state is None:
         raise OrdinateError(
             "random_state", f"None with the strategy {training.strategy!r}", "a number, for all processes"

@@ -9,7 +9,6 @@ from ordinate.checks import check_choice, check_positive, check_share, check_tra
 from ordinate.errors import OrdinateError
 from ordinate.option_group import OptionGroup
 from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
-from ordinate.training.ray_cluster import RayCluster
 
 if TYPE_CHECKING:
     from lightning.pytorch.callbacks import Callback
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
 RUNTIME = (  # Options that do not change what is trained.
-    "accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks", "cluster", "checkpoint_dir",
+    "accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks", "checkpoint_dir",
 )  # fmt: skip
 
 
@@ -67,8 +66,6 @@ class Training(OptionGroup):
         strategy: Lightning strategy such as ``"ddp"``; None for ``"ddp_spawn"`` with several devices.
         logger: Lightning logger such as ``TensorBoardLogger("runs")``, or a list of them; not saved with the model.
         callbacks: Lightning callbacks; not saved with the model.
-        cluster: ``RayCluster("auto", workers=8)`` trains on the machines of a Ray cluster instead of ``devices``, with
-            a ``checkpoint_dir`` on storage that they share; not saved with the model.
         checkpoint_dir: Folder that keeps the state of training; a fit that was killed continues from it.
 
     Raises:
@@ -102,7 +99,6 @@ class Training(OptionGroup):
     strategy: "str | Strategy | None" = None
     logger: "Logger | Sequence[Logger] | None" = None
     callbacks: "Sequence[Callback] | None" = None
-    cluster: RayCluster | None = None
     checkpoint_dir: str | Path | None = None
 
     def __post_init__(self) -> None:
@@ -144,15 +140,6 @@ class Training(OptionGroup):
                 check_whole(device, "devices", least=0)
         elif self.devices is not None:
             check_whole(self.devices, "devices")
-        if self.cluster is None:
-            return
-        if not isinstance(self.cluster, RayCluster):
-            raise OrdinateError("cluster", repr(self.cluster), "RayCluster(address, workers) or None")
-        for name in ("devices", "num_nodes", "strategy"):
-            if getattr(self, name) is not None:
-                raise OrdinateError(name, repr(getattr(self, name)), "None with a cluster, which has its workers")
-        if self.checkpoint_dir is None:
-            raise OrdinateError("checkpoint_dir", "None", "a folder that all machines of the cluster share")
 
     @property
     def folder(self) -> Path | None:

@@ -20,9 +20,6 @@ class TableOptions:
         of_runs=True, least=1, metavar="TRIALS",
     )  # fmt: skip
     jobs: int | None = option(None, "worker processes (one per core)", of_runs=True, least=1)
-    ray: str | None = option(
-        None, "spread the runs over a Ray cluster: its address, auto, or local", of_runs=True, metavar="ADDRESS"
-    )
     results: str = option("ordinate-results.jsonl", "file that keeps the results of the runs (%(default)s)")
     dry_run: bool = option(False, "list finished and missing runs without running any", of_runs=True)
     retry_failed: bool = option(False, "run failed runs again", of_runs=True)

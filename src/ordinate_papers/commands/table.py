@@ -46,10 +46,8 @@ def _complete(chosen: Table, plan: Plan, results: ResultsFile, options: TableOpt
     from ordinate_papers.tables.execute import execute  # It imports all that trains, which the list does not need.
 
     if options.tune is not None:
-        plan = tuned(plan, options.tune, execute, results, jobs=options.jobs, ray=options.ray)
-    found = complete(
-        plan.all_runs, execute, results, jobs=options.jobs, ray=options.ray, retry_failed=options.retry_failed
-    )
+        plan = tuned(plan, options.tune, execute, results, jobs=options.jobs)
+    found = complete(plan.all_runs, execute, results, jobs=options.jobs, retry_failed=options.retry_failed)
     return FilledTable(chosen, plan, found)
 
 

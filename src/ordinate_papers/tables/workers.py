@@ -1,4 +1,4 @@
-"""Runs executed by worker processes of this machine, or of a Ray cluster, until each of them has a result."""
+"""Runs executed by worker processes until each of them has a result."""
 
 import os
 import shutil
@@ -6,19 +6,17 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from ordinate.errors import OrdinateError
-from ordinate.training.ray_cluster import connect
 from ordinate_papers.tables.results import Result, ResultsFile
 from ordinate_papers.tables.run import Run
 
@@ -31,7 +29,6 @@ def complete(
     results: ResultsFile,
     *,
     jobs: int | None = None,
-    ray: str | None = None,
     retry_failed: bool = False,
     progress: bool = True,
 ) -> dict[Run, Result]:
@@ -45,10 +42,8 @@ def complete(
         runs: Runs whose results are wanted.
         execute: Function that returns the metrics of a run. It is given the run and a folder; files there are kept
             until the run is done, so that a training can resume from its checkpoints.
-        results: File of the results; all machines of a cluster must see its folder.
+        results: File of the results.
         jobs: Number of worker processes, by default one per core. A single one is this process itself.
-        ray: Address of a Ray cluster that executes the runs, "auto" for the cluster of this machine, or "local" for
-            one that is started here.
         retry_failed: Whether runs that failed are executed again.
         progress: Whether finished runs are reported on the standard error stream.
     """
@@ -62,10 +57,10 @@ def complete(
             results.append(run, Result())
     waiting = _waiting(runs, results)
     if waiting:
-        starter = os.getpid() if ray is None else None  # Ray ends its workers itself.
-        work = partial(perform, execute=execute, results=results, starter=starter, progress=progress)
-        with _workers(jobs, ray, progress) as (parallel, death):
-            _work_off(waiting, work, results, parallel, death)
+        work = partial(perform, execute=execute, results=results, starter=os.getpid(), progress=progress)
+        verbose = 11 if progress else 0  # With 11 or more, joblib reports every finished task.
+        parallel = Parallel(n_jobs=jobs or -1, backend="loky", batch_size=1, verbose=verbose)
+        _work_off(waiting, work, results, parallel)
     return results.read(runs)
 
 
@@ -73,32 +68,10 @@ def _waiting(runs: Iterable[Run], results: ResultsFile) -> list[Run]:
     return [run for run, result in results.read(runs).items() if result.state == "waiting"]
 
 
-@contextmanager
-def _workers(jobs: int | None, ray: str | None, progress: bool) -> Iterator[tuple[Parallel, type[Exception]]]:
-    """Provide the workers, and the error that says that one of them died."""
-    verbose = 11 if progress else 0  # With 11 or more, joblib reports every finished task.
-    if ray is None:
-        with parallel_config("loky", n_jobs=jobs or -1):
-            yield Parallel(batch_size=1, verbose=verbose), BrokenExecutor
-        return
-    cluster, started_here = connect(ray, num_cpus=jobs)
-    from ray.util.joblib import register_ray
-
-    register_ray()
-    try:
-        with parallel_config("ray", n_jobs=jobs or -1):
-            yield Parallel(batch_size=1, verbose=verbose), cluster.exceptions.RayActorError
-    finally:
-        if started_here:
-            cluster.shutdown()
-
-
-def _work_off(
-    waiting: list[Run], work: Callable[[Run], None], results: ResultsFile, parallel: Parallel, death: type[Exception]
-) -> None:
+def _work_off(waiting: list[Run], work: Callable[[Run], None], results: ResultsFile, parallel: Parallel) -> None:
     try:
         parallel(delayed(work)(run) for run in waiting)
-    except death as error:
+    except BrokenExecutor as error:  # A worker process died.
         if len(waiting) == 1:
             cause = " ".join(str(error).split())
             results.append(waiting[0], Result.failed(f"its worker process died: {cause}"))
@@ -107,19 +80,19 @@ def _work_off(
         suspects = [run for run in rest if results.state_folder(run).exists()]
         if not suspects:
             raise  # The workers died before any run started.
-        _work_off([run for run in rest if run not in suspects], work, results, parallel, death)
+        _work_off([run for run in rest if run not in suspects], work, results, parallel)
         for run in suspects:
-            _work_off([run], work, results, parallel, death)
+            _work_off([run], work, results, parallel)
 
 
-def perform(run: Run, execute: Execute, results: ResultsFile, starter: int | None, progress: bool) -> None:
+def perform(run: Run, execute: Execute, results: ResultsFile, starter: int, progress: bool) -> None:
     """Execute a run in this process with one thread, and keep its result.
 
     Args:
         run: Run to execute.
         execute: Function that returns its metrics.
         results: File of the results.
-        starter: Identifier of the process that started this one as a worker, None for workers of Ray.
+        starter: Identifier of the process that started this one as a worker.
         progress: Whether the end of the run is reported on the standard error stream.
     """
     _end_with(starter)
@@ -151,7 +124,7 @@ def _clear(folder: Path) -> None:
 
 
 @cache
-def _end_with(starter: int | None) -> None:
+def _end_with(starter: int) -> None:
     """End this worker when the process that started it is killed, so that no run goes on without its command."""
 
     def watch() -> None:
@@ -159,5 +132,5 @@ def _end_with(starter: int | None) -> None:
             time.sleep(1.0)
         os._exit(1)
 
-    if starter not in (None, os.getpid()):  # A single worker is the process itself.
+    if starter != os.getpid():  # A single worker is the process itself.
         threading.Thread(target=watch, daemon=True).start()

@@ -7,8 +7,7 @@ from ordinate_papers.commands import table as command
 from ordinate_papers.tables.results import Result, ResultsFile
 
 OPTIONS = {
-    "dataset": [], "seeds": 2, "quick": True, "jobs": None, "ray": None, "tune": None, "dry_run": False,
-    "retry_failed": False,
+    "dataset": [], "seeds": 2, "quick": True, "jobs": None, "tune": None, "dry_run": False, "retry_failed": False,
 }  # fmt: skip
 
 
@@ -32,7 +31,7 @@ def airfoil(tmp_path, monkeypatch):
     (tmp_path / "uci_airfoil" / "airfoil_self_noise.csv.gz").write_bytes(b"no one reads it")
     executed = []
 
-    def complete(runs, execute, results, *, jobs, ray, retry_failed):
+    def complete(runs, execute, results, *, jobs, retry_failed):
         finished = {"done"} if retry_failed else {"done", "failed"}
         for run in [run for run, result in results.read(runs).items() if result.state not in finished]:
             executed.append(run)

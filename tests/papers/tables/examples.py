@@ -67,7 +67,6 @@ MODELS = {
     "threads": threads,
     "exits": lambda *_: sys.exit(3),
     "not a number": lambda *_: {"mae": float("nan")},
-    "process": lambda *_: {"pid": os.getpid()},
 }
 
 

@@ -78,6 +78,12 @@ def test_every_run_is_executed_once_and_those_that_are_done_not_again(results, t
     assert list((tmp_path / "results.jsonl-state").iterdir()) == []
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_has_one_thread(results, jobs):
+    (run,) = make_runs(1, "threads")
+    assert complete_here([run], results, jobs=jobs)[run].metrics == {"torch": 1}
+
+
 # what fails
 
 

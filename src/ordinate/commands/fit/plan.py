@@ -26,7 +26,6 @@ from ordinate.extensions import Task
 from ordinate.methods.imbalance import Imbalance
 from ordinate.torchrun import joined_processes
 from ordinate.training.options import RUNTIME, Training
-from ordinate.training.ray_cluster import RayCluster
 
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
 HEADS: dict[Task, tuple[str, ...]] = {  # They are tried after them within a time limit.
@@ -62,7 +61,6 @@ class Plan:
         params: Other parameters of the estimators.
         recipe: Recipe that the estimator starts from; None for the defaults.
         epochs: Epochs of training; None for those of method or recipe.
-        cluster: Ray cluster to train on; None for this machine.
         logging: Logs of the training runs; None for none.
         images: Plan of images; None for other data, or if a recipe plans the training.
     """
@@ -75,7 +73,6 @@ class Plan:
     params: Mapping[str, Any]
     recipe: Recipe | None = None
     epochs: int | None = None
-    cluster: RayCluster | None = None
     logging: Logging | None = None
     images: ImagePlan | None = None
 
@@ -83,9 +80,7 @@ class Plan:
         """Return the unfitted estimator of a method, which keeps its state in the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         logger = None if self.logging is None else self.logging.logger(folder.name)
-        return self.estimator(name, epochs).set_params(
-            training__checkpoint_dir=str(folder), training__logger=logger, training__cluster=self.cluster
-        )
+        return self.estimator(name, epochs).set_params(training__checkpoint_dir=str(folder), training__logger=logger)
 
     def estimator(self, name: str, epochs: int | None = None) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method.
@@ -173,7 +168,7 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
     image_options = source.options_of(images)
     training = settings.build(Training, "training")
     is_open = options.method == "auto" and not options.margin and options.costs is None and options.epochs is None
-    blend = "also" if is_open and not options.stream and _may_blend(settings, options.ray) else "no"
+    blend = "also" if is_open and not options.stream and _may_blend(settings) else "no"
     return Wanted(
         encoder=options.encoder,
         options=image_options,
@@ -235,7 +230,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
     method = options.method if recipe is None else _method_of(recipe, options.method)
     candidates: tuple[str, ...] = (method,)
     if method == "auto":
-        first = defaults_of(modality).has_columns and _may_blend(settings, options.ray)
+        first = defaults_of(modality).has_columns and _may_blend(settings)
         candidates = _candidates(label, blend=first, heads=options.time_limit is not None)
         if data.plan is not None:
             candidates = candidates[: data.plan.candidates]
@@ -258,7 +253,6 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
         params,
         recipe,
         options.epochs,
-        _cluster(options.ray, options.workers),
         None if options.logger is None else Logging(options.logger, options.logs),
         data.plan,
     )
@@ -276,21 +270,17 @@ def _check(plan: Plan, *, is_weighted: bool) -> None:
             raise OrdinateError("--weight", problem=problem, expected="another --method")
 
 
-def _cluster(address: str | None, workers: int | None) -> RayCluster | None:
-    return None if address is None or workers is None else RayCluster(address, workers)
-
-
 def _method_of(recipe: Recipe, method: str) -> str:
     if method not in ("auto", recipe.method):
         raise OrdinateError("--method", f"{method}, but the recipe {recipe.name} is one of {recipe.method}")
     return recipe.method
 
 
-def _may_blend(settings: Settings, ray: str | None) -> bool:
+def _may_blend(settings: Settings) -> bool:
     """Return whether the blend is tried: it trains in one process, and settings are for the methods."""
     elsewhere = {*(f"training.{name}" for name in RUNTIME), "data.pretrained"}
     devices = settings.build(Training, "training").devices
-    several = joined_processes() > 1 or devices not in (None, 1) or ray is not None
+    several = joined_processes() > 1 or devices not in (None, 1)
     return elsewhere.issuperset(settings.texts) and not several
 
 

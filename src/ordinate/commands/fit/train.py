@@ -181,7 +181,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
         with training_until(time.end):
             model = training.train_on_all(chosen.name, chosen.epochs)
     is_exact = not chosen.of_part and not model.method_.hurried
-    model.set_params(verbose=0, training__cluster=None, training__checkpoint_dir=None, training__logger=None)
+    model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
     for note in model.notes_:
         print(f"note: {note}")
