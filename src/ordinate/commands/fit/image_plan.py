@@ -9,7 +9,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import torch
@@ -66,7 +66,7 @@ class Wanted:
     epochs: int | None = None
     folds: int | None = None
     needs_views: bool = False
-    blend: str = "no"
+    blend: Literal["also", "only", "no"] = "no"
 
 
 @dataclass(frozen=True)
@@ -267,17 +267,17 @@ def plan_images(
         seconds = 480.0 * max(1.0, samples / 2000)
     networks = _networks(original, wanted)
     is_fixed = own is None or wanted.fixed_size
-    sizes = [original] if is_fixed else _sizes(original)
+    sizes = [original] if is_fixed else _scaled(original, (max(original), *LONGER_SIDES))
     if wanted.encoder is not None:
         sizes = _usable(sizes, networks[0], channels)
     measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
     blend = None
     if wanted.blend != "no" and networks[0].pretrained and not networks[0].frozen:
-        of_features = sizes if own is None or wanted.fixed_size else _sizes(own, SIDES_OF_FEATURES)
+        of_features = sizes if own is None or wanted.fixed_size else _scaled(own, SIDES_OF_FEATURES)
         blend = _blend(of_features, samples, networks[0], measured[networks[0]][1], sizes[-1], seconds)
     if blend is not None and wanted.blend == "only":
         return blend
-    trainings = _Trainings(samples, wanted, seconds, cost, blend)
+    runs = _Runs(samples, wanted, seconds, cost, blend)
 
     def step_at(network: Network, size: Size) -> tuple[float, float]:
         training, embedding = measured[network]
@@ -289,7 +289,7 @@ def plan_images(
     for on_all, count, network, size in product(again, candidates, networks, sizes):
         if count > 2 and size != sizes[0]:
             continue
-        tried = replace(trainings, on_all=on_all)
+        tried = replace(runs, on_all=on_all)
         if tried.fits(tried.plan(network, size, count, step_at(network, size)), network):
             step = measured[network] if size == sizes[-1] else _measure(network, size, channels, gpu=gpu)
             return tried.plan(network, size, count, step)
@@ -299,19 +299,19 @@ def plan_images(
     has_views = wanted.options.augmentation not in ("auto", "none") or wanted.needs_views
     is_open = wanted.encoder is None and wanted.epochs is None and not wanted.options.frozen
     if not (cheapest.pretrained and is_open and not has_views):
-        return trainings.plan(cheapest, sizes[-1], candidates[-1], measured[cheapest])
+        return runs.plan(cheapest, sizes[-1], candidates[-1], measured[cheapest])
     frozen = replace(cheapest, frozen=True)
     for count in candidates[-2:]:
         for size in sizes:
-            plan = trainings.plan(frozen, size, count, step_at(cheapest, size))
-            if trainings.fits(plan, frozen):
+            plan = runs.plan(frozen, size, count, step_at(cheapest, size))
+            if runs.fits(plan, frozen):
                 return plan
-    plan = trainings.plan(frozen, sizes[-1], candidates[-1], measured[cheapest])
+    plan = runs.plan(frozen, sizes[-1], candidates[-1], measured[cheapest])
     return replace(plan, epochs=frozen.enough_epochs(samples))
 
 
 @dataclass(frozen=True)
-class _Trainings:
+class _Runs:
     """Number of training runs, their samples and seconds."""
 
     samples: int
@@ -329,16 +329,16 @@ class _Trainings:
         if mirror:
             embedding *= 2
         trials = 0.8 if self.wanted.folds in (None, 1) else self.wanted.folds - 1
-        trainings = trials * count + self.on_all if count > 1 or self.blend is not None else 1.0
+        runs = trials * count + self.on_all if count > 1 or self.blend is not None else 1.0
         after = 2 * embedding  # Held-out samples pass several times, training samples once.
         features, most_after, blend_size = 0.0, after, None
         if self.blend is not None:  # If it is chosen, no other training follows: that is longer than what is after it.
             most_after = max(after, self.blend.after)
             features, blend_size = self.blend.seconds - self.blend.after, self.blend.blend_size
         if network.frozen:
-            features += trainings * embedding
+            features += runs * embedding
             training = self.samples * 2e-4  # A training step on features that are computed, on a quiet core.
-        passes = self.cost * trainings * training
+        passes = self.cost * runs * training
         if self.wanted.epochs is None:
             fitting = int((self.seconds - after - features) / passes)
             epochs = max(1, min(network.enough_epochs(self.samples), fitting))
@@ -404,12 +404,10 @@ def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
     return usable
 
 
-def _sizes(original: Size, sides: Sequence[int] = LONGER_SIDES) -> list[Size]:
-    """Return the sizes to choose from, the largest first: those of the sides, and the images' own if it is smaller."""
+def _scaled(original: Size, sides: Sequence[int]) -> list[Size]:
+    """Return sizes whose longer sides are these, the largest first; the original one instead of a larger one."""
     longer = max(original)
-    scales = [side / longer for side in sides if side < longer]
-    if longer <= sides[0] or sides is LONGER_SIDES:
-        scales = [1.0, *scales]
+    scales = sorted({min(side, longer) / longer for side in sides}, reverse=True)
     return [(max(1, round(original[0] * scale)), max(1, round(original[1] * scale))) for scale in scales]
 
 
@@ -418,7 +416,8 @@ def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> tuple
     shape = (channels, *size)
     fewest, most_pixels = 8, 2**18  # A step that is timed on a CPU is a small one.
     with own_random_numbers(gpus=True):
-        encoder = build_encoder(network.name, shape, 64, pretrained=network.pretrained)
+        stem = False if network.pretrained else None  # Weights need their stem; none are loaded to measure the time.
+        encoder = build_encoder(network.name, shape, 64, small_stem=stem)
         count = BATCH_SIZE
         if not gpu:
             count = min(BATCH_SIZE, max(fewest, most_pixels // (size[0] * size[1])))

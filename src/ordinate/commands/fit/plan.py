@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,16 +100,20 @@ class Plan:
         params = {**self._settings_of(estimator, name), **self.params}
         if "data" in params and "data" not in parameters(type(estimator)):
             raise OrdinateError("--method", problem=f"{name} is for tables")
-        if name == BLEND and self.images is not None:
-            params["data"] = replace(params["data"], size=self.images.blend_size, pretrained=True, mirror=False)
+        images = self.images if name == BLEND else None
+        if images is not None:
+            data = params["data"]
+            mirror = data.mirror and not images.mirror  # The plan chooses it for networks that are fine-tuned.
+            pretrained = data.pretrained or True
+            params["data"] = replace(data, size=images.blend_size, pretrained=pretrained, mirror=mirror)
         if self.label.is_ranks:
             params["class_order"] = self.label.classes
         if self.margins and isinstance(estimator, CLOCClassifier):
             classes = self.label.classes or []
             margins = {(classes[low], classes[high]): margin for (low, high), margin in self.margins.items()}
             params["critical_margins"] = margins
-        if name == BLEND and self.images is not None:
-            epochs = None  # Those of the plan are for networks of images.
+        if images is not None and images.candidates > 0:
+            epochs = None  # Those of the plan are for networks that are fine-tuned.
         elif epochs is None:
             epochs = self.epochs
         if epochs is not None:
@@ -168,7 +172,9 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
     image_options = source.options_of(images)
     training = settings.build(Training, "training")
     is_open = options.method == "auto" and not options.margin and options.costs is None and options.epochs is None
-    blend = "also" if is_open and not options.stream and _may_blend(settings) else "no"
+    blend: Literal["also", "only", "no"] = "only" if options.method == BLEND else "no"
+    if is_open and not options.stream and _may_blend(settings):
+        blend = "also"
     return Wanted(
         encoder=options.encoder,
         options=image_options,
@@ -178,7 +184,7 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
         epochs=options.epochs,
         folds=options.folds,
         needs_views=options.method in ("simclr", "dino"),
-        blend="only" if options.method == BLEND else blend,
+        blend=blend,
     )
 
 
@@ -196,9 +202,8 @@ def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
         size = f"{plan.size[0]}x{plan.size[1]}"
     if "pretrained" not in names:
         pretrained = plan.pretrained
-    return replace(
-        options, encoder=plan.network, pretrained=pretrained, image_size=size, epochs=plan.epochs, set=settings
-    )
+    epochs = plan.epochs if plan.candidates > 0 else options.epochs  # The blend has its own.
+    return replace(options, encoder=plan.network, pretrained=pretrained, image_size=size, epochs=epochs, set=settings)
 
 
 def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | None = None) -> Plan:
