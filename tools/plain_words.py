@@ -2,10 +2,10 @@
 
     python tools/plain_words.py [FOLDER ...]
 
-Checked are Markdown and reStructuredText outside code, TOML files of ``docs``, and docstrings, string literals and
-comments of ``src``, of gallery scripts, ``benchmarks`` and ``tools``. Names in files of results stay as they are. A
-comment must be a sentence that can be read without the code before it, so it must not begin with a lowercase word;
-names of code are written in backticks. The exit code is 1 if anything is found.
+Checked are Markdown and reStructuredText outside code, templates of the report, TOML files of ``docs``, and docstrings,
+string literals and comments of ``src``, of gallery scripts, ``benchmarks`` and ``tools``. Names in files of results
+stay as they are. A comment must be a sentence that can be read without the code before it, so it must not begin with a
+lowercase word; names of code are written in backticks. The exit code is 1 if anything is found.
 """
 
 import ast
@@ -52,12 +52,12 @@ RULES = {
 }
 ENTRY = re.compile(r"^ +\w+: (?P<hit>(?:of|by|with|from|at|beside|on)\b)", re.MULTILINE | re.IGNORECASE)
 RULE = re.compile("|".join(rf"(?<![\w-]){rule}(?!\w)" for rule in RULES).replace(" ", r"\s+"), re.IGNORECASE)
-CODE = re.compile(r"^ *(```+).*?^ *\1|``[^`]*``|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^ *(```+).*?^ *\1|``[^`]*``|`[^`\n]*`|\]\([^)]*\)|\{%.*?%\}", re.MULTILINE | re.DOTALL)
 FRAGMENT = re.compile(r"[a-z]+(?:-[a-z]+)*(?=[ \n,;:.]|$)")
 MARKER = re.compile(r"#[:!]?\s*(?:(?:noqa\b|type:|fmt:|pragma:)[^#]*#?\s*)?")
 PATTERNS = (
-    "*.md", "docs/**/*.md", "docs/**/*.rst", "docs/**/*.toml", "docs/*/make.py", "docs/**/plot_*.py", "src/**/*.py",
-    "benchmarks/**/*.py", "tools/**/*.py",
+    "*.md", "docs/**/*.md", "docs/**/*.rst", "docs/**/*.toml", "docs/*/make.py", "docs/**/plot_*.py", "src/**/*.html",
+    "src/**/*.py", "benchmarks/**/*.py", "tools/**/*.py",
 )  # fmt: skip
 NAMES_IN_RESULTS = {
     "BiLSTM, SupReMix beside the head",
