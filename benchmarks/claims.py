@@ -100,13 +100,38 @@ def _without(*parts: str) -> Arm:
     return _with(SUPREMIX, loss=dict.fromkeys(parts, False))
 
 
+# OTD's Table 1: the best epoch on a fifth of the training images, O-Net's by accuracy.
+BEST_EPOCH = {"validation_fraction": 0.2, "patience": 1000}
+O_NET = Arm("otd", {"by_rank": False, "monitored": "accuracy", **BEST_EPOCH})
+OTD_NETWORKS = {
+    "O-Net": O_NET,
+    "S-Net": Arm("siamese", BEST_EPOCH),
+    "T-Net": Arm("triplet", BEST_EPOCH),
+    "Q-Net": Arm("quadruplet", BEST_EPOCH),
+    "N-Net1": Arm("n_pair", BEST_EPOCH),
+    "N-Net2": Arm("n_pair", {**BEST_EPOCH, "batch_size": 1000}),
+}
+
 # The network, optimizer and batches of SupReMix's Table 5, with 30 epochs of the encoder and 100 of the head.
 AIRFOIL = replace(budget("airfoil", "supremix"), epochs=30)
 SUPCON = Arm("supcon", {"temperature": 1.0, "projection_dim": 128})
 SUPREMIX = Arm("supremix_l1", {"temperature": 1.0, "window": 7.0})
 SCALES = {f"CLOC, {name}": Arm("cloc", {"reduction": name}) for name in ("sum", "pair_mean", "published")}
 CONTRASTIVE = {"SupCon": Arm("supcon"), "RnC": Arm("rnc")}
+RATE = {"learning_rate": 1e-4}  # The rate of the siamese and the triplet network in OTD's Appendix B.
 CLAIMS = {
+    "busi, pretrained": Claim("busi", budget("busi", "otd", quick=True), OTD_NETWORKS, "embedding_order"),
+    "busi": Claim(
+        "busi",
+        budget("busi", "otd"),
+        {
+            **{name: OTD_NETWORKS[name] for name in ("O-Net", "S-Net", "T-Net")},
+            "O-Net, rate of the others": _with(O_NET, **RATE),
+            "O-Net, rate of the others, ReLU": _with(O_NET, **RATE, ends_in_relu=True),
+            "O-Net, ten times the epochs": replace(O_NET, budget={"epochs": 500}),
+        },
+        "embedding_order",
+    ),
     "koa": Claim("koa", _koa(120, 200), {"cross-entropy": Arm("cross_entropy"), **SCALES, **CONTRASTIVE}),
     "koa, fixed margin": Claim(
         "koa",
@@ -193,6 +218,11 @@ def quick(claim: Claim) -> Claim:
     """Return a claim with a tiny network and budget."""
     if claim.dataset == "airfoil":
         return replace(claim, budget=replace(claim.budget, epochs=2, head_epochs=1))
+    if claim.dataset == "busi":
+        images = {**(claim.budget.images or {}), "size": 32, "pretrained": False}
+        small = replace(claim.budget, epochs=2, encoder="test_resnet", images=images)
+        arms = {name: replace(arm, budget={}) for name, arm in claim.arms.items()}
+        return replace(claim, budget=small, arms=arms)
     images = {**(claim.budget.images or {}), "size": [30, 50], "equalize": False, "pretrained": False}
     small = replace(claim.budget, epochs=2, phase_one=1, head_epochs=1, encoder="test_resnet", images=images)
     return replace(claim, budget=small)

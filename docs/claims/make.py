@@ -52,8 +52,10 @@ def read(file: str) -> list[dict[str, Any]]:
     for line in text.splitlines():
         result = json.loads(line)
         run, model = result["run"], result["run"]["settings"].get("model", {})
-        if result["state"] == "done" and "critical_margins" not in model:
-            fields = {"protocol": run["protocol"], "model": run["model"], "seed": run["seed"]}
+        if result["state"] == "done":
+            fields = {"dataset": run["dataset"], "encoder": run["facts"]["budget"]["encoder"]}
+            fields |= {name: run[name] for name in ("protocol", "model", "seed")}
+            fields["margins"] = "fixed" if "critical_margins" in model else "learned"
             runs.append({**fields, **model, "settings": model, **result["metrics"]})
     return runs
 

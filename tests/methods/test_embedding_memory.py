@@ -40,7 +40,7 @@ def everything(method):
 def assert_same(first, second):
     assert first.keys() == second.keys()
     for name, value in first.items():
-        assert torch.equal(torch.as_tensor(value), torch.as_tensor(second[name])), name
+        assert torch.equal(torch.as_tensor(value).cpu(), torch.as_tensor(second[name]).cpu()), name
 
 
 def test_the_best_weights_come_back_with_what_was_remembered_then():

@@ -46,8 +46,8 @@ class NoFloat64(TorchDispatchMode):
 
 @pytest.fixture
 def without_float64(monkeypatch):
-    """Inside, the CPU is a device without float64, whose rows no compiled loop takes."""
-    monkeypatch.setattr(numerics, "DEVICES_WITHOUT_FLOAT64", ("mps", "cpu"))
+    """Inside, the CPU and a CUDA GPU are devices without float64, whose rows no compiled loop takes."""
+    monkeypatch.setattr(numerics, "DEVICES_WITHOUT_FLOAT64", ("mps", "cpu", "cuda"))
     monkeypatch.setattr(kernels, "NUMBA", False)
     return NoFloat64()
 

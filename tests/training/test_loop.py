@@ -64,7 +64,7 @@ def test_the_checkpoint_is_the_only_file_and_holds_the_last_epoch(tmp_path):
     (path,) = (tmp_path / "made" / "when needed").iterdir()
     assert path.name == CHECKPOINT
     state = torch.load(path, weights_only=True)["state_dict"]
-    assert all(torch.equal(value, state[name]) for name, value in method.state_dict().items())
+    assert all(torch.equal(value.cpu(), state[name].cpu()) for name, value in method.state_dict().items())
 
 
 def test_a_finished_run_is_read_and_not_trained(tmp_path):
@@ -94,7 +94,7 @@ def test_validation_sees_the_whole_set_at_once():
     large = ranks(9000, seed=1)
     train(Watcher(epochs=1), ranks(), large)
     assert seen[0][0] == 9000
-    assert torch.equal(seen[0][1], large.y)
+    assert torch.equal(seen[0][1].cpu(), large.y)
 
 
 def test_a_batch_is_read_by_its_indices():

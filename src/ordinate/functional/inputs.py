@@ -62,7 +62,7 @@ def check_self_index(self_index: Tensor, labels: Tensor, ref_labels: Tensor) -> 
     if self_index.shape != (len(labels),) or self_index.is_floating_point() or self_index.dtype == torch.bool:
         raise OrdinateError("self_index", f"{self_index.dtype} {tuple(self_index.shape)}", expected)
     self_index = self_index.long()
-    lowest, highest = int(self_index.min()), int(self_index.max())
+    lowest, highest = torch.stack(self_index.aminmax()).tolist()
     if lowest < 0 or highest >= len(ref_labels):
         raise OrdinateError("self_index", f"{lowest} to {highest}", f"0 to {len(ref_labels) - 1}")
     if not bool((ref_labels[self_index].reshape(labels.shape) == labels).all()):
@@ -117,7 +117,7 @@ def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: 
     ranks = labels.to(torch.int64)
     if labels.is_floating_point() and not bool((ranks == labels).all()):
         raise OrdinateError(name, f"fractions such as {labels[ranks != labels][0].item():g}", "whole ranks")
-    low, high = int(ranks.min()), int(ranks.max())
+    low, high = torch.stack(ranks.aminmax()).tolist()  # A GPU is waited for once.
     if low < 0 or high >= num_classes:
         raise OrdinateError(name, f"ranks {low} to {high}", f"0 to {num_classes - 1} ({num_classes} classes)")
     return ranks

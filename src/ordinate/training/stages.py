@@ -300,13 +300,18 @@ class StagedMethod(lightning.LightningModule, ABC):
         y = self.as_labels(y)
         if self.current_epoch == self.stage_start and batch_idx == 0:
             self.on_first_batch(x, y)
-        samples = int(summed(torch.tensor(len(y), device=self.device), all_processes()))
+        samples = self._samples_of_all(len(y))
         loss = self.batch_loss(x, y, *weights)
         self.log_mean("train_loss", loss, samples)
         if self.means:
             continue_means(self.trainer, self.means)
             self.means = {}
         return loss
+
+    def _samples_of_all(self, samples: int) -> int:
+        """Return the sum of a number over the processes; a single one does not wait for its GPU."""
+        group = all_processes()
+        return samples if group is None else int(summed(torch.tensor(samples, device=self.device), group))
 
     def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
         x, y, *weights = batch
