@@ -118,6 +118,23 @@ SUPCON = Arm("supcon", {"temperature": 1.0, "projection_dim": 128})
 SUPREMIX = Arm("supremix_l1", {"temperature": 1.0, "window": 7.0})
 SCALES = {f"CLOC, {name}": Arm("cloc", {"reduction": name}) for name in ("sum", "pair_mean", "published")}
 CONTRASTIVE = {"SupCon": Arm("supcon"), "RnC": Arm("rnc")}
+SUPCR = Arm("supcr_l1")
+SIMILARITIES = {  # The rows of SupCR's Table 7; the last one is its method.
+    "SimCLR, projected": Arm("simclr", {"projection_dim": 128}),
+    "SupCon, projected": Arm("supcon", {"projection_dim": 128}),
+    "SupCon": Arm("supcon", {"projection_dim": None}),
+    "SupCR, cosine, projected": _with(SUPCR, similarity="cosine", projection=128),
+    "SupCR, cosine": _with(SUPCR, similarity="cosine"),
+    "SupCR, L1 norm": _with(SUPCR, similarity="neg_l1"),
+    "SupCR": SUPCR,
+}
+SCHEMES = {  # The rows of its Table 8 that Table 7 lacks.
+    "SupCR, fine-tuned": _with(SUPCR, scheme="fine_tune"),
+    "SupCR as regularisation": _with(SUPCR, scheme="regularise"),
+    "L1": Arm("l1"),
+}
+POSITIVES = {f"SupCR, {count} positives": _with(SUPCR, num_positives=count) for count in (16, 64, 128)}  # Table 13
+SMALL_FUNDUS = replace(budget("retinamnist", "supcr", quick=True), patience=None)
 RATE = {"learning_rate": 1e-4}  # The rate of the siamese and the triplet network in OTD's Appendix B.
 CLAIMS = {
     "busi, pretrained": Claim("busi", budget("busi", "otd", quick=True), OTD_NETWORKS, "embedding_order"),
@@ -157,6 +174,13 @@ CLAIMS = {
         "label_bias",
         {"boundary": (1, 2), "up": 0.6, "down": 0.3},
     ),
+    "airfoil, similarities": Claim(
+        "airfoil", budget("airfoil", "supcr"), {**SIMILARITIES, **SCHEMES, **POSITIVES}, "plain"
+    ),
+    "retinamnist, corruptions": Claim(
+        "retinamnist", SMALL_FUNDUS, {"L1": Arm("l1"), "SupCR": SUPCR}, "corruption_robustness"
+    ),
+    "retinamnist, similarities": Claim("retinamnist", SMALL_FUNDUS, {**SIMILARITIES, **SCHEMES}, "plain"),
     "airfoil, parts": Claim(
         "airfoil",
         AIRFOIL,
@@ -218,8 +242,8 @@ def quick(claim: Claim) -> Claim:
     """Return a claim with a tiny network and budget."""
     if claim.dataset == "airfoil":
         return replace(claim, budget=replace(claim.budget, epochs=2, head_epochs=1))
-    if claim.dataset == "busi":
-        images = {**(claim.budget.images or {}), "size": 32, "pretrained": False}
+    if claim.dataset in ("busi", "retinamnist"):
+        images = {**(claim.budget.images or {}), "size": 28, "pretrained": False}
         small = replace(claim.budget, epochs=2, encoder="test_resnet", images=images)
         arms = {name: replace(arm, budget={}) for name, arm in claim.arms.items()}
         return replace(claim, budget=small, arms=arms)

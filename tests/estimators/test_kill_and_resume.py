@@ -200,10 +200,9 @@ def test_cloc_that_ran_out_of_patience_is_not_trained_again(tmp_path, trained_ep
 @pytest.mark.parametrize("change", ["data", "seed", "settings"])
 def test_the_checkpoint_of_another_fit_is_refused(make, change, tmp_path):
     fit(make, checkpoint_dir=tmp_path)
-    labels = labels_for(make, TARGET)
-    options = {"seed": {"random_state": 1}, "settings": {"learning_rate": 0.02}}.get(change, {})
+    options = {"seed": {"random_state": 1}, "settings": {"learning_rate": 0.02}, "data": {"X": X[::-1]}}[change]
     with pytest.raises(OrdinateError, match="checkpoint_dir"):
-        make(**options, checkpoint_dir=tmp_path).fit(X[::-1] if change == "data" else X, labels)
+        fit(make, **options, checkpoint_dir=tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["cut", "emptied", "a pickle in its place"])

@@ -1,0 +1,99 @@
+"""`ordinate fit` as it is typed on KOA, BUSI and RetinaMNIST, on the splits of their owners or on BUSI's five blocks.
+
+    ORDINATE_DATA=DIR python benchmarks/default_images.py [--sets koa busi retinamnist] [--seeds 5]
+
+Appends a line per run to ``benchmarks/results/default_images.jsonl``; runs that are there are not repeated. The last
+figure of a run is the accuracy of a support vector machine on the embeddings, as in OTD's Table 1.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from PIL import Image
+
+import ordinate
+from ordinate.data.images.files import ImageFiles
+from ordinate.functional.similarity import unit
+from ordinate.metrics import svm_accuracy
+from ordinate_papers.datasets.images import load
+
+RESULTS = Path(__file__).parent / "results" / "default_images.jsonl"
+SETS = ("koa", "busi", "retinamnist")
+
+
+def write(name: str, seed: int, folder: Path) -> pd.DataFrame:
+    """Write the images of a set and their labels.csv into a folder, and return its rows."""
+    options = {"fold": seed} if name == "busi" else {}
+    images: Any = load(name, **options)
+    paths = []
+    for place in range(len(images.samples)):
+        if isinstance(images.samples, ImageFiles):
+            path = f"{place:05}.webp"
+            (folder / path).write_bytes(images.samples.content(place))
+        else:
+            path = f"{place:05}.png"
+            Image.fromarray(images.samples[place].transpose(1, 2, 0)).save(folder / path)
+        paths.append(path)
+    table = pd.DataFrame({"path": paths, "grade": images.labels, "split": images.splits})
+    table.to_csv(folder / "labels.csv", index=False)
+    return table
+
+
+def measure(name: str, seed: int) -> dict[str, Any]:
+    """Run the command as a process of its own and return its time and the figures of its model."""
+    with tempfile.TemporaryDirectory() as place:
+        folder, model = Path(place) / name, Path(place) / "model"
+        folder.mkdir()
+        table = write(name, seed, folder)
+        command = [sys.executable, "-m", "ordinate.cli", "fit", str(folder), "--target", "grade", "--split", "split"]
+        load_before, started = os.getloadavg()[0], time.perf_counter()
+        subprocess.run([*command, "--seed", str(seed), "--out", str(model), "--quiet"], check=True, capture_output=True)
+        seconds = time.perf_counter() - started
+        figures = json.loads((model / "metrics.json").read_text())
+        svm = separability(ordinate.load(model), folder, table)
+    return {
+        "set": name, "seed": seed, "seconds": round(seconds), "load_before": round(load_before, 1),
+        "cores": os.cpu_count(), "method": figures["method"], "accuracy": round(figures["accuracy"], 4),
+        "mae": round(figures["mae"], 4), "svm_accuracy": round(svm, 4),
+    }  # fmt: skip
+
+
+def separability(model: Any, folder: Path, table: pd.DataFrame) -> float:
+    """Return the accuracy of a support vector machine on the embeddings of the test images."""
+    embeddings = {}
+    for part in ("train", "test"):
+        files = ImageFiles([folder / path for path in table["path"][table["split"] == part]])
+        embeddings[part] = unit(torch.from_numpy(model.transform(files)).double()).numpy()
+    ranks = {part: table["grade"][table["split"] == part].to_numpy() for part in embeddings}
+    return svm_accuracy(embeddings["test"], ranks["test"], ref_emb=embeddings["train"], ref_labels=ranks["train"])
+
+
+def main() -> None:
+    """Measure what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="(all)")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds or blocks (%(default)s)")
+    options = parser.parse_args()
+    lines = RESULTS.read_text("utf-8").splitlines() if RESULTS.exists() else []
+    done = {(run["set"], run["seed"]) for run in map(json.loads, lines)}
+    for seed in range(options.seeds):
+        for name in options.sets:
+            if (name, seed) in done:
+                continue
+            run = measure(name, seed)
+            print(run, flush=True)
+            with RESULTS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(run) + "\n")
+
+
+if __name__ == "__main__":
+    main()
