@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ordinate.commands.fit.choose import errors_as_text
@@ -113,6 +114,7 @@ def _write_model(
 ) -> Metrics:
     """Write the model, its predictions of held-out samples, metrics and split; return the metrics."""
     plan, samples, test = training.plan, training.samples, training.division.test
+    trained.model.learn_novelty(torch.from_numpy(predictions.embeddings))
     write_estimator(trained.model, folder)
     held_out = HeldOut.of(predictions)
     held_out.write(folder)
