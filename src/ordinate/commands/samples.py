@@ -44,7 +44,7 @@ class Samples:
 
     Args:
         X: Samples.
-        y: Labels (n,), or several targets (n, p).
+        y: Labels (n,) as a Series, or several targets (n, p) as a DataFrame.
         name: Name of the label for messages.
         digest: SHA-256 of everything that was read.
         splits: Sides (n,) that the data assign the samples to; None without any.
@@ -57,7 +57,7 @@ class Samples:
     """
 
     X: Any
-    y: "pd.Series[Any] | pd.DataFrame"
+    y: Any
     name: str
     digest: str
     splits: pd.Series | None = None
@@ -141,7 +141,7 @@ def read_samples(
     if request.more_targets and not isinstance(labelled.labels, pd.DataFrame):
         count = 1 + len(request.more_targets)
         raise OrdinateError("--target", f"{count} columns, and {data} holds no table", "one; several are for tables")
-    missing = labelled.labels.isna().to_numpy().reshape(len(labelled), -1).any(axis=1)
+    missing = pd.DataFrame(labelled.labels).isna().any(axis=1).to_numpy()
     if missing.any():
         request.say(f"left out: {missing.sum()} of {len(missing)} rows, which have no label")
         labelled = labelled.take(np.flatnonzero(~missing))

@@ -11,6 +11,7 @@ from ordinate.data.findings import Finding, MoreThan
 from ordinate.data.rows import random_part
 from ordinate.functional.similarity import pairwise_similarity
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
+from ordinate.options import Similarity
 
 MOST_COMPARED = 2000  # At most this many embeddings are compared at a time, a random part of more.
 TEXT = "embeddings lie farther from those of training than 99% of held-out samples"
@@ -60,6 +61,6 @@ def nearest_similarity(predictor: Any, embeddings: Float[Tensor, "n d"]) -> Floa
         return None
     part = embeddings[random_part(len(embeddings), MOST_COMPARED)]
     parts = part.split(max(1, 2**25 // len(head.embeddings)))
-    metric = "cosine" if isinstance(head, NeighbourVote) else "neg_l2"
+    metric: Similarity = "cosine" if isinstance(head, NeighbourVote) else "neg_l2"
     nearest = [pairwise_similarity(each, head.embeddings, metric).amax(1) for each in parts]
     return torch.cat(nearest)

@@ -96,7 +96,7 @@ class NumericColumn:
         """Return in what respects values (n,), and their columns (n, width), lie outside of those of training."""
         if self.scale == 0:
             numbers = pd.to_numeric(as_numbers(values)).to_numpy(dtype=np.float64, na_value=np.nan)
-            others = np.count_nonzero(~np.isnan(numbers) & (numbers != self.median))
+            others = int(np.count_nonzero(~np.isnan(numbers) & (numbers != self.median)))
             is_notable = MoreThan(1, self.count) if self.count else any_row
             return [new_values(self.name, frozenset(unseen), others, len(values), is_notable)]
         missing = missing_values(self.name, values, f"; replaced by the median {self.median:g}")
@@ -105,8 +105,9 @@ class NumericColumn:
 
     def outside_range(self, coded: NDArray[np.float32], text: str) -> Finding:
         """Return how many values lie outside the range of training, given their columns (n, width)."""
-        low, high = np.float32([(self.low - self.mean) / self.scale, (self.high - self.mean) / self.scale])
-        outside = np.count_nonzero((coded[:, 0] < low) | (coded[:, 0] > high))
+        low = np.float32((self.low - self.mean) / self.scale)
+        high = np.float32((self.high - self.mean) / self.scale)
+        outside = int(np.count_nonzero((coded[:, 0] < low) | (coded[:, 0] > high)))
         return Finding(text, outside, len(coded), MoreThan(2, self.count - 1))
 
 
@@ -141,7 +142,7 @@ class CategoricalColumn:
 
     def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return in what respects values (n,), and their columns (n, width), lie outside of those of training."""
-        new = np.count_nonzero(values.notna().to_numpy() & ~coded.any(axis=1))
+        new = int(np.count_nonzero(values.notna().to_numpy() & ~coded.any(axis=1)))
         found = [new_values(self.name, frozenset(unseen), new, len(values))]
         return [missing_values(self.name, values), *found] if self.categories else found
 
