@@ -34,8 +34,7 @@ class FitOptions:
     )
     target: str | list[str] | None = option(
         None,
-        "column (or npz array) of the label, of a table several for SupCR; not required for a labels.csv with a column "
-        "label, or for a .ts file",
+        "column (or npz array) of the label, several for SupCR; not required for .ts or a labels.csv with a label",
         nargs="+",
         metavar="COLUMN",
     )
@@ -56,9 +55,7 @@ class FitOptions:
         metavar="A,B,C",
         may_be_list=True,
     )
-    margin: list[str] = option(
-        [], "fix CLOC's margin between the adjacent ranks A and B; may be repeated", metavar="A,B=M"
-    )
+    margin: list[str] = option([], "fix CLOC's margin between ranks A and B; repeatable", metavar="A,B=M")
     costs: str | None = option(
         None,
         "cost of every mistake (true labels in the first column, predicted ones in the first row): predict the rank of "
