@@ -141,6 +141,8 @@ def _main(argv: Sequence[str] | None, started: float) -> int:
     try:
         if command.name == "fit" and options["config"] is not None:
             options = _with_config(argv, options)
+        if command.name == "fit":
+            options = _with_targets(options)
         _run(command, options, started)
     except OrdinateError as error:
         print(f"ordinate: {_as_typed(error, options).splitlines()[0]}", file=sys.stderr)
@@ -168,6 +170,16 @@ def _with_config(argv: Sequence[str] | None, typed: dict[str, Any]) -> dict[str,
     for name, value in lists.items():
         options[name] = options[name] or value
     return {**options, "set": settings}
+
+
+def _with_targets(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of fit; ``--target`` takes every word after it, of which the last may be DATA."""
+    data, target = options["data"], options["target"]
+    if not isinstance(target, list):
+        return options
+    if data is None and len(target) > 1:
+        *target, data = target
+    return {**options, "data": data, "target": target if len(target) > 1 else target[0]}
 
 
 def _as_typed(error: OrdinateError, options: dict[str, Any]) -> str:

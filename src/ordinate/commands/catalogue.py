@@ -21,6 +21,7 @@ PAGE = "file to write (%(default)s)"
 INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # These options name what is read.
 
 
+KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
 CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
 TUNED = (  # Both tune and fit have these options.
     "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
@@ -74,6 +75,8 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         FitOptions,
         TUNED,
         required=("data",),
+        single=("target",),
+        target=KNOWN_LABEL,
         method="method whose hyperparameters are tuned: cloc or otd for ranks, supcr or supremix for a continuous "
         "target (auto: cloc or supcr)",
         time_limit="minutes for trials; the final training and the report take additional time (10)",
@@ -166,7 +169,9 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         FitOptions,
         ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", *CSV_FORMAT),
         required=("data",),
+        single=("target",),
         data="labelled samples, as for fit",
+        target=KNOWN_LABEL,
         epochs="epochs of each model (the method's default); 60 are often enough for a table",
     )
     parser.add_argument("--folds", type=int, default=5, help="number of folds, and of models to train (%(default)s)")

@@ -48,8 +48,9 @@ def _checked(declared: "Field[Any]", value: Any, path: str) -> Any:
     if declared.metadata.get("may_be_list") and isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
     several = get_origin(declared.type) is list
+    may_be_several = any(get_origin(kind) is list for kind in kinds)
     allowed = (*kinds, int) if float in kinds else tuple(kinds)
-    for each in value if several and isinstance(value, list) else [value]:
+    for each in value if (several or may_be_several) and isinstance(value, list) else [value]:
         if type(each) not in allowed or (several and not isinstance(value, list)):
             name = " or ".join(kind.__name__ for kind in kinds)
             expected = f"a list of {name}" if several else name

@@ -3,6 +3,7 @@
 Whoever reads a file or folder checks the same again, as Python may call it too.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def check_fit(options: FitOptions) -> None:
         )
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)
-    check_data(options.data, options.target)
+    check_data(options.data, options.targets)
     if is_first_process():  # Other processes may find the files that the first one has created.
         check_free(options.path)
 
@@ -44,11 +45,12 @@ def check_inputs(options: dict[str, Any]) -> None:
             require_model(folder)
     for name in ("data", "among", "query"):
         if name in options:
-            check_data(options[name], options.get("target") if name != "query" else None)
+            target = options.get("target") if name != "query" else None
+            check_data(options[name], [] if target is None else [target])
 
 
-def check_data(data: str, target: str | None = None) -> None:
-    """Raise where data is a path to nothing, or a table without the target; names of data sets are left to others."""
+def check_data(data: str, targets: Sequence[str] = ()) -> None:
+    """Raise where data is a path to nothing, or a table without a target; names of data sets are left to others."""
     require_packages(data)
     if is_url(data):
         return
@@ -58,5 +60,5 @@ def check_data(data: str, target: str | None = None) -> None:
     if not path.name.lower().endswith(CSV) or not path.is_file():
         return
     names = recognise(path, path).names
-    if target is not None and len(names) > 1 and all(names):  # Others are renamed when they are read.
-        require_names(names, [target], path)
+    if len(names) > 1 and all(names):  # Others are renamed when they are read.
+        require_names(names, targets, path)

@@ -32,9 +32,10 @@ class FitOptions:
         determines=False,
         nargs="?",
     )
-    target: str | None = option(
+    target: str | list[str] | None = option(
         None,
-        "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file",
+        "column (or npz array) of the label, several for SupCR; not required for .ts or a labels.csv with a label",
+        nargs="+",
         metavar="COLUMN",
     )
     method: str = option(
@@ -54,9 +55,7 @@ class FitOptions:
         metavar="A,B,C",
         may_be_list=True,
     )
-    margin: list[str] = option(
-        [], "fix CLOC's margin between the adjacent ranks A and B; may be repeated", metavar="A,B=M"
-    )
+    margin: list[str] = option([], "fix CLOC's margin between ranks A and B; repeatable", metavar="A,B=M")
     costs: str | None = option(
         None,
         "cost of every mistake (true labels in the first column, predicted ones in the first row): predict the rank of "
@@ -208,10 +207,18 @@ class FitOptions:
         used: dict[str, str] = {}
         for name in ("target", "split", "group", "weight"):
             column = getattr(self, name)
-            _claim(used, name, [] if column is None else [column])
+            columns = column if isinstance(column, list) else [column]
+            _claim(used, name, filter(None, columns))
         _claim(used, "drop", names_in(self.drop))
         _claim(dict(used), "keep", names_in(self.keep))
         _claim(dict(used), "text", self.text)
+
+    @property
+    def targets(self) -> list[str]:
+        """The columns of the label; none if the data have one of their own."""
+        if self.target is None:
+            return []
+        return self.target if isinstance(self.target, list) else [self.target]
 
     @property
     def settings(self) -> Settings:

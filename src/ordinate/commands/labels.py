@@ -28,7 +28,7 @@ class Label:
     """A label that was understood: its values, and the classes in order if it is ranks.
 
     Args:
-        values: Labels (n,).
+        values: Labels (n,), or several targets (n, p).
         classes: Classes from the lowest rank to the highest; None for a continuous target.
         unused: Ranks that were declared and that no sample has, which are no classes.
     """
@@ -43,14 +43,24 @@ class Label:
 
     def without(self, rows: NDArray[np.int64]) -> list[str]:
         """Return the ranks that none of some rows has."""
+        if self.classes is None:
+            return []
         present = set(self.values[rows].tolist())
-        absent = [label for label in self.classes or [] if label not in present]
+        absent = [label for label in self.classes if label not in present]
         return [plain_text(label) for label in [*self.unused, *absent]]
 
     @property
     def task(self) -> Task:
         """The task, as the registry of models has it."""
         return "ranks" if self.is_ranks else "continuous"
+
+
+def understand_labels(y: "pd.Series[Any] | pd.DataFrame", task: str, order: str | None, name: str) -> Label:
+    """Return the label, see :func:`understand_label`; the columns of a table are continuous targets (n, p)."""
+    if isinstance(y, pd.Series):
+        return understand_label(y, task, order, name)
+    columns = [understand_label(y[each], "continuous", None, f"column {each!r}").values for each in y]
+    return Label(np.column_stack(columns), None)
 
 
 def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> Label:

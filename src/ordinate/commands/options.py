@@ -59,6 +59,7 @@ def add_options(
     only: Collection[str] | None = None,
     required: Collection[str] = (),
     *,
+    single: Collection[str] = (),
     hide_rare: bool = False,
     **texts: str,
 ) -> None:
@@ -69,6 +70,7 @@ def add_options(
         options: Dataclass whose fields are declared with :func:`option`.
         only: Names of the fields to add; None adds all.
         required: Arguments that have to be given to this command.
+        single: Options that take one value in this command, and several in others.
         hide_rare: Whether the help leaves out options that are declared with ``rare=True``.
         texts: Help of some fields in this command, instead of the declared one.
     """
@@ -84,7 +86,7 @@ def add_options(
         if hide_rare and declared.metadata.get("rare"):
             settings["help"] = argparse.SUPPRESS
         kinds = kinds_of(declared)
-        if declared.name in required:
+        if declared.name in (*required, *single):
             del settings["nargs"]
         positional = declared.default is MISSING and declared.default_factory is MISSING
         if positional or settings.get("nargs") == "?":
@@ -126,7 +128,7 @@ def command_line(words: list[str], options: Any, leave_out: Collection[str] = ()
         name = flag(declared.name)
         if value is True:
             words.append(name)
-        elif "nargs" in declared.metadata:
+        elif "nargs" in declared.metadata and isinstance(value, list):
             words += [name, *map(str, value)]
         else:
             several = value if isinstance(value, list) else [value]

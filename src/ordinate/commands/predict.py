@@ -1,6 +1,7 @@
 """``ordinate predict``: predictions of a saved model for every row of a file."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -45,14 +46,16 @@ def predict(
     held_out = None if coverage is None else HeldOut.read(model)
     calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage, by_rank=by_rank)
     method = "rank_probabilities" if is_of_ranks else "predict"
+    kept = read_split(model)
+    targets = kept["target"] if isinstance(kept["target"], list) else None
 
     def parts() -> Iterator[pd.DataFrame]:
         results = samples.results(method, samples.read())
-        for names, predicted in samples.named(results, read_split(model)["identity"], keep_columns):
-            frame = _table(estimator, predicted)
+        for names, predicted in samples.named(results, kept["identity"], keep_columns):
+            frame = _table(estimator, predicted, targets)
             if held_out is not None and calibration is not None:
                 lower, upper = held_out.sets(estimator, predicted, calibration)
-                frame = frame.assign(**_columns("lower", lower), **_columns("upper", upper))
+                frame = frame.assign(**_columns("lower", lower, targets), **_columns("upper", upper, targets))
             twice = names.columns.intersection(frame.columns)
             if len(twice):
                 raise OrdinateError("--keep-columns", f"{twice[0]!r}, a column of the predictions", "other columns")
@@ -64,15 +67,19 @@ def predict(
         print(f"{rows} predictions: {out}")
 
 
-def _columns(name: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return values (n,) as a column of this name, (n, p) as p that are numbered from 0."""
-    return {name: values} if values.ndim == 1 else {f"{name}_{k}": column for k, column in enumerate(values.T)}
+def _columns(name: str, values: NDArray[Any], targets: Sequence[str] | None) -> dict[str, NDArray[Any]]:
+    """Return values (n,) as a column of this name, (n, p) as one per target, which are numbered if unnamed."""
+    if values.ndim == 1:
+        return {name: values}
+    return {f"{name}_{target}": column for target, column in zip(targets or count(), values.T, strict=False)}
 
 
-def _table(estimator: EmbeddingEstimator, predicted: NDArray[np.float64]) -> pd.DataFrame:
+def _table(
+    estimator: EmbeddingEstimator, predicted: NDArray[np.float64], targets: Sequence[str] | None
+) -> pd.DataFrame:
     """Return the predictions of a batch."""
     if not isinstance(estimator, RankClassifier):
-        return pd.DataFrame(_columns("prediction", predicted))
+        return pd.DataFrame(_columns("prediction", predicted, targets))
     table = pd.DataFrame({"prediction": estimator.ordered_classes_[estimator.decide(predicted)]})
     for label, column in zip(estimator.ordered_classes_, predicted.T, strict=True):
         table[f"probability_{label}"] = column

@@ -148,6 +148,8 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
 
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
     """
+    if not isinstance(estimator, RankClassifier) and estimator.labels_.outputs > 1:
+        raise OrdinateError("model", f"{model}, of {estimator.labels_.outputs} targets", "a model of one target")
     kept = read_split(model)
     request = Request(target, stream=kept["stream"], drop_unlabelled=kept["drop_unlabelled"] or None)
     samples = _read(estimator, data, request)

@@ -44,7 +44,7 @@ class Samples:
 
     Args:
         X: Samples.
-        y: Labels (n,).
+        y: Labels (n,) as a Series, or several targets (n, p) as a DataFrame.
         name: Name of the label for messages.
         digest: SHA-256 of everything that was read.
         splits: Sides (n,) that the data assign the samples to; None without any.
@@ -57,7 +57,7 @@ class Samples:
     """
 
     X: Any
-    y: pd.Series
+    y: Any
     name: str
     digest: str
     splits: pd.Series | None = None
@@ -134,20 +134,24 @@ def read_samples(
     else:
         _refuse_columns(data, request)
         labelled = modality.hold_out_fold(image_sets.read_images(data), data, request)
-    if isinstance(labelled.labels, pd.DataFrame):
+    if isinstance(labelled.labels, pd.DataFrame) and not request.more_targets:
         raise OrdinateError(
             data, problem="has targets of several dimensions", expected="one", hint="see SupCRRegressor for more"
         )
-    missing = labelled.labels.isna().to_numpy()
+    if request.more_targets and not isinstance(labelled.labels, pd.DataFrame):
+        count = 1 + len(request.more_targets)
+        raise OrdinateError("--target", f"{count} columns, and {data} holds no table", "one; several are for tables")
+    missing = pd.DataFrame(labelled.labels).isna().any(axis=1).to_numpy()
     if missing.any():
         request.say(f"left out: {missing.sum()} of {len(missing)} rows, which have no label")
         labelled = labelled.take(np.flatnonzero(~missing))
     if modality.holds_arrays:
         X = labelled.samples
-        name = f"column {labelled.labels.name!r}"
+        y = labelled.labels
+        name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
         weights = _weights(labelled)
         digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(local_path(data))
-        return Samples(X, pd.Series(labelled.labels), name, digest, labelled.splits, labelled.groups, weights)
+        return Samples(X, y, name, digest, labelled.splits, labelled.groups, weights)
     return _decoded(modality, data, labelled, request, options_of(modality), size_for)
 
 
@@ -286,7 +290,9 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             hint="--keep trains on those it names",
         )
     X = X[names]
-    for name in find_row_order(X, samples.y):
+    y = pd.DataFrame(samples.y)
+    in_order = [name for each in y for name in find_row_order(X, y[each])]
+    for name in dict.fromkeys(in_order):
         if name not in keep:
             say(
                 f"note: column {name!r} rises or falls from row to row, as the label does; if it is a row number, "
@@ -294,7 +300,8 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             )
     for name, problem in find_sentinels(X).items():
         say(f"note: column {name!r} {problem}; if these are missing values, leave their cells empty")
-    for name in find_label_columns(X, samples.y):
+    copies = [name for each in y for name in find_label_columns(X, y[each])]
+    for name in dict.fromkeys(copies):
         drop = f"--drop {shlex.quote(name)}"
         say(f"note: column {name!r} determines the label exactly; if it is not known before the label, {drop}")
     return replace(samples, X=X, identity=identity)

@@ -187,6 +187,7 @@ class Request(Columns):
         skip_unreadable: Whether files that cannot be read are left out.
         progress: Whether to show a progress bar.
         say: Function that gets notes for the user.
+        more_targets: Columns of a table that are targets in addition to the first one.
 
     Example:
         >>> Request(target="grade", drop=("name",)).target
@@ -200,6 +201,7 @@ class Request(Columns):
     skip_unreadable: bool = False
     progress: bool = False
     say: Callable[[str], None] = print
+    more_targets: tuple[str, ...] = ()
 
 
 class Modality(ABC):

@@ -10,6 +10,7 @@ import numpy as np
 from torch.utils.data import Dataset
 
 from ordinate.checks import check_whole
+from ordinate.data.findings import Finding, collected, report
 from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
@@ -90,6 +91,8 @@ def map_batches(
         left_out: Function called with every file that cannot be read, which is then left out of its batch;
             None raises.
 
+    A warning at the end says which rows of all batches lie outside what training had seen.
+
     Raises:
         OrdinateError: An error of the method, with the place of the batch; several processes for an encoder on a GPU.
     """
@@ -101,9 +104,11 @@ def map_batches(
     workers = 0 if jobs == 1 else usable_workers(jobs)
     results = Loader(applied, sampler=kept, batch_size=None, collate_fn=_as_it_is, num_workers=workers)
     said: set[str] = set()
+    findings: list[Finding] = []
     place = read = 0
-    for result, warned, failures in results:
+    for result, warned, found, failures in results:
         X = kept.held.popleft()
+        findings += found
         for message in warned:
             if message not in said:
                 warnings.warn(message, UserWarning, stacklevel=2)
@@ -117,6 +122,7 @@ def map_batches(
                 left_out(reason)
         if len(failures) < len(X):
             yield take(X, np.setdiff1d(np.arange(len(X)), list(failures))) if failures else X, result
+    report(findings)
     if place and not read:
         raise OrdinateError("X", problem=f"none of the {place} files can be read: {next(iter(failures.values()))}")
 
@@ -129,9 +135,9 @@ class _Applied(Dataset[Any]):
         self.method = method
         self.leaves_out = leaves_out
 
-    def __getitem__(self, X: Any) -> tuple[Any, list[str], dict[int, str]]:
+    def __getitem__(self, X: Any) -> tuple[Any, list[str], list[Finding], dict[int, str]]:
         failures: dict[int, str] = {}
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, collected() as findings:
             warnings.simplefilter("always", UserWarning)
             try:
                 if self.leaves_out:
@@ -139,7 +145,8 @@ class _Applied(Dataset[Any]):
                 result = getattr(self.estimator, self.method)(X) if len(X) else None
             except OrdinateError as error:
                 result = error
-        return result, [str(each.message) for each in caught if issubclass(each.category, UserWarning)], failures
+        warned = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
+        return result, warned, findings, failures
 
 
 class _Kept:

@@ -4,7 +4,7 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -16,11 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.checks import check_embedding_dim, check_network_folder, check_whole
+from ordinate.data.findings import collected, report
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
+from ordinate.data.rows import random_part
 from ordinate.encoders.given import Encoder, is_named
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.method import Method, device_of, embed
+from ordinate.estimators.novelty import MOST_COMPARED, Novelty
 from ordinate.estimators.persistence import save_estimator
 from ordinate.estimators.pipeline import Fit, prepare
 from ordinate.estimators.samples import check_options, read_new
@@ -108,6 +111,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         embedding_dim_: Dimension d of the embeddings.
         history_: Values that each epoch logged.
         notes_: What is worth knowing about the fit.
+        novelty_: How far embeddings of held-out samples lie from those of training, if the predictor keeps these and
+            there are such samples; ``predict`` compares new samples with it.
         n_features_in_, feature_names_in_, n_iter_: As in scikit-learn.
     """
 
@@ -214,6 +219,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for name, value in {**fitted.values, **fitted.unsaved}.items():
             setattr(self, name, value)
         self.notes_ = [*data.reader.notes, *fitted.notes, *data.notes]
+        if data.validation is not None and fitted.training is data.training:  # They were not trained on in the end.
+            self.learn_novelty(fitted.embed_rows(data.validation.x, random_part(len(data.validation.x), MOST_COMPARED)))
         return self
 
     @abstractmethod
@@ -227,6 +234,23 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def embed(self, x: Tensor) -> Tensor:
         """Return embeddings (n, d) of samples that were read, in float64."""
         return embed(self.encoder_, self.reader_, device_of(self.training), x)
+
+    def embed_new(self, X: Any) -> Tensor:
+        """Return embeddings (n, d) of new samples, and warn where many lie outside what training had seen."""
+        with collected() as findings:
+            embeddings = self.embed(self.read(X))
+        novelty = self.fitted_values_.get("novelty_")
+        if novelty is not None:
+            findings += Novelty(**novelty).findings(self.predictor_, embeddings)
+        report(findings)
+        return embeddings
+
+    def learn_novelty(self, held_out: Tensor) -> None:
+        """Keep how far embeddings (n, d) of held-out samples lie from those of training, if the predictor has these."""
+        novelty = Novelty.measure(self.predictor_, held_out)
+        if novelty is not None:
+            self.novelty_ = asdict(novelty)
+            self.fitted_values_["novelty_"] = self.novelty_
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return the embeddings (n, ``embedding_dim_``) of samples, float64."""

@@ -84,7 +84,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     def rank_probabilities(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank, from the lowest to the highest (``ordered_classes_``)."""
         check_is_fitted(self)
-        return self.probabilities_of(self.embed(self.read(X)))
+        return self.probabilities_of(self.embed_new(X))
 
     def probabilities_of(self, embeddings: Tensor) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank of embeddings (n, d)."""

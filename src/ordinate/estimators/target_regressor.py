@@ -63,7 +63,7 @@ class TargetRegressor(RegressorMixin, EmbeddingEstimator):
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), predicted targets in the units of y."""
         check_is_fitted(self)
-        return self.predictions_of(self.embed(self.read(X)))
+        return self.predictions_of(self.embed_new(X))
 
     def predictions_of(self, embeddings: Tensor) -> NDArray[np.float64]:
         """Return predicted targets of embeddings (n, d) in the units of y."""

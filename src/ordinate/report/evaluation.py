@@ -1,5 +1,6 @@
 """Numbers of the predictions of labelled samples."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,14 @@ def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) ->
     if isinstance(model, CLOCClassifier):
         metrics["margins"] = model.margins_.tolist()
     return metrics
+
+
+def measure_targets(
+    predictions: Predictions, names: Sequence[str], sample_weight: ArrayLike | None = None
+) -> dict[str, Metrics]:
+    """Return the metrics of each of several targets (n, p) by its name, see :func:`measure`."""
+    columns = zip(names, predictions.true.T, predictions.predicted.T, strict=True)
+    return {name: dict(continuous_report(true, predicted, sample_weight)) for name, true, predicted in columns}
 
 
 def fixed_margins(model: CLOCClassifier) -> NDArray[np.bool_]:

@@ -30,6 +30,10 @@ def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str
         for boundary, value in zip(boundaries, metrics.get(name, []), strict=False):
             shown = "    no such samples" if value is None else f"{value:>10.4f}"
             lines.append(f"  {title + ' ' + boundary:<40}{shown}")
+    if "targets" in metrics:
+        measures = [name for name in LABELS if name in metrics]
+        rows = [[name, *(f"{each[measure]:.4f}" for measure in measures)] for name, each in metrics["targets"].items()]
+        lines += ["", table(["target", *measures], rows)]
     if "decisions" in metrics:
         decisions = metrics["decisions"]
         costs = [decisions[rule]["expected_cost"] for rule in ("least_cost", "most_probable")]

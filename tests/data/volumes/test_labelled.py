@@ -94,7 +94,7 @@ def test_what_is_wrong_with_labels_csv_is_said(tmp_path, table, message):
 
 
 def test_a_folder_without_volumes_is_refused(tmp_path):
-    with pytest.raises(OrdinateError, match=r"holds no volume \(.nii, .nii.gz\)"):
+    with pytest.raises(OrdinateError, match=r"holds no volume \(.nii, .nii.gz, or a folder of DICOM slices\)"):
         read_volumes(tmp_path)
 
 

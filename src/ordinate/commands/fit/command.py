@@ -11,7 +11,7 @@ from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
 from ordinate.commands.fit.image_plan import BLEND, ImagePlan, ImagePlanner, announcement, keep_plan, read_plan
-from ordinate.commands.fit.plan import METHODS, filled_in, make_plan, wanted_of_images
+from ordinate.commands.fit.plan import METHODS, filled_in, make_plan, supports_several, wanted_of_images
 from ordinate.commands.fit.read import Source, read
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Trained, Training, train
@@ -25,6 +25,7 @@ from ordinate.data.registry import modalities
 from ordinate.data.rows import take
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.columns import plain_text
+from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
 from ordinate.report.text import metric_lines, score_lines
@@ -85,11 +86,22 @@ def check(options: FitOptions) -> Recipe | None:
     check_machine(options.settings.build(TrainingOptions, "training"), options.seed)
     recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
     method = options.method if recipe is None else recipe.method
+    if len(options.targets) > 1:
+        _check_targets(options, method)
     names = [name for of_task in METHODS.values() for name in of_task] if method == "auto" else [method]
     estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
     kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
     options.settings.check_names(estimators, kinds)
     return recipe
+
+
+def _check_targets(options: FitOptions, method: str) -> None:
+    """Raise an error for several targets that are ranks, or a method that supports one alone."""
+    got = f"{len(options.targets)} columns"
+    if options.task == "ranks" or options.order is not None:
+        raise OrdinateError("--target", f"{got} of ranks", "one; several are for continuous targets")
+    if method != "auto" and method in models() and not supports_several(method):
+        raise OrdinateError("--target", f"{got} for {method}, which supports one target", "one, or --method supcr")
 
 
 def _planner(options: FitOptions, source: Source, recipe: Recipe | None, limit: TimeLimit) -> ImagePlanner | None:
@@ -114,7 +126,9 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
     modality = samples.modality
     unseen = np.concatenate([division.validation, division.test])
     modality.check_unseen(take(samples.X, division.rows), take(samples.X, unseen))
-    if label.classes is None:
+    if label.values.ndim == 2:
+        kind = f"{label.values.shape[1]} continuous targets"
+    elif label.classes is None:
         kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
     else:
         kind = f"{len(label.classes)} ranks, {' < '.join(map(plain_text, label.classes))}"
@@ -123,8 +137,7 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
         f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
         f"{len(division.test)} held out"
     )
-    problem = sentinel_problem(pd.Series(label.values))
-    if problem is not None:
+    for problem in filter(None, map(sentinel_problem, map(pd.Series, label.values.reshape(len(label.values), -1).T))):
         print(f"note: the label {problem}; if these are missing labels, empty their cells and add --unlabelled drop")
     if absent := label.without(division.rows):
         print(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ordinate.commands.fit.image_plan import BLEND, ImagePlan, Wanted
 from ordinate.commands.fit.read import Data, Source
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_label
+from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_labels
 from ordinate.commands.settings import Settings, parameters
 from ordinate.data.registry import modalities
 from ordinate.decisions import margins_from_costs
@@ -226,7 +226,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
     data_options = source.options_of(modality)
     if data_options is not None:
         params["data"] = data_options
-    label = understand_label(samples.y, options.task, options.order, samples.name)
+    label = understand_labels(samples.y, options.task, options.order, samples.name)
     margins = parse_boundaries("--margin", options.margin, label.classes)
     costs = parse_costs(options.costs, label.classes)
     decision = parse_decision(options.decision, costs, label.classes)
@@ -296,7 +296,15 @@ def _candidates(label: Label, *, blend: bool, heads: bool) -> tuple[str, ...]:
         candidates = (BLEND, *candidates)
     if heads:
         candidates = (*candidates, *HEADS[label.task])
-    return candidates
+    if label.values.ndim == 1:
+        return candidates
+    return tuple(name for name in candidates if supports_several(name))
+
+
+def supports_several(method: str) -> bool:
+    """Return whether a method supports several continuous targets."""
+    model = models()[method]
+    return "continuous" in model.estimators and not model.estimator("continuous").one_dimension
 
 
 def require_fitting(method: str, label: Label) -> None:

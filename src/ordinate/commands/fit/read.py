@@ -53,10 +53,12 @@ class Source:
     @classmethod
     def of(cls, options: FitOptions, recipe: Mapping[str, Any] | None = None) -> Self:
         """Return the data that the options of a command name; ``recipe`` are the settings of a recipe."""
+        target = options.targets[0] if options.targets else None
         request = Request(
-            options.target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
+            target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
             tuple(names_in(options.categorical)), options.fold, options.stream, options.skip_unreadable,
             progress=not options.quiet, drop_unlabelled=options.unlabelled == "drop",
+            more_targets=tuple(options.targets[1:]),
         )  # fmt: skip
         return cls(
             options.data, request, options.settings, options.given, recipe or {}, names_in(options.keep), options.text

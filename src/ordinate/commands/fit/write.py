@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ordinate.commands.fit.choose import errors_as_text
@@ -30,7 +31,7 @@ from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.optional import optional
-from ordinate.report.evaluation import Metrics, measure
+from ordinate.report.evaluation import Metrics, measure, measure_targets
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import MOST_SAMPLES
 from ordinate.report.page.measures import Predictor
@@ -44,7 +45,7 @@ class Origin:
 
     Args:
         data: Path or name of the data.
-        target: Column of the label; None if the data have one of their own.
+        target: Column of the label, or several; None if the data have one of their own.
         weight: Column of the sample weights; None without any.
         stream: Whether rows stream from their files.
         drop_unlabelled: Whether rows without a label were left out.
@@ -52,7 +53,7 @@ class Origin:
     """
 
     data: str
-    target: str | None
+    target: str | list[str] | None
     weight: str | None
     stream: bool
     drop_unlabelled: bool
@@ -93,6 +94,9 @@ def write(
     if workspace.begin("pictures") > 1:
         print("note: no report and no pictures, as an earlier run was killed while drawing them")
         return folder, Written(metrics, 0, {})
+    if isinstance(origin.target, list):
+        print("note: no report and no pictures, which are of one target")
+        return folder, Written(metrics, 0, {})
     if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")
     seen = take(training.samples_of(trained.name), trained.rows), training.plan.label.values[trained.rows]
@@ -113,6 +117,7 @@ def _write_model(
 ) -> Metrics:
     """Write the model, its predictions of held-out samples, metrics and split; return the metrics."""
     plan, samples, test = training.plan, training.samples, training.division.test
+    trained.model.learn_novelty(torch.from_numpy(predictions.embeddings))
     write_estimator(trained.model, folder)
     held_out = HeldOut.of(predictions)
     held_out.write(folder)
@@ -121,7 +126,10 @@ def _write_model(
         metrics["weight"] = origin.weight
     if trained.tried:
         metrics["candidates"] = trained.tried
-    metrics |= measure(predictions, column_of(samples.weights, test))
+    weights = column_of(samples.weights, test)
+    metrics |= measure(predictions, weights)
+    if isinstance(origin.target, list):
+        metrics["targets"] = measure_targets(predictions, origin.target, weights)
     if plan.costs is not None and plan.label.classes is not None:
         metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
     identity = [] if samples.identity is None else list(samples.identity.columns)
@@ -157,7 +165,7 @@ def _write_report(
     predictors: list[Predictor] = []
     write_report(
         predictions.model, predictions.X, training.plan.label.values[test], path, predictions=predictions,
-        training=seen, target=origin.target or "the label", names=_names(predictions, training),
+        training=seen, target=str(origin.target or "the label"), names=_names(predictions, training),
         projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
         command=origin.command, facts=facts, simple_models=time.budget is None,
         on_scores=predictors.extend,

@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
 from ordinate.errors import OrdinateError
-from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 SHARE_CUT_OFF = 0.5  # Without a window, this many percent of the values lie below the range, and above it.
-
-
-def is_dicom(content: bytes) -> bool:
-    """Return whether the bytes of a file are DICOM."""
-    return content[128:132] == b"DICM"
 
 
 def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
@@ -35,18 +30,15 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
     Raises:
         OrdinateError: no image, several frames, or too many pixels; pydicom raises errors of its own for damage.
     """
-    pydicom = optional("pydicom", "dicom", "dicom")
+    file = read_dicom(io.BytesIO(content))
     from PIL import Image
-    from pydicom.pixels.processing import apply_color_lut, apply_modality_lut
+    from pydicom.pixels.processing import apply_color_lut
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pydicom warns of values that deviate from the standard.
-        file = pydicom.dcmread(io.BytesIO(content))
         if "PixelData" not in file:
             raise OrdinateError(name, problem="is a DICOM file without an image")
-        frames = int(file.get("NumberOfFrames") or 1)
-        if frames > 1:
-            raise OrdinateError(name, f"{frames} frames", "one image per file")
+        check_one_frame(file, name)
         if file.Rows * file.Columns > max_pixels:
             raise OrdinateError(
                 name, f"{file.Columns} x {file.Rows} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
@@ -58,7 +50,7 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
             bits = 8 * values.itemsize
         if values.ndim == 3:
             return Image.fromarray((values >> max(0, bits - 8)).astype(np.uint8))
-        values = np.asarray(apply_modality_lut(values, file), dtype=np.float64)
+        values = rescaled(values, file)
         low, high = _window(file) or np.percentile(values, [SHARE_CUT_OFF, 100 - SHARE_CUT_OFF])
     grey = ((values - low) / (high - low or 1)).clip(0, 1)
     if kind == "MONOCHROME1":

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data import object_store
-from ordinate.data.images.dicom import is_dicom, open_dicom
+from ordinate.data.dicom import is_dicom
+from ordinate.data.images.dicom import open_dicom
 from ordinate.data.memory import read_member
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import is_url, reading

@@ -1,6 +1,6 @@
 """One column of a table as numbers: standardised and scored, or a column per category."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ordinate.data.findings import MAX_NAMED, Finding, MoreThan, any_row, every_row
 from ordinate.data.modality import CONSTANT
 from ordinate.data.numbers import as_numbers
 from ordinate.data.times import are_times
@@ -18,16 +19,15 @@ ROWS_AT_ONCE = 1 << 16  # This many rows are in float64 at a time.
 MIN_VALUES_TO_SCORE = 10  # A normal score adds nothing to a column of so few different values.
 MAX_QUANTILES = 200  # At most this many quantiles of a column are kept.
 TRUTHS = {"0": "false", "1": "true"}
-MAX_NAMED = 5  # Warnings and errors name so many values.
 
 
 @dataclass(frozen=True)
 class NumericColumn:
     """A number: standardised, and as a normal score; a missing one becomes the median and is marked in a column.
 
-    The training values lie from ``low`` to ``high``. One that had a single value in training has ``scale`` 0 and is
-    always 0: no weight has learned from it. The normal score is the standard normal quantile of the value's place
-    among the training values. It spreads what a skewed column crowds together; columns of few values have none.
+    The ``count`` training values lie from ``low`` to ``high``. One that had a single value in training has ``scale`` 0
+    and is always 0: no weight has learned from it. The normal score is the standard normal quantile of the value's
+    place among the training values. It spreads what a skewed column crowds together; columns of few values have none.
     """
 
     name: str
@@ -38,6 +38,7 @@ class NumericColumn:
     quantiles: tuple[float, ...]
     low: float
     high: float
+    count: int
 
     @property
     def numbers(self) -> int:
@@ -91,6 +92,24 @@ class NumericColumn:
                 rows[:, -1] = missing
         return unseen
 
+    def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+        """Return in what respects values (n,), and their columns (n, width), lie outside of those of training."""
+        if self.scale == 0:
+            numbers = pd.to_numeric(as_numbers(values)).to_numpy(dtype=np.float64, na_value=np.nan)
+            others = int(np.count_nonzero(~np.isnan(numbers) & (numbers != self.median)))
+            is_notable = MoreThan(1, self.count) if self.count else any_row
+            return [new_values(self.name, frozenset(unseen), others, len(values), is_notable)]
+        missing = missing_values(self.name, values, f"; replaced by the median {self.median:g}")
+        text = f"values lie outside the range of training, {self.low:g} to {self.high:g}; check the unit"
+        return [missing, self.outside_range(coded, f"column {self.name!r}: {text}")]
+
+    def outside_range(self, coded: NDArray[np.float32], text: str) -> Finding:
+        """Return how many values lie outside the range of training, given their columns (n, width)."""
+        low = np.float32((self.low - self.mean) / self.scale)
+        high = np.float32((self.high - self.mean) / self.scale)
+        outside = int(np.count_nonzero((coded[:, 0] < low) | (coded[:, 0] > high)))
+        return Finding(text, outside, len(coded), MoreThan(2, self.count - 1))
+
 
 @dataclass(frozen=True)
 class CategoricalColumn:
@@ -121,6 +140,12 @@ class CategoricalColumn:
         out[rows, column[rows]] = 1
         return set(texts).difference(known)
 
+    def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+        """Return in what respects values (n,), and their columns (n, width), lie outside of those of training."""
+        new = int(np.count_nonzero(values.notna().to_numpy() & ~coded.any(axis=1)))
+        found = [new_values(self.name, frozenset(unseen), new, len(values))]
+        return [missing_values(self.name, values), *found] if self.categories else found
+
     def _as_written(self, texts: Sequence[str]) -> list[str]:
         """Return values as training had them, 1.5 as ``1.50``, True as ``true``, where one category alone means it."""
         truths = {_meaning(category) for category in self.categories} <= {"true", "false"}
@@ -138,23 +163,17 @@ class CategoricalColumn:
         return written
 
 
-def difference(name: str, column: object, values: pd.Series) -> str | None:
-    """Return how a column as a whole differs from that of training; None if it does not, or had a single value."""
-    missing = f"column {name!r}: all values are missing, though training had values"
-    if not isinstance(column, NumericColumn):
-        return missing if values.isna().all() else None
-    if column.scale == 0:
-        return None
-    if values.isna().all():
-        return f"{missing}; replaced by the median {column.median:g}"
-    numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
-    outside = np.mean((numbers < column.low) | (numbers > column.high))
-    if outside <= 0.5:
-        return None
-    return (
-        f"column {name!r}: {outside:.0%} of the values lie outside the range of training, "
-        f"{column.low:g} to {column.high:g}; check the unit"
-    )
+def missing_values(name: str, values: pd.Series, instead: str = "") -> Finding:
+    """Return how many values of a column are missing that had values in training."""
+    text = f"column {name!r}: all values are missing, though training had values{instead}"
+    return Finding(text, int(values.isna().sum()), len(values), every_row)
+
+
+def new_values(
+    name: str, values: frozenset[str], count: int, rows: int, is_notable: Callable[[int, int], bool] = any_row
+) -> Finding:
+    """Return how many values of a column training had not seen."""
+    return Finding(f"column {name!r}: {{}} not seen in training, treated as missing", count, rows, is_notable, values)
 
 
 def _normal_score(
@@ -257,7 +276,7 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
             ends = np.quantile(present, np.linspace(0, 1, MAX_QUANTILES), method="nearest")
         quantiles = tuple(ends.tolist())
     low, high = float(present.min(initial=median)), float(present.max(initial=median))
-    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high)
+    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high, len(present))
     if not missing.any():
         return column, ""
     return column, (

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.data.tables.columns import NumericColumn, fit_numeric
+from ordinate.data.findings import Finding
+from ordinate.data.tables.columns import NumericColumn, fit_numeric, missing_values
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -58,6 +59,17 @@ class DateColumn:
             part.fill(numbers[part.name.removeprefix(f"{self.name}, ")], out[:, start : start + part.width])
             start += part.width
         return set()
+
+    def findings(self, values: "pd.Series[Any]", coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+        """Return in what respects dates (n,), and their columns (n, width), lie outside of those of training."""
+        days = self.parts[0]
+        found = [missing_values(self.name, values)]
+        if days.scale:
+            first = pd.Timestamp(self.origin)
+            last = first + days.high * DAY
+            text = f"dates lie outside those of training, {first:%Y-%m-%d} to {last:%Y-%m-%d}"
+            found.append(days.outside_range(coded, f"column {self.name!r}: {text}"))
+        return found
 
 
 def date_form(values: "pd.Series[Any]") -> str | None:

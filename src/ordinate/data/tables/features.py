@@ -1,6 +1,5 @@
 """From a table's columns to the batch of an encoder."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
 from ordinate.data.numbers import as_numbers
@@ -21,7 +21,6 @@ from ordinate.data.tables.columns import (
     CategoricalColumn,
     NumericColumn,
     almost_numbers,
-    difference,
     fit_numeric,
     is_number,
     texts_of,
@@ -29,7 +28,7 @@ from ordinate.data.tables.columns import (
 from ordinate.data.tables.dates import AMBIGUOUS, DateColumn, date_form, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
-from ordinate.data.tables.streamed_rows import StreamedRows, unseen_warning
+from ordinate.data.tables.streamed_rows import StreamedRows
 from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
@@ -38,7 +37,6 @@ from ordinate.errors import OrdinateError
 Column = NumericColumn | CategoricalColumn | DateColumn | TextColumn
 MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
-LEAST_TO_COMPARE = 10  # Fewer rows are not compared with the range of the training values.
 LEARNED_FROM = 2**20  # Features are learned from this many rows of a streamed parquet table.
 IN_MEMORY = 2**27  # More bytes of a parquet table's numbers lie in a file.
 
@@ -103,8 +101,8 @@ class TableFeatures(Reader):
     ) -> NDArray[np.float32]:
         """Return (n, width) float32, or ``out``, for a table with the same columns in any order.
 
-        Files are read once, some rows of all columns at a time. Categories never seen in training are named in a
-        warning.
+        Files are read once, some rows of all columns at a time. A warning names the columns that differ from those of
+        training.
         """
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
@@ -117,19 +115,19 @@ class TableFeatures(Reader):
             )
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
-        unseen: dict[str, set[str]] = {name: set() for name in self.names}
+        findings: list[Finding] = []
         parts = frame[self.names].in_order(ROWS_AT_ONCE) if isinstance(frame, ParquetTable) else [(slice(None), frame)]
         for places, part in parts:
             rows = out[places]  # They are a part of the matrix itself if the places are a slice.
-            for name, values in self.fill(part, rows).items():
-                unseen[name] |= values
+            unseen = self.fill(part, rows)
+            start = 0
+            for column in self.columns:
+                coded = rows[:, start : start + column.width]
+                findings += column.findings(part[column.name], coded, unseen[column.name])
+                start += column.width
             if not isinstance(places, slice):
                 out[places] = rows
-        for name in filter(unseen.__getitem__, unseen):
-            warnings.warn(unseen_warning(name, unseen[name]), UserWarning, 2)
-        if isinstance(frame, pd.DataFrame) and len(frame) >= LEAST_TO_COMPARE:
-            for note in filter(None, (difference(column.name, column, frame[column.name]) for column in self.columns)):
-                warnings.warn(note, UserWarning, 2)
+        report(findings)
         return out
 
     def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:

@@ -12,7 +12,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
+from ordinate.data.findings import Finding
 from ordinate.data.rows import random_part
+from ordinate.data.tables.columns import missing_values
 
 HASHES = 2**13
 MAX_COMPONENTS = 32
@@ -57,6 +59,10 @@ class TextColumn:
             out[start : start + len(part)] = weighted @ self.weights[1:].T - np.array(self.means)
         out[missing] = 0
         return set()
+
+    def findings(self, values: "pd.Series[Any]", coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+        """Return how many texts are missing."""
+        return [missing_values(self.name, values)]
 
 
 def is_free_text(texts: Sequence[str]) -> bool:

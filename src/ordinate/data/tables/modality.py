@@ -16,7 +16,7 @@ from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.labels_file import split_name
 from ordinate.data.modality import Modality, Request
 from ordinate.data.object_store import named_as
-from ordinate.data.paths import is_url, require_unique
+from ordinate.data.paths import is_url, require_names, require_unique
 from ordinate.data.table_formats import TABLES, ends_in
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
@@ -29,7 +29,7 @@ from ordinate.data.tables.files import (
     require_codes,
     require_left,
 )
-from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet
+from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
@@ -118,9 +118,16 @@ class Tables(Modality):
                 raise OrdinateError(option, problem=f"no column {name!r} in {path}")
         for name in filter(None, given.values()):
             require_filled(X[name], path)
+        more = list(request.more_targets) if isinstance(X, pd.DataFrame | ParquetTable) else []
+        if more:
+            require_names(X.columns, more, path)
+            others = in_memory(X[more]).reset_index(drop=True)
+            for name in more:
+                require_labels(others[name], path, drop_unlabelled=request.drop_unlabelled)
+            y = pd.concat([y, others], axis=1)
         splits, groups, weights = (None if name is None else X[name] for name in given.values())
-        if any(given.values()):
-            left = [name for name in X.columns if name not in given.values()]
+        if any(given.values()) or more:
+            left = [name for name in X.columns if name not in (*given.values(), *more)]
             require_left(left, path)
             X = X[left]
         splits = None if splits is None else splits.astype(str).map(split_name)

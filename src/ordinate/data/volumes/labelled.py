@@ -1,4 +1,4 @@
-"""Read labelled volumes: a folder of NIfTI files with a labels.csv, and UK Biobank's layout."""
+"""Read labelled volumes: a folder of NIfTI files or DICOM series with a labels.csv, and UK Biobank's layout."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
+from ordinate.data.file_tree import DICOM, IMAGE_SUFFIXES, FileTree
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.labels_file import (
     LABELS,
@@ -19,6 +19,7 @@ from ordinate.data.labels_file import (
     read_listed,
 )
 from ordinate.data.paths import walk
+from ordinate.data.volumes.dicom_series import is_series
 from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
 from ordinate.errors import OrdinateError
 
@@ -28,13 +29,36 @@ FIRST_VISIT = "{}_20252_2_0"  # UK Biobank gives this name to the zip of a subje
 
 
 def holds_volumes(path: str | Path) -> bool:
-    """Return whether a path is to be read as volumes: a folder whose first image of any kind is a NIfTI file."""
-    for _, below, files in walk(Path(path)):
+    """Return whether a path is to be read as volumes: a folder whose first image is a NIfTI file or a DICOM slice.
+
+    DICOM files are slices if the labels.csv names folders, or, without one, if a folder below holds those of a series.
+    """
+    for folder, below, files in walk(Path(path)):
         below.sort()
         for name in sorted(files):
             if not name.startswith(".") and name.lower().endswith((*SUFFIXES, *IMAGE_SUFFIXES)):
-                return name.lower().endswith(SUFFIXES)
+                return name.lower().endswith(SUFFIXES) or (
+                    name.lower().endswith(DICOM) and folder != Path(path) and _are_slices(Path(path), folder)
+                )
     return False
+
+
+def _are_slices(path: Path, folder: Path) -> bool:
+    """Return whether the DICOM files below a path, of which a folder holds some, are slices of volumes."""
+    tree = FileTree.of(path)
+    if not has_labels_file(tree):
+        return is_series(folder)
+    frame = read_labels_file(tree, "volumes")
+    column = path_column(frame) or str(frame.columns[0])
+    first = read_labels_file(tree, "volumes", (column,))[column].iloc[0]
+    return (path / str(first)).is_dir()
+
+
+def _tree_of_volumes(path: str | Path) -> FileTree:
+    """List a folder, in which each folder of DICOM slices counts as one file."""
+    tree = FileTree.of(path)
+    names = {name.rpartition("/")[0] if name.lower().endswith(DICOM) else name for name in tree.names}
+    return replace(tree, names=tuple(sorted(names - {""})))
 
 
 def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None) -> VolumeFiles:
@@ -42,16 +66,16 @@ def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None
 
     ``left_out`` gets the reason for every file that it names and that is not there, which is an error without it.
     """
-    tree = FileTree.of(path)
+    tree = _tree_of_volumes(path)
     if has_labels_file(tree):
         frame = read_labels_file(tree, "volumes")
         if path_column(frame) is not None:
             return _files(tree, listed_names(tree, "volumes", left_out))
         if any(name in frame for name in SUBJECTS):
             return _of_subjects(Path(path), frame)[0]
-    names = tree.ending_in(SUFFIXES)
+    names = [name for name in tree.names if name.lower().endswith(SUFFIXES) or Path(tree.where(name)).is_dir()]
     if not names:
-        raise OrdinateError(path, problem=f"holds no volume ({', '.join(SUFFIXES)})")
+        raise OrdinateError(path, problem=f"holds no volume ({', '.join(SUFFIXES)}, or a folder of DICOM slices)")
     return _files(tree, names)
 
 
@@ -60,8 +84,9 @@ def read_labelled_volumes(
 ) -> Labelled:
     """Read a folder of labelled volumes; errors name the way out.
 
-    Its ``labels.csv`` names the NIfTI files and their labels, as :func:`~ordinate.data.labels_file.labelled_by` says;
-    or it names subjects, and the folder is laid out as :func:`read_ukbiobank` says.
+    Its ``labels.csv`` names the NIfTI files, or folders of DICOM slices, and their labels, as
+    :func:`~ordinate.data.labels_file.labelled_by` says; or it names subjects, and the folder is laid out as
+    :func:`read_ukbiobank` says.
 
     Args:
         path: Folder.
@@ -70,7 +95,7 @@ def read_labelled_volumes(
     """
     if not (Path(path) / LABELS).is_file():
         raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
-    tree = FileTree.of(path)
+    tree = _tree_of_volumes(path)
     frame = read_labels_file(tree, "volumes")
     if any(name in frame for name in SUBJECTS) and path_column(frame) is None:
         return read_ukbiobank(path, columns)

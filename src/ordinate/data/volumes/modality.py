@@ -1,10 +1,12 @@
-"""Volumes (n, channels, depth, height, width): arrays, or folders of NIfTI files."""
+"""Volumes (n, channels, depth, height, width): arrays, NIfTI files, or folders of DICOM slices."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ordinate.data.labelled import Labelled
-from ordinate.data.modality import Request
+from ordinate.data.modality import Request, are_paths
 from ordinate.data.pixel_modality import PixelModality
 from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_volumes
 from ordinate.data.volumes.options import VolumeOptions
@@ -13,10 +15,10 @@ from ordinate.data.volumes.voxels import SUFFIXES, DecodedVolumes, VolumeFiles, 
 
 
 class VolumeModality(PixelModality):
-    """Paths of NIfTI files, or numbers (n, channels, depth, height, width)."""
+    """Paths of NIfTI files or of folders of DICOM slices, or numbers (n, channels, depth, height, width)."""
 
     name = "volumes"
-    expected = "volumes: paths of NIfTI files, or (n, channels, depth, height, width)"
+    expected = "volumes: paths of NIfTI files or folders of DICOM slices, or (n, channels, depth, height, width)"
     readers = (VolumeReader,)
     reader = VolumeReader
     dimensions = 5
@@ -25,6 +27,13 @@ class VolumeModality(PixelModality):
     parameter = "volumes"
     options_class = VolumeOptions
     command_options = ("stream", "skip_unreadable")
+
+    def recognises(self, X: Any, options: Any = None) -> bool:
+        if super().recognises(X, options):
+            return True
+        with suppress(OSError):  # Text may be too long for a path.
+            return are_paths(X) and Path(next(iter(X))).is_dir()
+        return False
 
     def describe(self, X: DecodedVolumes) -> str:
         return f"{' x '.join(map(str, X.preprocessing.size))} voxels"

@@ -12,7 +12,7 @@ from ordinate.errors import OrdinateError
 
 @dataclass(frozen=True)
 class VolumeOptions(DataOptions):
-    """How an estimator reads volumes, from NIfTI files or arrays.
+    """How an estimator reads volumes, from NIfTI files, folders of DICOM slices or arrays.
 
     SupReMix (B.1.4) reads UK Biobank's T1 volumes with ``size=100, spacing=2.0``. There is no augmentation, as there.
 

@@ -1,4 +1,4 @@
-"""From NIfTI files or arrays to volumes of one size, in uint8, read once by worker processes.
+"""From NIfTI files, folders of DICOM slices or arrays to volumes of one size, in uint8, read once by worker processes.
 
 A file is turned to RAS (the axes run to the right, to the front and up), resampled if a spacing is given, scaled to
 0..1 and rounded to 256 levels, then cut or padded around its centre. A level is 1/255 of the range between the
@@ -20,6 +20,7 @@ from ordinate.data.decoded import MAX_SAMPLES_TO_CHOOSE, DecodedSamples, check_s
 from ordinate.data.memory import require_memory
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import reading
+from ordinate.data.volumes.dicom_series import open_series, slices_in
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -29,7 +30,9 @@ AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
 class VolumeFiles(NamedFiles):
-    """NIfTI files (``.nii``, ``.nii.gz``) in an order; an index array, a mask or a slice selects some.
+    """Volumes in an order, of which an index array, a mask or a slice selects some.
+
+    Each is a NIfTI file (``.nii``, ``.nii.gz``) or a folder with the DICOM slices of one series.
 
     Example:
         >>> files = VolumeFiles(["a.nii.gz", "b.nii", "c.nii"])
@@ -39,6 +42,14 @@ class VolumeFiles(NamedFiles):
 
     kind = "volumes"
     package = "nibabel"
+
+    def stamps(self) -> NDArray[np.int64]:
+        stamps = super().stamps()
+        for row, path in enumerate(self._paths):
+            if Path(path).is_dir():
+                found = [each.stat() for each in slices_in(Path(path))]
+                stamps[row] = sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)
+        return stamps
 
     def extent(self, index: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         """Return, from the header alone, the number of channels, and voxels and mm per voxel along the axes of RAS."""
@@ -78,6 +89,8 @@ class VolumeFiles(NamedFiles):
         """Return the file with its data unread."""
         nibabel = optional("nibabel", "volumes", "volumes")
         path = self.name(index)
+        if Path(path).is_dir():
+            return open_series(Path(path))
         if not Path(path).is_file():
             raise OrdinateError(path, problem="no such file")
         if Path(path).stat().st_size == 0:

@@ -1,0 +1,140 @@
+"""A folder of DICOM slices as one volume."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
+from ordinate.data.file_tree import DICOM, HIDDEN
+from ordinate.data.paths import reading
+from ordinate.errors import OrdinateError
+
+TO_RAS = np.diag([-1.0, -1.0, 1.0])  # The axes of DICOM run to the left, to the back and up.
+MAX_GAP = 1.5  # A gap of so many times the usual one means that a slice is missing.
+
+
+@dataclass(frozen=True)
+class DicomSeries:
+    """The slices of a series in their order, with the attributes of an image of nibabel.
+
+    Args:
+        paths: Files of the slices.
+        shape: Number of columns, rows and slices.
+        affine: Matrix (4, 4) from voxels to mm in RAS.
+    """
+
+    paths: tuple[Path, ...]
+    shape: tuple[int, int, int]
+    affine: NDArray[np.float64]
+
+    @cached_property
+    def dataobj(self) -> NDArray[np.float32]:
+        """The values (columns, rows, slices), rescaled by slope and intercept."""
+        values = np.empty(self.shape, dtype=np.float32)
+        for place, path in enumerate(self.paths):
+            with reading(path, "is damaged or no DICOM image"):
+                file = read_dicom(path)
+                values[:, :, place] = rescaled(file.pixel_array, file).T
+        return values
+
+
+def slices_in(folder: Path) -> list[Path]:
+    """Return the DICOM files of a folder."""
+    return sorted(
+        path for path in folder.iterdir() if path.name.lower().endswith(DICOM) and not HIDDEN.fullmatch(path.name)
+    )
+
+
+def is_series(folder: Path) -> bool:
+    """Return whether a folder holds several DICOM files, all of one series."""
+    paths = slices_in(folder)
+    series = {header.get("SeriesInstanceUID") for header in map(_header, paths)}
+    return len(paths) > 1 and len(series) == 1 and None not in series
+
+
+def open_series(folder: Path) -> DicomSeries:
+    """Read the headers of a folder's slices, and return the slices in their order.
+
+    They are sorted by their positions along the normal of the slices, or else by their instance numbers.
+
+    Raises:
+        OrdinateError: Slices of several series, sizes or orientations, of several frames or in colour, two in one
+            place, or one that is missing.
+    """
+    headers = {path: _header(path) for path in slices_in(folder)}
+    if len(headers) < 2:
+        raise OrdinateError(folder, f"{len(headers)} DICOM slices", "at least 2 of one series")
+    for path, header in headers.items():
+        check_one_frame(header, str(path))
+    with reading(folder, "holds DICOM slices that cannot be read"):
+        _require_one(folder, headers, "series", lambda header: header.get("SeriesInstanceUID"))
+        _require_one(folder, headers, "sizes", lambda header: f"{header.Columns} x {header.Rows}")
+        _require_one(folder, headers, "numbers of channels", lambda header: header.get("SamplesPerPixel", 1), 1)
+        if all(_is_placed(header) for header in headers.values()):
+            return _by_position(folder, headers)
+        return _by_number(folder, headers)
+
+
+def _header(path: Path) -> Any:
+    with reading(path, "is damaged or no DICOM file"):
+        return read_dicom(path, header_only=True)
+
+
+def _require_one(folder: Path, headers: dict[Path, Any], noun: str, of: Any, expected: Any = None) -> None:
+    """Raise an error if slices differ in what a function returns for their headers, or from what is expected."""
+    found = list(dict.fromkeys(map(of, headers.values())))
+    if len(found) > 1 or (expected is not None and found != [expected]):
+        shown = ", ".join(map(str, found[:3]))
+        raise OrdinateError(folder, problem=f"holds DICOM slices of several {noun}: {shown}", expected="one series")
+
+
+def _is_placed(header: Any) -> bool:
+    return "ImagePositionPatient" in header and "ImageOrientationPatient" in header
+
+
+def _by_position(folder: Path, headers: dict[Path, Any]) -> DicomSeries:
+    orientations = np.array([header.ImageOrientationPatient for header in headers.values()], dtype=np.float64)
+    if np.abs(orientations - orientations[0]).max() > 1e-2:
+        raise OrdinateError(folder, problem="holds DICOM slices of several orientations", expected="one series")
+    along_row, along_column = orientations[0].reshape(2, 3)
+    positions = np.array([header.ImagePositionPatient for header in headers.values()], dtype=np.float64)
+    places = positions @ np.cross(along_row, along_column)
+    order = np.argsort(places, kind="stable")
+    gaps = np.diff(places[order])
+    if gaps.min() < 1e-3:
+        raise OrdinateError(folder, problem="holds two DICOM slices in the same place", expected="one volume")
+    if gaps.max() > MAX_GAP * np.median(gaps):
+        problem = f"lacks a slice: a gap of {gaps.max():g} mm among gaps of {np.median(gaps):g} mm"
+        raise OrdinateError(folder, problem=problem, expected="all slices of the series")
+    first, last = positions[order[0]], positions[order[-1]]
+    axes = np.column_stack([along_row, along_column, (last - first) / (len(order) - 1)])
+    return _series(headers, order, axes, first)
+
+
+def _by_number(folder: Path, headers: dict[Path, Any]) -> DicomSeries:
+    numbers = [header.get("InstanceNumber") for header in headers.values()]
+    if None in numbers or len(set(numbers)) < len(numbers):
+        problem = "holds DICOM slices without positions and without instance numbers that differ"
+        raise OrdinateError(folder, problem=problem, expected="ImagePositionPatient, or InstanceNumber")
+    header = next(iter(headers.values()))
+    thickness = float(header.get("SpacingBetweenSlices") or header.get("SliceThickness") or 1)
+    axes = np.diag([1.0, 1.0, thickness])
+    return _series(headers, np.argsort(np.array(numbers, dtype=np.int64)), axes, np.zeros(3))
+
+
+def _series(
+    headers: dict[Path, Any], order: NDArray[np.int64], axes: NDArray[np.float64], first: NDArray[np.float64]
+) -> DicomSeries:
+    """Return the slices in an order; ``axes`` (3, 3) has unit steps along rows and columns, and one to a next slice."""
+    paths = list(headers)
+    header = headers[paths[0]]
+    between_rows, between_columns = map(float, header.get("PixelSpacing") or (1, 1))
+    affine = np.eye(4)
+    affine[:3, :3] = TO_RAS @ axes * [between_columns, between_rows, 1]
+    affine[:3, 3] = TO_RAS @ first
+    shape = int(header.Columns), int(header.Rows), len(paths)
+    return DicomSeries(tuple(paths[place] for place in order), shape, affine)

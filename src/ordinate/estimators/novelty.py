@@ -1,0 +1,66 @@
+"""Embeddings of new samples that lie farther from those of training than embeddings of held-out samples did."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ordinate.data.findings import Finding, MoreThan
+from ordinate.data.rows import random_part
+from ordinate.functional.similarity import pairwise_similarity
+from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
+from ordinate.options import Similarity
+
+MOST_COMPARED = 2000  # At most this many embeddings are compared at a time, a random part of more.
+TEXT = "embeddings lie farther from those of training than 99% of held-out samples"
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """How similar embeddings of held-out samples are to the nearest one of training.
+
+    Args:
+        least: Similarity that all but about 1% of the held-out samples exceed.
+        outside, inside: Parameters of the beta distribution of the share of samples like these that do not exceed it.
+
+    Example:
+        >>> mean = NeighbourMean(torch.linspace(0, 1, 100)[:, None], torch.arange(100.0))
+        >>> novelty = Novelty.measure(mean, torch.linspace(0, 1, 300)[:, None])
+        >>> novelty.findings(mean, torch.linspace(0.5, 2, 91)[:, None])[0].outside
+        60
+    """
+
+    least: float
+    outside: int
+    inside: int
+
+    @classmethod
+    def measure(cls, predictor: nn.Module, held_out: Float[Tensor, "n d"]) -> "Novelty | None":
+        """Measure embeddings of held-out samples; None if the predictor keeps no training embeddings."""
+        similarity = nearest_similarity(predictor, held_out)
+        if similarity is None:
+            return None
+        outside = max(1, len(similarity) // 100)
+        return cls(float(similarity.sort().values[outside - 1]), outside, len(similarity) + 1 - outside)
+
+    def findings(self, predictor: nn.Module, embeddings: Float[Tensor, "n d"]) -> list[Finding]:
+        """Return how many of the embeddings of new samples lie outside."""
+        similarity = nearest_similarity(predictor, embeddings)
+        if similarity is None:
+            return []
+        outside = int((similarity < self.least).sum())
+        return [Finding(TEXT, outside, len(similarity), MoreThan(self.outside, self.inside))]
+
+
+def nearest_similarity(predictor: Any, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, " q"] | None:
+    """Return the similarity of embeddings to the nearest one of training, which votes and means of neighbours keep."""
+    head = getattr(predictor, "vote", predictor)
+    if not isinstance(head, NeighbourMean | NeighbourVote) or len(embeddings) == 0:
+        return None
+    part = embeddings[random_part(len(embeddings), MOST_COMPARED)]
+    parts = part.split(max(1, 2**25 // len(head.embeddings)))
+    metric: Similarity = "cosine" if isinstance(head, NeighbourVote) else "neg_l2"
+    nearest = [pairwise_similarity(each, head.embeddings, metric).amax(1) for each in parts]
+    return torch.cat(nearest)

@@ -1,0 +1,126 @@
+"""A folder of DICOM slices is one volume."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.cli import main
+from ordinate.data.registry import modality_of
+from ordinate.data.volumes.labelled import holds_volumes
+from ordinate.data.volumes.voxels import VolumeFiles
+from ordinate.encoders.volume import ResNet3d18
+from ordinate.errors import OrdinateError
+from tests.command_line import one_line
+from tests.data import scans
+from tests.data.images.test_dicom import write_dicom
+
+AXIAL = [1, 0, 0, 0, 1, 0]
+
+
+def write_series(folder, volume, *, reverse=False, orientation=AXIAL, spacing=(2.0, 3.0), gap=4.0, **elements):
+    """Write a volume (x, y, z) in RAS as axial slices, whose axes run to the left and to the back."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stored = volume[::-1, ::-1].transpose(2, 1, 0).astype(np.int16)
+    uid = f"1.2.{int.from_bytes(folder.name.encode(), 'big') % 10**9}"
+    normal = np.cross(orientation[:3], orientation[3:])
+    for place, image in enumerate(stored):
+        number = len(stored) - place if reverse else place
+        of_slice = {
+            "SeriesInstanceUID": uid, "InstanceNumber": number, "ImageOrientationPatient": orientation,
+            "ImagePositionPatient": [float(each) for each in -20 + gap * place * normal],
+            "PixelSpacing": list(spacing), "RescaleSlope": 2, "RescaleIntercept": -100,
+        } | elements  # fmt: skip
+        of_slice = {name: value for name, value in of_slice.items() if value is not None}
+        write_dicom(folder / f"{number:03}.dcm", np.ascontiguousarray(image), **of_slice)
+    return folder
+
+
+VOLUME = np.random.default_rng(0).integers(0, 200, (5, 4, 3))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_slices_are_sorted_by_position_rescaled_and_turned_to_ras(tmp_path, reverse):
+    files = VolumeFiles([write_series(tmp_path / "ann", VOLUME, reverse=reverse)])
+    np.testing.assert_array_equal(files.read(0)[0], 2 * VOLUME - 100)
+    channels, voxels, lengths = files.extent(0)
+    assert (channels, voxels.tolist(), lengths.tolist()) == (1, [5, 4, 3], [3.0, 2.0, 4.0])  # Rows are 2 mm apart.
+
+
+def test_the_volume_of_a_series_is_that_of_the_same_nifti_file(tmp_path):
+    coronal = [1, 0, 0, 0, 0, -1]
+    series = VolumeFiles([write_series(tmp_path / "ann", VOLUME, orientation=coronal)])
+    stored = 2 * VOLUME[::-1, ::-1].transpose(0, 1, 2) - 100  # Columns, rows and slices.
+    affine = np.array([[-3.0, 0, 0, 20], [0, 0, -4, 20], [0, -2, 0, -20], [0, 0, 0, 1]])
+    scans.write(tmp_path, stored[None, None].astype(np.float32), ["ann.nii"], affine)
+    nifti = VolumeFiles([tmp_path / "ann.nii"])
+    for spacing in (None, (2.0, 2.0, 2.0)):
+        np.testing.assert_allclose(series.read(0, spacing), nifti.read(0, spacing), atol=1e-3)
+
+
+def test_without_positions_instance_numbers_give_the_order(tmp_path):
+    folder = write_series(tmp_path / "ann", VOLUME, ImagePositionPatient=None, SliceThickness=5)
+    np.testing.assert_array_equal(VolumeFiles([folder]).read(0)[0], 2 * VOLUME - 100)
+    assert VolumeFiles([folder]).extent(0)[2].tolist() == [3.0, 2.0, 5.0]
+
+
+def other_series(folder):
+    write_series(folder, VOLUME[:, :, :1], SeriesInstanceUID="1.2.3")
+
+
+WRONG = {
+    "another size": (lambda folder: write_series(folder, np.zeros((6, 4, 1))), "of several sizes: 4 x 6, 5 x 4|5 x 4"),
+    "another series": (other_series, "of several series"),
+    "a slice that is missing": (lambda folder: (folder / "002.dcm").unlink(), "lacks a slice: a gap of 8 mm"),
+    "damage": (lambda folder: (folder / "001.dcm").write_bytes(b"no"), "001.dcm: is damaged or no DICOM file"),
+    "a single slice": (
+        lambda folder: [(folder / f"00{place}.dcm").unlink() for place in range(1, 5)],
+        "got 1 DICOM slices, expected at least 2 of one series",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), WRONG.values(), ids=WRONG)
+def test_a_folder_that_is_no_volume_is_an_error_that_names_it(tmp_path, change, expected):
+    folder = write_series(tmp_path / "ann", np.zeros((5, 4, 5)))
+    change(folder)
+    with pytest.raises(OrdinateError, match=expected) as error:
+        VolumeFiles([folder]).read(0)
+    assert str(folder) in str(error.value)
+
+
+def test_folders_of_images_stay_images(tmp_path):
+    for name in ("0", "1"):
+        for number in range(2):
+            (tmp_path / name).mkdir(exist_ok=True)
+            write_dicom(tmp_path / name / f"{number}.dcm", SeriesInstanceUID=f"1.2.{number}")
+    assert not holds_volumes(tmp_path)
+    write_series(tmp_path / "series" / "ann", VOLUME)
+    assert holds_volumes(tmp_path / "series")
+    assert not holds_volumes(tmp_path / "series" / "ann")
+
+
+def test_python_takes_folders_as_volumes(tmp_path):
+    folders = [write_series(tmp_path / name, VOLUME) for name in ("ann", "bob")]
+    assert modality_of(folders).name == modality_of(list(map(str, folders))).name == "volumes"
+    assert modality_of(["a" * 5000]).name == "images"  # Text that is too long for a path is none.
+
+
+def test_fit_and_predict_read_series_that_labels_csv_names(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(ResNet3d18.__init__.__kwdefaults__, "widths", (4, 4, 8, 8))
+    ranks = np.arange(24) % 3
+    drawn = scans.draw(50.0 + ranks, side=8)[:, 0].round()
+    names = [f"{number:03}" for number in range(24)]
+    for name, volume in zip(names, drawn, strict=True):
+        write_series(tmp_path / "scans" / name, volume, spacing=(1.0, 1.0), gap=1.0)
+    pd.DataFrame({"path": names, "stage": ranks}).to_csv("scans/labels.csv", index=False)
+    arguments = ["--method", "otd", "--epochs", "2", "--quiet", "--out", "model"]
+    assert main(["fit", "scans", "--target", "stage", *arguments]) == 0
+    assert "24 samples of 8 x 8 x 8 voxels, 3 ranks" in capsys.readouterr().out
+    (tmp_path / "scans" / "labels.csv").unlink()
+    assert main(["predict", "model", "scans", "--out", "all.csv"]) == 0
+    assert pd.read_csv("all.csv")["path"].tolist() == [f"scans/{name}" for name in names]
+    (tmp_path / "scans" / "003" / "001.dcm").unlink()
+    capsys.readouterr()
+    assert main(["predict", "model", "scans", "--out", "some.csv"]) == 2
+    assert "scans/003: lacks a slice" in one_line(capsys.readouterr().err)
