@@ -25,7 +25,7 @@ CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv ha
 TUNED = (  # Both tune and fit have these options.
     "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
     "test_fraction", "epochs", "encoder", "image_size", "pretrained", "text", "time_limit", "seed", "quiet", "set",
-    "unlabelled", "stream", "skip_unreadable", *CSV_FORMAT,
+    "unlabelled", "stream", "skip_unreadable", "logger", *CSV_FORMAT,
 )  # fmt: skip
 
 
@@ -77,6 +77,7 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         method="method whose hyperparameters are tuned: cloc or otd for ranks, supcr or supremix for a continuous "
         "target (auto: cloc or supcr)",
         time_limit="minutes for trials; the final training and the report take additional time (10)",
+        logger="log losses and learning rate of the final training, as fit does",
     )
     parser.add_argument("--trials", type=int, metavar="N", help="stop after so many trials")
 

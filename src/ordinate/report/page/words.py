@@ -75,7 +75,7 @@ def describe_importance(contents: Contents, importance: Importance, shown: int) 
     if not shown:
         return (
             f"The importance of the columns is left out: shuffling each of the {importance.count:,} columns once takes "
-            f"about {importance.seconds:.0f} seconds. “ordinate explain” measures it without a limit of time."
+            f"about {importance.seconds:.1f} seconds. “ordinate explain” measures it without a limit of time."
         )
     measured = f"{importance.samples:,} samples that it has not seen"
     if contents.training_labels is None:
