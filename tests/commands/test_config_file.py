@@ -136,9 +136,3 @@ def test_numbers_out_of_range_are_refused_wherever_they_come_from(table, tmp_pat
     assert "--set training.warmup: got 1.0, expected a share from 0 to below 1" in capsys.readouterr().err
     assert main(["fit", "--target", "grade"]) == 2
     assert "data: is missing, expected DATA, or a --config that names it" in capsys.readouterr().err
-
-
-def test_a_training_is_logged_beside_its_model(table, tmp_path):
-    assert main(["fit", "table.csv", *TYPED, "--logger", "csv"]) == 0
-    (log,) = (tmp_path / "table-model-logs").rglob("metrics.csv")
-    assert len(pd.read_csv(log)["train_loss"].dropna()) == len(load("table-model").history_)

@@ -121,6 +121,14 @@ def test_the_report_has_no_tsne_when_there_is_no_time_for_it():
     assert TimeLimit(None).projections(3000) == ("pca", "tsne")
 
 
+def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_time_for_pictures():
+    started = time.monotonic() - 100
+    assert TimeLimit(None, started=started).for_importance == pytest.approx(10, abs=1)
+    budget = TimeBudget(60, clock=lambda: 50.0, start=0.0)
+    limit = TimeLimit(budget, start=3.0, started=started)
+    assert limit.for_importance == pytest.approx(10 - 1.6 * 3)
+
+
 @pytest.mark.parametrize("reading", [0.0, 25.0, 95.0])
 def test_time_for_reading_is_not_planned_for_training(reading, monkeypatch, capsys):
     monkeypatch.setattr(image_plan, "_measure", lambda *_, **__: (1e-3, 1e-4))

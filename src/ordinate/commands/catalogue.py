@@ -26,7 +26,7 @@ CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv ha
 TUNED = (  # Both tune and fit have these options.
     "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
     "test_fraction", "epochs", "encoder", "image_size", "pretrained", "text", "time_limit", "seed", "quiet", "set",
-    "unlabelled", "stream", "skip_unreadable", *CSV_FORMAT,
+    "unlabelled", "stream", "skip_unreadable", "logger", *CSV_FORMAT,
 )  # fmt: skip
 
 
@@ -80,6 +80,7 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         method="method whose hyperparameters are tuned: cloc or otd for ranks, supcr or supremix for a continuous "
         "target (auto: cloc or supcr)",
         time_limit="minutes for trials; the final training and the report take additional time (10)",
+        logger="log losses and learning rate of the final training, as fit does",
     )
     parser.add_argument("--trials", type=int, metavar="N", help="stop after so many trials")
 
@@ -151,8 +152,9 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
     )
+    parser.add_argument("--images", type=int, default=8, metavar="N", help="explain the first N images (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
-    _add_out(parser, f"{TABLE} as well")
+    _add_out(parser, f"{TABLE} as well; of images, new folder of the pictures")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -223,6 +225,14 @@ def _check_file(options: dict[str, Any]) -> None:
     check_inputs(options)
 
 
+def _check_explain(options: dict[str, Any]) -> None:
+    """Check what the command reads; what it writes depends on the model."""
+    for name in ("repeats", "images"):
+        if options[name] < 1:
+            raise OrdinateError(name, options[name], "a whole number of at least 1")
+    check_inputs(options)
+
+
 def _check_transform(options: dict[str, Any]) -> None:
     if options["skip_unreadable"] and options["out"].lower().endswith(".npy"):
         problem = f"an array in {options['out']} has no names of files"
@@ -287,12 +297,13 @@ COMMANDS = (
     ),
     Command(
         "explain",
-        "the columns that a model predicts from",
+        "the columns, or parts of images, that a model predicts from",
         "Measure how much the error of a saved model rises when the values of a column are shuffled (permutation "
-        "importance). If DATA was given to fit, only the samples that fit held out are used.",
+        "importance). If DATA was given to fit, only the samples that fit held out are used. Of images, which need no "
+        "labels, draw how much the expected rank or the predicted target changes when a part is hidden.",
         _add_explain,
         "ordinate.commands.explain:explain",
-        _check_file,
+        _check_explain,
     ),
     Command(
         "compare",

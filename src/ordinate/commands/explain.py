@@ -1,20 +1,58 @@
-"""``ordinate explain``: the columns that a saved model predicts from."""
+"""``ordinate explain``: the columns of a table, or the parts of images, that a saved model predicts from."""
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 
 from ordinate.commands.report import read_samples
 from ordinate.commands.split_file import read_split
-from ordinate.commands.table_file import write_table
+from ordinate.commands.table_file import check_new, write_table
+from ordinate.data.registry import modality_of, modality_of_reader
+from ordinate.data.rows import take
+from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
+from ordinate.estimators.batches import read_unlabelled, trained_columns
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.importance import column_importance
+from ordinate.estimators.occlusion import expected_label, occlusion_map
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.report.heat_map import heat_map
+from ordinate.report.output import check_free
 from ordinate.report.text import table
 
 
-def explain(model: str, data: str, target: str | None, *, repeats: int = 10, out: str | None = None) -> None:
-    """Print the permutation importance of every column, or write it to ``out``; the rows are those of the report."""
+def explain(
+    model: str,
+    data: str,
+    target: str | None,
+    *,
+    repeats: int = 10,
+    images: int = 8,
+    out: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Measure what a saved model predicts from; the arguments are the options of the command line."""
     estimator = load(model)
+    kind = modality_of_reader(estimator.reader_).name
+    if kind == "tables":
+        check_new(out, [model, data], overwrite=overwrite)
+        _explain_columns(estimator, model, data, target, repeats, out)
+    elif kind == "images":
+        if out is None:
+            raise OrdinateError("out", problem="is missing", expected="a new folder for the pictures")
+        check_free(Path(out))
+        _explain_images(estimator, data, images, Path(out))
+    else:
+        raise OrdinateError("model", f"a model of {kind}", "a model of a table (columns) or of images (their parts)")
+
+
+def _explain_columns(
+    estimator: EmbeddingEstimator, model: str, data: str, target: str | None, repeats: int, out: str | None
+) -> None:
+    """Print the permutation importance of every column, or write it to ``out``; the rows are those of the report."""
     samples = read_samples(estimator, model, data, target or read_split(model)["target"])
     X, y = samples.take(samples.measured)
     X = in_memory(X)
@@ -27,3 +65,28 @@ def explain(model: str, data: str, target: str | None, *, repeats: int = 10, out
     print(f"rise of the mean absolute error when a column is shuffled, on {len(y)} samples{seen}, with 95% intervals\n")
     rows = [[str(name), f"{mean:.4f}", f"{low:.4f} to {high:.4f}"] for name, mean, low, high in found.to_numpy()]
     print(table(["column", "importance", "interval"], rows))
+
+
+def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: Path) -> None:
+    """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes."""
+    X = trained_columns(estimator, read_unlabelled(data), data)
+    X = take(X, np.arange(min(images, len(X))))
+    paths = modality_of(X).paths(X)
+    names = [f"row {row}" for row in range(len(X))] if paths is None else paths.tolist()
+    pixels = loaded(estimator.read(X))
+    predicted = expected_label(estimator, pixels)
+    maps = [occlusion_map(estimator, image) for image in pixels]
+    largest = max(float(np.abs(each).max()) for each in maps) or 1.0
+    out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for place, (name, label, values) in enumerate(zip(names, predicted, maps, strict=True)):
+        file = f"{place}_{Path(name).stem.replace(' ', '_')}.png"
+        heat_map(pixels[place].numpy(), values, largest).save(out / file)
+        rows.append([file, f"{label:.3f}", f"{values.max():+.3f}", f"{values.min():+.3f}"])
+    of = "expected rank, from 0" if isinstance(estimator, RankClassifier) else "prediction"
+    print(
+        "red parts raise the prediction and blue parts lower it, compared with a grey patch instead of them; the full "
+        f"colour stands for {largest:.3g}\n"
+    )
+    print(table(["picture", of, "most raised", "most lowered"], rows))
+    print(f"\n{len(rows)} pictures: {out}")

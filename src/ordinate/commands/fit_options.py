@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,12 @@ from ordinate.estimators.head_options import Head
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
 
+LOGGERS = {  # Loggers of Lightning by name, with the package that each requires.
+    "csv": None,
+    "tensorboard": "tensorboard",
+    "wandb": "wandb",
+    "mlflow": "mlflow",
+}
 NOT_REPEATED = ("out", "quiet", "config")  # Options that the command to train the same model again leaves out.
 
 
@@ -155,8 +162,9 @@ class FitOptions:
     quick: bool = option(False, "use the small version of the recipe, for a CPU", rare=True)
     logger: str | None = option(
         None,
-        "log losses and learning rate while training, into OUT-logs",
-        choices=("csv", "tensorboard"),
+        "log losses and learning rate while training: csv and tensorboard into OUT/logs (OUT.partial/logs until "
+        "then), wandb and mlflow to where these packages are set up to log",
+        choices=tuple(LOGGERS),
         determines=False,
         rare=True,
     )
@@ -168,6 +176,8 @@ class FitOptions:
             expected = None if hint else f"auto, {', '.join(CORE)}"
             raise OrdinateError("--method", repr(self.method), expected, hint)
         check_numbers(self)
+        if self.logger is not None:
+            require_logger(self.logger)
         if self.order is not None:
             ranks_in(self.order)
         if self.encoder is not None:
@@ -244,11 +254,6 @@ class FitOptions:
         return Path(f"{self.stem}-model" if self.out is None else self.out)
 
     @property
-    def logs(self) -> Path:
-        """The folder of what ``--logger`` writes."""
-        return Path(f"{self.path}-logs")
-
-    @property
     def stem(self) -> str:
         """The name of the data without its ending."""
         return Path(self.data).name.split(".")[0]
@@ -266,6 +271,14 @@ class FitOptions:
         elsewhere = {f"training.{name}" for name in RUNTIME}
         settings = Settings.of(self.set).texts
         return [*kept, sorted(item for item in settings.items() if item[0] not in elsewhere)]
+
+
+def require_logger(name: str) -> None:
+    """Raise an error if the package of a logger is not installed."""
+    package = LOGGERS[name]
+    if package is not None and find_spec(package) is None:
+        problem = f"{name} requires the package {package}, which is not installed"
+        raise OrdinateError("--logger", problem=problem, hint=f"pip install {package}")
 
 
 def _claim(used: dict[str, str], name: str, columns: Iterable[str]) -> None:

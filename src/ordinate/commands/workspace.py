@@ -14,6 +14,7 @@ from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
 
 CHECKPOINTS = "checkpoints"
+LOGS = "logs"  # The folder of what --logger writes.
 
 
 def write_record(path: Path, record: Any) -> None:

@@ -20,7 +20,7 @@ from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.labels import Label
 from ordinate.commands.leakage import leakage_notes
 from ordinate.commands.samples import Samples
-from ordinate.commands.workspace import Workspace, partial_folder
+from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.data.registry import modalities
 from ordinate.data.rows import take
 from ordinate.data.sentinels import sentinel_problem
@@ -73,6 +73,8 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         origin = Origin.of(options, again.command)
         result, written = write(trained, training, origin, limit, workspace)
         write_config(result / RUN, again, NOT_REPEATED)
+        if (folder / LOGS).exists():
+            (folder / LOGS).replace(result / LOGS)
         workspace.publish(result)
     _print_result(options, trained, written, plan.label)
     if again != options:
@@ -171,5 +173,5 @@ def _print_result(options: FitOptions, trained: Trained, written: Written, label
         print(f"\n{score_lines(written.scores)}")
     report = "report and " if (options.path / REPORT).exists() else ""
     print(f"\nmodel, metrics, {report}{written.pictures} pictures: {options.path}")
-    if options.logger is not None:
-        print(f"logs: {options.logs}")
+    if (options.path / LOGS).exists():
+        print(f"logs: {options.path / LOGS}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from ordinate.commands.fit.read import Data, Source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_labels
 from ordinate.commands.settings import Settings, parameters
+from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.registry import modalities
 from ordinate.decisions import margins_from_costs
 from ordinate.errors import OrdinateError
@@ -36,16 +38,29 @@ HEADS: dict[Task, tuple[str, ...]] = {  # They are tried after them within a tim
 
 @dataclass(frozen=True)
 class Logging:
-    """Where losses are logged while training: ``"csv"`` or ``"tensorboard"`` files in a folder."""
+    """Where losses are logged while training.
+
+    Args:
+        kind: Name of a logger, see ``LOGGERS``.
+        folder: Folder of the files of ``"csv"`` and ``"tensorboard"``.
+        model: Name of the model, for ``"wandb"`` and ``"mlflow"``, which log elsewhere.
+    """
 
     kind: str
     folder: Path
+    model: str
 
     def logger(self, name: str) -> Any:
         """Return a Lightning logger of a training."""
-        from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+        from lightning.pytorch import loggers
 
-        return {"csv": CSVLogger, "tensorboard": TensorBoardLogger}[self.kind](self.folder.resolve(), name)
+        if self.kind == "wandb":
+            import_module("wandb").finish()  # Otherwise the run of the training before would continue.
+            return loggers.WandbLogger(f"{self.model}/{name}")
+        if self.kind == "mlflow":
+            return loggers.MLFlowLogger(self.model, name)
+        of_files = {"csv": loggers.CSVLogger, "tensorboard": loggers.TensorBoardLogger}
+        return of_files[self.kind](self.folder, name)
 
 
 @dataclass(frozen=True)
@@ -249,6 +264,9 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
         margins = {**margins_from_costs(costs), **margins}
     if margins:
         candidates = ("cloc",)  # Only CLOC has margins.
+    logging = None
+    if options.logger is not None:
+        logging = Logging(options.logger, partial_folder(options.path) / LOGS, options.path.resolve().name)
     plan = Plan(
         label,
         candidates,
@@ -258,7 +276,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
         params,
         recipe,
         options.epochs,
-        None if options.logger is None else Logging(options.logger, options.logs),
+        logging,
         data.plan,
     )
     _check(plan, is_weighted=options.weight is not None)

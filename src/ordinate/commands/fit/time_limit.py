@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -26,11 +26,13 @@ class TimeLimit:
         budget: Time that may be spent; None without a limit.
         start: Seconds that were spent on starting, or a few if they are fewer.
         after: Seconds for embeddings after the training.
+        started: Time of ``time.monotonic`` at which the command started.
     """
 
     budget: TimeBudget | None
     start: float = 3.0
     after: float = 0.0
+    started: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(cls, minutes: float | None, folder: Path, started: float) -> Self:
@@ -40,7 +42,7 @@ class TimeLimit:
             budget = TimeBudget(60 * minutes, start=started)
             if is_first_process():  # All processes use its clock.
                 budget.continue_from(folder / SPENT)
-        return cls(budget, max(cls.start, time.monotonic() - started))
+        return cls(budget, max(cls.start, time.monotonic() - started), started=started)
 
     def keep_in(self, folder: Path) -> None:
         """Write the time spent to a folder from now on, so that a run that was stopped continues with it."""
@@ -99,6 +101,14 @@ class TimeLimit:
         if self.budget is None or seconds < self.budget.left - after:
             return ("pca", "tsne")
         return ("pca",)
+
+    @property
+    def for_importance(self) -> float:
+        """Seconds that the importance of columns may take: a tenth of what the command took so far, if it has them."""
+        seconds = 0.1 * (time.monotonic() - self.started)
+        if self.budget is None:
+            return seconds
+        return min(seconds, self.budget.left - (REPORT_TIME + PICTURES_TIME) * self.start)
 
 
 def as_text(seconds: float) -> str:

@@ -168,7 +168,7 @@ def _write_report(
         training=seen, target=str(origin.target or "the label"), names=_names(predictions, training),
         projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
         command=origin.command, facts=facts, simple_models=time.budget is None,
-        on_scores=predictors.extend,
+        importance_seconds=time.for_importance, on_scores=predictors.extend,
     )  # fmt: skip
     return {each.name: {metric: score.value for metric, score in each.scores.items()} for each in predictors}
 

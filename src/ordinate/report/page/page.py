@@ -16,6 +16,7 @@ from ordinate.estimators.samples import unpack
 from ordinate.report.output import write
 from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Training, gather_predictions
+from ordinate.report.page.importance import measure_importance
 from ordinate.report.page.measures import Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.view import ReportOptions, view
@@ -37,6 +38,7 @@ def write_report(
     command: str | None = None,
     facts: Mapping[str, str] | None = None,
     simple_models: bool = True,
+    importance_seconds: float = 10.0,
     on_scores: Callable[[list[Predictor]], None] | None = None,
 ) -> Path:
     """Write the report of a fitted model: one HTML file that opens in any browser and needs no network.
@@ -60,6 +62,7 @@ def write_report(
         facts: Further facts for reproduction, such as the sha256 of the data.
         simple_models: Whether to compare, on a table, with a linear model, a random forest and gradient boosting,
             trained on ``training``, which takes some seconds; not on more than 200,000 numbers.
+        importance_seconds: Seconds that the importance of the columns of a table may take; 0 leaves it out.
         on_scores: Function that gets the scores of the model and of its baselines once they are measured.
 
     Returns:
@@ -107,6 +110,8 @@ def write_report(
     measures = measure(contents, suspects, simple_models=simple_models)
     if on_scores is not None:
         on_scores(measures.predictors)
+    importance = measure_importance(model, X, y, importance_seconds)
     projected = project(contents.embeddings, projections)
     options = ReportOptions(target, given, names, has_suspects, costs, command, facts or {})
-    return write(document.render("report.html", "report.js", **view(contents, X, measures, projected, options)), path)
+    values = view(contents, X, measures, importance, projected, options)
+    return write(document.render("report.html", "report.js", **values), path)

@@ -3,7 +3,7 @@
 import base64
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import cos, pi, sin
@@ -25,6 +25,7 @@ from ordinate.report.evaluation import fixed_margins
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
+from ordinate.report.page.importance import Importance
 from ordinate.report.page.measures import (
     BINS,
     FEW,
@@ -34,6 +35,7 @@ from ordinate.report.page.measures import (
     Measures,
     Order,
     Predictor,
+    Score,
 )
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
@@ -54,12 +56,19 @@ class ReportOptions:
 
 
 def view(
-    contents: Contents, X: Any, measures: Measures, projected: Sequence[Projection], options: ReportOptions
+    contents: Contents,
+    X: Any,
+    measures: Measures,
+    importance: Importance | None,
+    projected: Sequence[Projection],
+    options: ReportOptions,
 ) -> Values:
     """Return the values of the report of one model, on samples X as they were given."""
     model, groups = contents.model, measures.groups
     shown = show_samples(contents, X)
-    values: Values = dict.fromkeys(("order", "margins", "calibration", "coverage", "costs"))
+    values: Values = dict.fromkeys(("importance", "order", "margins", "calibration", "coverage", "costs"))
+    if importance is not None:
+        values["importance"] = _importance(importance, contents)
     if measures.order is not None:
         values["order"] = _order(contents.names or [], measures.order)
     if isinstance(model, CLOCClassifier):
@@ -186,11 +195,23 @@ def score_rows(predictors: Sequence[Predictor], models: int) -> list[Values]:
         cells = []
         for metric, score in predictor.scores.items():
             shown = words.percent if metric == "accuracy" else _number
-            at = np.clip(np.array([score.low, score.high, score.value]) / largest[metric], 0, 1).tolist()
-            interval = f"{shown(score.low)} to {shown(score.high)}"
-            cells.append({"text": shown(score.value), "interval": interval, "low": at[0], "high": at[1], "at": at[2]})
+            cells.append(_cell(score, largest[metric], shown))
         rows.append({"name": predictor.name, "own": place < models, "cells": cells})
     return rows
+
+
+def _cell(score: Score, largest: float, shown: Callable[[float], str]) -> Values:
+    """Return a cell of a table of scores, whose picture reaches from 0 to the largest score."""
+    low, high, at = np.clip(np.array([score.low, score.high, score.value]) / largest, 0, 1).tolist()
+    interval = f"{shown(score.low)} to {shown(score.high)}"
+    return {"text": shown(score.value), "interval": interval, "low": low, "high": high, "at": at}
+
+
+def _importance(importance: Importance, contents: Contents, most: int = 10) -> Values:
+    scores = {name: Score(*numbers) for name, *numbers in importance.columns.head(most).to_numpy().tolist()}
+    largest = max((score.high for score in scores.values()), default=0.0) or 1.0
+    rows = [{"name": name, "own": False, "cells": [_cell(score, largest, _number)]} for name, score in scores.items()]
+    return {"rows": rows, "sentence": words.describe_importance(contents, importance, len(rows))}
 
 
 def versions() -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ordinate.metrics import adjacent_error_rates
 from ordinate.report.page.contents import Contents, kind_of_samples
+from ordinate.report.page.importance import Importance
 from ordinate.report.page.measures import FEW, Calibration, Duplicates, Measures, Predictor, gain
 
 FEW_MEASURED = 10  # Little is known about a rank with fewer samples.
@@ -67,6 +68,27 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
     if len(others) == 1:
         return f"{said}; {best}, {would.format(reached[best])}."
     return f"{said}; the best of the other simple predictors ({best}) {would.format(reached[best])}."
+
+
+def describe_importance(contents: Contents, importance: Importance, shown: int) -> str:
+    """Say how the importance of columns was measured and on what, or why it was not."""
+    if not shown:
+        return (
+            f"The importance of the columns is left out: shuffling each of the {importance.count:,} columns once takes "
+            f"about {importance.seconds:.1f} seconds. “ordinate explain” measures it without a limit of time."
+        )
+    measured = f"{importance.samples:,} samples that it has not seen"
+    if contents.training_labels is None:
+        measured = f"{importance.samples:,} samples, some of which it may have been trained on"
+    error = "mean error, in ranks," if contents.names else "mean error"
+    said = (
+        f"By how much the {error} rises when the values of a column are shuffled: the mean of "
+        f"{_count(importance.repeats, 'repeat')} on {measured}. Columns that carry the same information share their "
+        "importance, so each of them may seem unimportant."
+    )
+    if shown < importance.count:
+        said += f" Here are the first {shown} of {importance.count:,} columns."
+    return said
 
 
 def find_cautions(contents: Contents, measures: Measures) -> list[Caution]:

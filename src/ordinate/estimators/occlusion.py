@@ -1,0 +1,80 @@
+"""Which parts of an image a model predicts from: the change of its prediction when a part is hidden."""
+
+from typing import cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ordinate.checks import check_whole
+from ordinate.data.images.reader import ImageReader
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.estimators.target_regressor import TargetRegressor
+
+
+def occlusion_map(
+    model: EmbeddingEstimator, image: UInt8[Tensor, "c h w"], *, patches: int = 8
+) -> Float[np.ndarray, "h w"]:
+    """Occlusion map of an image (Zeiler and Fergus, 2014), of the expected rank or of the predicted target.
+
+    A grey patch, in the mean colour of the training images, slides over the image in steps of half its side.
+
+    Args:
+        model: Fitted estimator of images.
+        image: Pixels as the encoder takes them, one sample of ``model.read(X)``.
+        patches: Number of patches that fit into a side of the image, >= 1.
+
+    Returns:
+        By how much each pixel raises the prediction: the prediction of the image minus that of the image without the
+        pixel, on average over the patches that hide it. In ranks, or in units of the target.
+
+    Raises:
+        OrdinateError: The model reads no images, or predicts several targets.
+
+    Example:
+        >>> from ordinate import CLOCClassifier
+        >>> X = np.zeros((40, 1, 16, 16), dtype=np.uint8)
+        >>> X[20:, :, :4] = 255  # Images of the higher rank have a bright upper edge.
+        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X, np.arange(40) // 20)
+        >>> occlusion_map(model, model.read(X)[0]).shape
+        (16, 16)
+    """
+    check_whole(patches, "patches")
+    reader = model.reader_
+    if not isinstance(reader, ImageReader):
+        raise OrdinateError("model", f"a model of {reader.kind}", "a model of images")
+    grey = (255 * torch.tensor(reader.mean)).round().to(torch.uint8)[:, None, None]
+    height, width = (-(-side // patches) for side in image.shape[1:])
+    lefts = _starts(image.shape[2], width)
+    whole = expected_label(model, image[None])
+    changes, counts = np.zeros(image.shape[1:]), np.zeros(image.shape[1:])
+    for top in _starts(image.shape[1], height):
+        hidden = image.repeat(len(lefts), 1, 1, 1)
+        for place, left in enumerate(lefts):
+            hidden[place, :, top : top + height, left : left + width] = grey
+        for left, change in zip(lefts, whole - expected_label(model, hidden), strict=True):
+            part = np.s_[top : top + height, left : left + width]
+            changes[part] += change
+            counts[part] += 1
+    return changes / counts
+
+
+def expected_label(model: EmbeddingEstimator, x: Tensor) -> NDArray[np.float64]:
+    """Return the expected ranks (n,), from 0 to C-1, or the predicted targets of samples that were read."""
+    embedded = model.embed(x)
+    if isinstance(model, RankClassifier):
+        probabilities = model.probabilities_of(embedded)
+        return np.asarray(probabilities @ np.arange(probabilities.shape[1]))
+    predicted = cast(TargetRegressor, model).predictions_of(embedded)
+    if predicted.ndim > 1:
+        raise OrdinateError("model", f"{predicted.shape[1]} targets", "a model of ranks or of one target")
+    return predicted
+
+
+def _starts(length: int, patch: int) -> list[int]:
+    """Return where patches begin along a side: half a patch apart, the last one at the end."""
+    return [*range(0, length - patch, max(1, patch // 2)), length - patch]

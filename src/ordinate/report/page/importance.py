@@ -1,0 +1,67 @@
+"""Which columns of a table a model predicts from, as far as it can be measured in a given time."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ordinate.data.registry import modality_of
+from ordinate.data.rows import random_part, take
+from ordinate.data.tables.parquet_table import in_memory
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.importance import column_importance
+from ordinate.estimators.predictions import Predictions
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Permutation importance of the columns of a table.
+
+    Args:
+        columns: Columns, the most important first, see :func:`~ordinate.estimators.importance.column_importance`;
+            empty if the time was too short.
+        count: Number of columns of the table.
+        samples: Number of samples that it was measured on.
+        repeats: Number of times that each column was shuffled.
+        seconds: Seconds that one repeat takes, as estimated from one prediction of the samples.
+    """
+
+    columns: pd.DataFrame
+    count: int
+    samples: int
+    repeats: int
+    seconds: float
+
+
+def measure_importance(
+    model: EmbeddingEstimator, X: Any, y: Any, seconds: float, *, most_samples: int = 500, most_repeats: int = 10
+) -> Importance | None:
+    """Measure the importance of columns with as many repeats as fit into the time.
+
+    Args:
+        model: Fitted model.
+        X: Samples (n) that the model was not trained on.
+        y: Labels (n,).
+        seconds: Time that it may take; 0 for no measurement.
+        most_samples: Number of samples, drawn at random, that it is measured on at most.
+        most_repeats: Number of repeats at most.
+
+    Returns:
+        The importance; None for samples that are no table with named columns, or without any time.
+    """
+    if seconds <= 0 or modality_of(X).name != "tables":
+        return None
+    rows = random_part(len(X), most_samples)
+    part, labels = in_memory(take(X, rows)), np.asarray(y)[rows]
+    if not isinstance(part, pd.DataFrame):
+        return None
+    start = time.perf_counter()
+    Predictions.of(model, part, labels)
+    of_one = (time.perf_counter() - start) * part.shape[1]
+    repeats = min(most_repeats, int(seconds / of_one))
+    columns = pd.DataFrame()
+    if repeats > 0:
+        columns = column_importance(model, part, labels, repeats=repeats)
+    return Importance(columns, part.shape[1], len(part), repeats, of_one)
