@@ -93,6 +93,8 @@ def build(name: str, task: Any) -> Any:
         settings["epochs"] = 3
     if not HAS_TRAINING and name != "blend" and "linear" in known:
         settings["linear"] = False
+    if "training__calibration" in estimator.get_params():
+        settings["training__calibration"] = False  # The versions before have none.
     return estimator.set_params(**settings)
 
 
