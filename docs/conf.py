@@ -116,7 +116,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-WITHOUT_SUBPAGES = ("index", "changes", "methods", "pays", "versions", "generated/leaderboards")
+WITHOUT_SUBPAGES = ("index", "changes", "methods", "versions", "generated/leaderboards")
 html_sidebars = {page: [] for page in WITHOUT_SUBPAGES}
 
 
