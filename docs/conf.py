@@ -77,6 +77,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "remove_config_comments": True,
+    "first_notebook_cell": '# Install Ordinate in a copy of its repository: pip install ".[demo,images,pictures]"',
     "write_computation_times": False,
     "show_memory": False,
     "min_reported_time": 1e9,  # times belong to the machine that built the site

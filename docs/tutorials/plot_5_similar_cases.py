@@ -5,8 +5,8 @@ Finding similar cases
 **Question.** A pump vibrates. The technician wants to know how worn its bearing is, and what happened to the most
 similar pumps of the past: should the bearing be replaced now?
 
-We train an embedding of vibration curves in which distances follow the wear, search for the most similar earlier cases,
-and compare the search with one on the raw curves.
+After this tutorial you can train an embedding of vibration curves in which pumps with similar wear are neighbours,
+search for the most similar earlier cases, and compare this search with a search on the raw curves.
 """
 
 import matplotlib.pyplot as plt
@@ -61,7 +61,7 @@ for axes, i in zip(grid, np.argsort(wear)[[20, 200, 380]], strict=True):
 #
 # SupCR (Rank-N-Contrast) compares every curve with all others: curves with similar wear are drawn together, curves with
 # different wear are pushed apart. The result is an embedding in the order of the wear. The encoder is a small
-# convolutional network; without ``encoder`` it would be a larger residual network.
+# convolutional network. The default encoder is a larger residual network.
 
 torch.manual_seed(0)
 network = nn.Sequential(
@@ -103,9 +103,9 @@ for axes in grid.flat:
 # Is the search reliable?
 # -----------------------
 #
-# Two metrics answer this on new pumps. Average precision counts a neighbour as relevant if its wear differs by at most
-# 10. The gain (NDCG) of the first five neighbours gives more credit the smaller the difference is. The raw curves are
-# the baseline.
+# We use two metrics on new pumps. Average precision counts a neighbour as relevant if its wear differs by at most 10.
+# The gain (NDCG) of the first five neighbours is higher if their wear is closer to that of the new pump. The raw curves
+# are the baseline.
 
 representations = {"raw curves": curves[:, 0], "embedding": embeddings}
 for name, values in representations.items():
