@@ -35,7 +35,7 @@ SMALL_RUNS = {  # The keys are folders of results.
 }  # fmt: skip
 HEAD = """\
 ---
-description: How closely Ordinate follows the four papers: steps, settings, data sets, baselines, tables and figures.
+description: "How closely Ordinate follows the four papers: steps, settings, data sets, baselines, tables and figures."
 ---
 
 # Fidelity to the papers
@@ -69,7 +69,7 @@ These are the settings of the recipes. The defaults of `fit` differ where other 
 """
 HEAD_OF_PAPER = """\
 ---
-description: How closely Ordinate follows the paper {title}: steps, settings, data sets, baselines, tables and figures.
+description: "How closely Ordinate follows {title}: steps, settings, data sets, baselines, tables and figures."
 ---
 
 # Fidelity to {title}
