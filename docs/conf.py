@@ -19,6 +19,7 @@ import descriptions
 import fitted_attributes
 import internal_references
 import leaderboards
+import long_code
 import math_markup
 import notebooks
 import paper_tables
@@ -66,6 +67,7 @@ napoleon_use_ivar = True
 maximum_signature_line_length = 100
 copybutton_exclude = ".linenos, .gp, .go"
 add_module_names = False
+toc_object_entries_show_parents = "hide"  # names of methods fit the width of "On this page"
 templates_path = ["_templates"]
 
 # Gallery
@@ -127,6 +129,7 @@ def setup(app):
     array_like.register(app)
     descriptions.register(app)
     fitted_attributes.register(app)
+    long_code.register(app)
     math_markup.register(app)
     notebooks.register(app)
     internal_references.register(app)
