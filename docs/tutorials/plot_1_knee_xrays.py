@@ -93,9 +93,9 @@ model = CLOCClassifier(
 
 predicted = model.predict(images[test])
 report = rank_report(grades[test], predicted, num_classes=5)
-print(
-    f"accuracy {report['accuracy']:.2f}, mean absolute error {report['mae']:.2f} grades"
-)
+accuracy = report["accuracy"]
+error = report["mae"]
+print(f"accuracy {accuracy:.2f}, mean absolute error {error:.2f} grades")
 names = ["0", "1", "2", "3", "4"]
 figures.predicted_ranks(grades[test], predicted, names)
 
@@ -144,9 +144,7 @@ certain = lowest == highest
 print(f"coverage of the sets: {coverage['coverage']:.2f}")
 for name, chosen in {"one grade": certain, "several grades": ~certain}.items():
     accuracy = (predicted == grades[test])[chosen].mean()
-    print(
-        f"{name:15} {chosen.mean():4.0%} of the images, accuracy of the prediction {accuracy:.2f}"
-    )
+    print(f"{name:15} {chosen.mean():4.0%} of the images, accuracy {accuracy:.2f}")
 
 # %%
 # Uncertain images are close to a boundary between two grades, where radiologists disagree, too.

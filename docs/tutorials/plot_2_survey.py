@@ -103,9 +103,9 @@ ranks = y_test.map(SCALE.index).to_numpy()
 for name, fitted in models.items():
     predicted = np.array([SCALE.index(answer) for answer in fitted.predict(X_test)])
     report = rank_report(ranks, predicted, num_classes=5)
-    print(
-        f"{name:20}  accuracy {report['accuracy']:.2f}  mean absolute error {report['mae']:.2f}"
-    )
+    accuracy = report["accuracy"]
+    error = report["mae"]
+    print(f"{name:20}  accuracy {accuracy:.2f}  mean absolute error {error:.2f}")
 
 # %%
 # This is the confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick

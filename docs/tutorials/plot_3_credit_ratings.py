@@ -100,13 +100,12 @@ probabilities = model.rank_probabilities(X_test)
 
 comparison = compare_decisions(y_test, probabilities, costs)
 for rule in ("most_probable", "least_cost"):
-    measured = comparison[rule]
-    print(
-        f"{rule:14} cost per loan {measured['expected_cost']:.2f}, accuracy {measured['accuracy']:.2f}"
-    )
-print(
-    f"saved per loan: {comparison['saving']:.2f} ± {comparison['saving_standard_error']:.2f} (standard error)"
-)
+    cost = comparison[rule]["expected_cost"]
+    accuracy = comparison[rule]["accuracy"]
+    print(f"{rule:14} cost per loan {cost:.2f}, accuracy {accuracy:.2f}")
+saving = comparison["saving"]
+error = comparison["saving_standard_error"]
+print(f"saved per loan: {saving:.2f} ± {error:.2f} (standard error)")
 
 # %%
 # The cheaper rule has the lower accuracy. If the model is uncertain it assigns a worse rating, above all around the

@@ -114,9 +114,7 @@ for name, values in representations.items():
         values[new], wear[new], within=10.0, **reference
     )
     gain = ndcg(values[new], wear[new], k=5, **reference)
-    print(
-        f"{name:12} average precision {precision:.2f}, gain of the first five {gain:.2f}"
-    )
+    print(f"{name:12} average precision {precision:.2f}, gain {gain:.2f}")
 
 # %%
 # How long will the bearing last?
@@ -127,9 +125,7 @@ for name, values in representations.items():
 neighbours = index.search(curves[new], k=5).rows
 shortest = days_left[past][neighbours].min(1)
 replaced_in_time = (shortest <= days_left[new]).mean()
-print(
-    f"replacing the bearing after the shortest of five lives is in time for {replaced_in_time:.0%} of the pumps"
-)
+print(f"replaced in time: {replaced_in_time:.0%} of the bearings")
 
 figure, axes = plt.subplots(figsize=(5.4, 4), layout="constrained")
 axes.scatter(shortest, days_left[new], c=wear[new], s=14)

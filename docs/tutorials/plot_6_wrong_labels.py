@@ -55,8 +55,9 @@ suspects.assign(is_wrong=suspects.row.isin(moved)).head(8)
 
 budget = 60
 found = np.cumsum(suspects.row.isin(moved))
+found_by_expert = found[budget - 1]
 print(
-    f"{found[budget - 1]} of {len(moved)} wrong labels are among the first {budget} cases"
+    f"{found_by_expert} of {len(moved)} wrong labels are in the first {budget} cases"
 )
 
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
