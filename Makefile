@@ -49,7 +49,7 @@ lint: $(READY) ## ruff, mypy, the layers of the package and plain words
 	$(BIN)/lint-imports
 	$(BIN)/python tools/plain_words.py
 
-figures: $(READY) ## compare the tables of README and docs/measured.md with benchmarks/results
+figures: $(READY) ## compare the tables of README and docs/measured with benchmarks/results
 	$(BIN)/python tools/figures.py
 
 pins: ## renew constraints.txt with the newest versions, then run the suite and lint with them

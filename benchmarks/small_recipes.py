@@ -1,4 +1,4 @@
-"""The small recipes by the optimizer of ``fit`` in the place of the papers': what docs/measured.md has figures of."""
+"""The small recipes with the optimizer of ``fit`` instead of the papers'; docs/measured/images.md has the figures."""
 
 from dataclasses import replace
 from typing import Any

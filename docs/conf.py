@@ -19,6 +19,7 @@ import descriptions
 import fitted_attributes
 import internal_references
 import leaderboards
+import long_code
 import math_markup
 import notebooks
 import paper_tables
@@ -66,6 +67,7 @@ napoleon_use_ivar = True
 maximum_signature_line_length = 100
 copybutton_exclude = ".linenos, .gp, .go"
 add_module_names = False
+toc_object_entries_show_parents = "hide"  # names of methods fit the width of "On this page"
 templates_path = ["_templates"]
 
 # Gallery
@@ -77,6 +79,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "remove_config_comments": True,
+    "first_notebook_cell": '# Install Ordinate in a copy of its repository: pip install ".[demo,images,pictures]"',
     "write_computation_times": False,
     "show_memory": False,
     "min_reported_time": 1e9,  # times belong to the machine that built the site
@@ -116,7 +119,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-WITHOUT_SUBPAGES = ("index", "changes", "measured", "methods", "pays", "versions", "generated/leaderboards")
+WITHOUT_SUBPAGES = ("index", "changes", "methods", "versions", "generated/leaderboards")
 html_sidebars = {page: [] for page in WITHOUT_SUBPAGES}
 
 
@@ -126,6 +129,7 @@ def setup(app):
     array_like.register(app)
     descriptions.register(app)
     fitted_attributes.register(app)
+    long_code.register(app)
     math_markup.register(app)
     notebooks.register(app)
     internal_references.register(app)

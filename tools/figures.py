@@ -1,11 +1,11 @@
-"""Compare the tables of README and of docs/measured.md with what benchmarks/results holds.
+"""Compare the tables of README and of the pages of measurements with what benchmarks/results holds.
 
     python tools/figures.py [--all]
 
-A table of docs/measured.md is looked up in the results that its section cites before it: a link to a file of results,
-or the command that writes one. Results give their own numbers, and the mean and deviation of every number over the
-records that agree in any of their fields of text; a cell "mean ± deviation" has to be both of one group. A
-number of README has to be in docs/measured.md. All are rounded as the table shows them.
+A table of a page in docs/measured is looked up in the results that its section cites before it: a link to a file of
+results, or the command that writes one. Results give their own numbers, and the mean and deviation of every number over
+the records that agree in any of their fields of text; a cell "mean ± deviation" has to be both of one group. A number
+of a summary (README, docs/measured.md) has to be on one of those pages. All are rounded as the table shows them.
 
 Rows of papers and of other publications have no results here, and are left out. What is not found is listed; ``--all``
 lists what is found, too. Found does not mean right, as the row and the column are not compared: the last line says
@@ -28,7 +28,8 @@ from statistics import fmean, pstdev, stdev
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-MEASURED, README = ROOT / "docs" / "measured.md", ROOT / "README.md"
+PAGES = sorted((ROOT / "docs" / "measured").glob("*.md"))
+SUMMARIES = (ROOT / "README.md", ROOT / "docs" / "measured.md")
 RESULTS = ROOT / "benchmarks" / "results"
 CITED = re.compile(r"benchmarks/(?:results/)?([\w/-]+?)\.(?:json|csv|md|py)|`(ordinate table[^`]*)`")
 NUMBER = re.compile(r"(?<![\w.,^⁻-])\d[\d,]*(?:\.\d+)?(?![\w⁰¹²³⁴-⁹]|\.\d)")
@@ -198,16 +199,16 @@ def changed(cell: Cell) -> Iterator[Cell]:
 def check() -> tuple[list[Cell], list[Cell], list[Cell], float]:
     """Return the cells found, those not found, those that cite no results, and the share of wrong digits noticed."""
     right, wrong, uncited, noticed = list[Cell](), list[Cell](), list[Cell](), list[bool]()
-    for cell, cited in cells(MEASURED):
+    for cell, cited in itertools.chain.from_iterable(map(cells, PAGES)):
         known = tuple(sorted(itertools.chain.from_iterable(map(derived, cited))))
         if not known:
             uncited.append(cell)
             continue
         (right if found(cell, known) else wrong).append(cell)
         noticed += [not found(other, known) for other in changed(cell)]
-    stated = NUMBER.findall(MEASURED.read_text(encoding="utf-8"))
+    stated = [number for page in PAGES for number in NUMBER.findall(page.read_text(encoding="utf-8"))]
     known = tuple(sorted((float(number.replace(",", "")), ()) for number in stated))
-    for cell, _ in cells(README):
+    for cell, _ in itertools.chain.from_iterable(map(cells, SUMMARIES)):
         alone = Cell(cell.table, cell.row, cell.text, None)
         (right if found(alone, known) else wrong).append(cell)
     return right, wrong, uncited, fmean(noticed)
@@ -215,7 +216,7 @@ def check() -> tuple[list[Cell], list[Cell], list[Cell], float]:
 
 def main() -> int:
     """Print what was compared; return 1 where a number is not found."""
-    parser = argparse.ArgumentParser(description="Compare the tables of README and docs/measured.md with the results.")
+    parser = argparse.ArgumentParser(description="Compare the tables of README and docs/measured with the results.")
     parser.add_argument("--all", action="store_true", help="list what is found, too")
     given = parser.parse_args()
     right, wrong, uncited, noticed = check()

@@ -5,7 +5,7 @@ from html import escape
 from docutils import nodes
 
 LONGEST = 200
-HIDDEN = (nodes.Invisible, nodes.table, nodes.literal_block)
+HIDDEN = (nodes.Invisible, nodes.table, nodes.literal_block, nodes.container)
 
 
 def register(app):

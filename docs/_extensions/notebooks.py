@@ -1,4 +1,4 @@
-"""Three examples as executed notebooks: what the gallery leaves for download, with outputs, and nothing of Jupyter."""
+"""Notebooks of the examples: a button on every page, and four notebooks that are executed, with their outputs."""
 
 import ast
 import base64
@@ -6,20 +6,39 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 NAMES = {
-    "plot_01_table_with_grades": "table",
-    "plot_07_images_from_a_folder": "images",
-    "plot_11_plain_pytorch": "losses",
+    "tutorials/plot_1_knee_xrays": "first_tutorial",
+    "gallery/plot_01_table_with_grades": "table",
+    "gallery/plot_07_images_from_a_folder": "images",
+    "gallery/plot_11_plain_pytorch": "losses",
 }
+EXAMPLE = re.compile(r"generated/\w+/(plot_\w+)")
+TITLE = re.compile(r"^\S.*\n={3,}\n", re.MULTILINE)
+BUTTONS = """
+.. container:: example-downloads
+
+   :download:`Open as notebook <{name}.ipynb>` :download:`Download script <{name}.py>`
+
+"""
 
 
 def register(app):
-    """Write the notebooks once a Sphinx application has built its pages, which link to them."""
+    """Put buttons on the pages of a Sphinx application, and write the executed notebooks once the pages are built."""
+    app.connect("source-read", add_buttons)
     app.connect("build-finished", write_notebooks)
+
+
+def add_buttons(app, docname, source):
+    """Put buttons that download the notebook and the script below the title of an example's page."""
+    example = EXAMPLE.fullmatch(docname)
+    if example:
+        buttons = BUTTONS.format(name=example[1])
+        source[0] = TITLE.sub(lambda title: title[0] + buttons, source[0], count=1)
 
 
 def write_notebooks(app, error):
@@ -29,7 +48,7 @@ def write_notebooks(app, error):
     out = Path(app.outdir) / "notebooks"
     out.mkdir(exist_ok=True)
     for name, short in NAMES.items():
-        source = Path(app.srcdir) / "generated" / "gallery" / f"{name}.ipynb"
+        source = Path(app.srcdir) / "generated" / f"{name}.ipynb"
         script = [sys.executable, "-P", __file__, source, out / f"{short}.ipynb"]
         subprocess.run(script, check=True, env={**os.environ, "MPLBACKEND": "Agg"})
 

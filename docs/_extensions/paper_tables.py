@@ -1,10 +1,10 @@
-"""The papers' tables as `ordinate table` left them, as pages: what `measured.md` links to outside of docs."""
+"""The papers' tables as `ordinate table` left them, as pages: what the pages in `measured` link to outside of docs."""
 
 import re
 from pathlib import Path
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "tables"
-LINK = re.compile(r"\]\(\.\./benchmarks/results/tables/([\w/-]+)\.md\)")
+LINK = re.compile(r"\]\((?:\.\./)+benchmarks/results/tables/([\w/-]+)\.md\)")
 
 
 def register(app):
@@ -25,7 +25,7 @@ def write_pages(app):
 
 def relink(app, docname, source):
     """Replace links to results by links to their pages."""
-    text = LINK.sub(lambda link: f"](generated/tables/{page_name(link[1])}.md)", source[0])
+    text = LINK.sub(lambda link: f"](/generated/tables/{page_name(link[1])}.md)", source[0])
     source[0] = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")  # a cell does not break there
 
 

@@ -1,7 +1,7 @@
-"""The page docs/fidelity.md: how Ordinate implements each part of the four papers.
+"""The page docs/fidelity.md and one page per paper: how Ordinate implements each part of the four papers.
 
-``python docs/fidelity/make.py`` generates it from the catalogue of tables, the data sets, the recipes, and one list per
-paper in this folder. ``tests/docs/test_fidelity.py`` compares the lists with the code.
+``python docs/fidelity/make.py`` generates them from the catalogue of tables, the data sets, the recipes, and one list
+per paper in this folder. ``tests/docs/test_fidelity.py`` compares the lists with the code.
 
 A list has entries of ``steps`` (of the method), ``settings`` (of training), ``baselines`` (by ``model``) and
 ``elsewhere`` (the numbered tables and figures that are not in the catalogue). Each entry gives its subject (``what``),
@@ -12,7 +12,6 @@ that recipes and tables must have, restricted to the data sets ``sets`` or the m
 """
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,21 +34,49 @@ SMALL_RUNS = {  # The keys are folders of results.
     "": "small networks, few epochs",
 }  # fmt: skip
 HEAD = """\
+---
+description: "How closely Ordinate follows the four papers: steps, settings, data sets, baselines, tables and figures."
+---
+
 # Fidelity to the papers
 
-Does Ordinate implement what the papers describe? This page has one row for every step, setting, data set, baseline,
-table and figure of the four papers, with the place in the code and one of these states:
+Does Ordinate implement what the papers describe? These pages are for readers who know a paper and want to see
+where the code agrees with it and where it deviates. Each page has one row for every step, setting, data set, baseline,
+table and figure of a paper.
+
+| paper | rows | as the paper | differs | missing | open |
+|---|---|---|---|---|---|
+{counts}
+
+Each row gives the place in the paper, the place in the code, and one of these states:
 
 - *as the paper*: the named test checks it, or code and text were compared line by line. Settings are those of the
   recipes, which a test compares with this list.
 - *differs* or *missing*, with the reason.
 - *open*: the paper does not specify it, or contradicts itself. The row gives the choice made here.
 - For a table or figure: whether it was run, and in which setting. `ordinate table NAME` runs it.
+  These rows are not counted above.
 
 These are the settings of the recipes. The defaults of `fit` differ where other settings measured better, see
 [](measured.md).
 
-`docs/fidelity/make.py` generates this page from the recipes, the catalogue of tables and the lists in its folder.
+`docs/fidelity/make.py` generates these pages from the recipes, the catalogue of tables and the lists in its folder.
+
+```{{toctree}}
+:hidden:
+{pages}
+```
+"""
+HEAD_OF_PAPER = """\
+---
+description: "How closely Ordinate follows {title}: steps, settings, data sets, baselines, tables and figures."
+---
+
+# Fidelity to {title}
+
+{reference}
+
+[](../fidelity.md) explains the states in the last column.
 """
 
 
@@ -83,26 +110,42 @@ def data_of(paper: str) -> list[DataSet]:
     return [data for data in SETS.values() if any(part.strip().startswith(title) for part in data.papers.split(";"))]
 
 
-def page() -> str:
-    """Return the page."""
-    return "\n".join([HEAD, *(line for paper in PAPERS for line in _section(paper))]) + "\n"
+def pages() -> dict[Path, str]:
+    """Return the text of each page: the overview, and one page per paper."""
+    counts = "\n".join(_counts(paper) for paper in PAPERS)
+    overview = HEAD.format(counts=counts, pages="\n".join(f"fidelity/{paper}" for paper in PAPERS))
+    return {PAGE: overview, **{HERE / f"{paper}.md": _page(paper) for paper in PAPERS}}
 
 
-def _section(paper: str) -> Iterator[str]:
+def parts(paper: str) -> dict[str, list[Entry]]:
+    """Return the rows of a paper's page by heading."""
     known = declared(paper)
-    yield f"## {known['title']}\n\n{known['reference']}\n"
-    parts = {
+    return {
         "Method": [_entry(one) for one in known["steps"]],
         "Training settings": [_entry(one) for one in known["settings"]],
         "Data sets": [_data(one, known["title"], paper) for one in data_of(paper)],
         "Baselines": [_entry(one) for one in known["baselines"]],
         "Tables and figures": numbered(paper),
     }
-    for heading, entries in parts.items():
-        yield f"### {heading}\n"
-        yield "| in the paper | where | here | state |\n|---|---|---|---|"
-        yield from (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in entry)} |" for entry in entries)
-        yield ""
+
+
+def _counts(paper: str) -> str:
+    """Return the overview's row of a paper, which counts the states of all rows but tables and figures."""
+    counted = {heading: rows for heading, rows in parts(paper).items() if heading != "Tables and figures"}
+    states = [entry.state for rows in counted.values() for entry in rows]
+    reasons = [sum(state.startswith(f"{reason}:") for state in states) for reason in REASONS]
+    cells = [len(states), len(states) - sum(reasons), *reasons]
+    return f"| [{declared(paper)['title']}](fidelity/{paper}.md) | {' | '.join(map(str, cells))} |"
+
+
+def _page(paper: str) -> str:
+    known = declared(paper)
+    lines = [HEAD_OF_PAPER.format(title=known["title"], reference=known["reference"])]
+    for heading, entries in parts(paper).items():
+        lines += [f"## {heading}\n", "| in the paper | where | here | state |", "|---|---|---|---|"]
+        lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in entry)} |" for entry in entries]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _entry(one: dict[str, Any]) -> Entry:
@@ -185,4 +228,5 @@ def _table(table: Table) -> Entry:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

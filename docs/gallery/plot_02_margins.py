@@ -67,7 +67,7 @@ figures.margins_over_training(model.history_, names, fixed=[False] * 3)
 # %%
 # Adam shrinks all margins at nearly the same rate, whatever the size of their gradients. A learned margin therefore
 # depends more on its initial value than on the data. It does not show which boundary is difficult (:doc:`measured
-# </measured>`); the errors and cosines of the two ranks do. Another seed gives other margins:
+# </measured/embeddings>`); the errors and cosines of the two ranks do. Another seed gives other margins:
 
 other = CLOCClassifier(epochs=(40, 1), random_state=1).fit(X, ranks)
 print("seed 0:", model.margins_.round(2), " seed 1:", other.margins_.round(2))

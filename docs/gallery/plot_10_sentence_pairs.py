@@ -15,7 +15,7 @@ from ordinate.report import figures
 
 # %%
 # Each sentence has four parts, and the score of a pair is the number of parts that agree. Real similarity scores are
-# subtler; see STS-B-DIR in :doc:`/measured`.
+# subtler; see STS-B-DIR in :doc:`/measured/text_and_series`.
 
 rng = np.random.default_rng(0)
 PARTS = (

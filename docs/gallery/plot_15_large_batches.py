@@ -53,7 +53,7 @@ axes.set(xlabel="samples in the batch, n", ylabel="seconds, forward and backward
 axes.legend()
 
 # %%
-# These are single runs on the machine that built this page; :doc:`/measured` has medians and memory. Both
+# These are single runs on the machine that built this page; :doc:`/measured/losses` has medians and memory. Both
 # implementations give the same value:
 
 embeddings, labels = torch.randn(100, 64, dtype=torch.float64), torch.randn(100, dtype=torch.float64)

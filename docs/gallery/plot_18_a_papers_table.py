@@ -43,9 +43,9 @@ cells = cells[(cells["column"] == "Balance") & cells["ours"].notna()]
 cells[["row", "paper", "ours"]]
 
 # %%
-# One split is not enough for a conclusion; :doc:`the measurements </measured>` contain five seeds of the whole table.
-# They show the same order: the encodings of the ranks differ, metric learning helps some of them, and OTD's network has
-# the lowest error.
+# One split is not enough for a conclusion; :doc:`the measurements </measured/cloc_and_otd>` contain five seeds of the
+# whole table. They show the same order: the encodings of the ranks differ, metric learning helps some of them, and
+# OTD's network has the lowest error.
 
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 place = np.arange(len(cells))

@@ -48,7 +48,7 @@ axes.spines[["top", "right"]].set_visible(False)
 # ----------------------
 #
 # The models are evaluated on test samples. With 250 noisy test samples, differences of a few hundredths may be chance;
-# :doc:`/measured` has means over thirty splits.
+# :doc:`/measured/tables` has means over thirty splits.
 
 models = {
     "logistic regression": LogisticRegression(max_iter=1000).fit(X_train, y_train),

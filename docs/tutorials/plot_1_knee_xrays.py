@@ -5,8 +5,9 @@ Grading knee X-rays
 **Question.** A clinic grades knee X-rays for osteoarthritis from 0 (healthy) to 4 (severe). Two radiologists read every
 image. Can a model replace one of the two readings, and for which images?
 
-We train an ordinal classifier on images, look at its confusion matrix and at the most similar training images, and find
-out which images still need two readings. Real knee X-rays (KOA) may not be redistributed, so this page draws its own.
+After this tutorial you can train an ordinal classifier on images, read its confusion matrix, show the most similar
+training images, and find the images that still need two readings. Real knee X-rays (KOA) may not be redistributed, so
+this page draws its own.
 """
 
 import matplotlib.pyplot as plt
@@ -92,14 +93,14 @@ model = CLOCClassifier(
 
 predicted = model.predict(images[test])
 report = rank_report(grades[test], predicted, num_classes=5)
-print(
-    f"accuracy {report['accuracy']:.2f}, mean absolute error {report['mae']:.2f} grades"
-)
+accuracy = report["accuracy"]
+error = report["mae"]
+print(f"accuracy {accuracy:.2f}, mean absolute error {error:.2f} grades")
 names = ["0", "1", "2", "3", "4"]
 figures.predicted_ranks(grades[test], predicted, names)
 
 # %%
-# The embedding shows the reason. The test images form one arc in the order of the grades, and images between two grades
+# The embedding shows why. The test images form one arc in the order of the grades, and images between two grades
 # lie between two colours.
 
 figures.embedding(model.transform(images[test]), grades[test], names)
@@ -109,8 +110,8 @@ figures.embedding(model.transform(images[test]), grades[test], names)
 # -------------------------------------
 #
 # A radiologist trusts a grade more if similar, already graded images support it. The first column shows test images,
-# the others their nearest training images. Those with another grade are crossed. The first three test images are
-# typical of their grade, the last one lies between the grades 2 and 3.
+# the others their nearest training images. Neighbours with another grade are crossed out. The first three test images
+# are typical of their grade, the last one lies between the grades 2 and 3.
 
 index = NeighbourIndex.build(model, images[train], grades[train])
 queries = [
@@ -143,9 +144,7 @@ certain = lowest == highest
 print(f"coverage of the sets: {coverage['coverage']:.2f}")
 for name, chosen in {"one grade": certain, "several grades": ~certain}.items():
     accuracy = (predicted == grades[test])[chosen].mean()
-    print(
-        f"{name:15} {chosen.mean():4.0%} of the images, accuracy of the prediction {accuracy:.2f}"
-    )
+    print(f"{name:15} {chosen.mean():4.0%} of the images, accuracy {accuracy:.2f}")
 
 # %%
 # Uncertain images are close to a boundary between two grades, where radiologists disagree, too.

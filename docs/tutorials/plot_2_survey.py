@@ -5,8 +5,8 @@ A customer survey with a five-point scale
 **Question.** A shop asks its customers how satisfied they are, from "very dissatisfied" to "very satisfied". It can
 afford one improvement: shorter waiting times, lower prices or a new website. Which one should it choose?
 
-We predict the answers by ordinal regression, compare the model with the usual alternatives, and measure which columns
-the prediction depends on.
+After this tutorial you can predict ordered answers by ordinal regression, compare the model with the usual
+alternatives, and measure which columns the prediction depends on.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,7 @@ from ordinate.report import figures
 # --------
 #
 # The survey is generated. Waiting time hurts only beyond ten minutes, prices matter less, and the website hardly
-# matters. People round their opinion to five answers, and each person rounds differently. Some answers about the
-# website are missing.
+# matters. An answer is the opinion plus noise, rounded to five steps. Some answers about the website are missing.
 
 SCALE = [
     "very dissatisfied",
@@ -69,9 +68,9 @@ survey.head()
 # Train
 # -----
 #
-# Text labels have no order of their own, so ``class_order`` gives it. The blend handles missing values and text columns
-# by itself. It averages small networks and a linear model, with weights from out-of-fold predictions. By default it
-# tries tree ensembles, too; ``trees=False`` saves time on this page.
+# Text labels have no order, so ``class_order`` lists them from the lowest to the highest. The blend handles missing
+# values and text columns by itself. It averages small networks and a linear model, with weights from out-of-fold
+# predictions. By default it tries tree ensembles, too; ``trees=False`` saves time on this page.
 
 X, y = survey.drop(columns="satisfaction"), survey.satisfaction
 X_train, X_test, y_train, y_test = train_test_split(
@@ -104,9 +103,9 @@ ranks = y_test.map(SCALE.index).to_numpy()
 for name, fitted in models.items():
     predicted = np.array([SCALE.index(answer) for answer in fitted.predict(X_test)])
     report = rank_report(ranks, predicted, num_classes=5)
-    print(
-        f"{name:20}  accuracy {report['accuracy']:.2f}  mean absolute error {report['mae']:.2f}"
-    )
+    accuracy = report["accuracy"]
+    error = report["mae"]
+    print(f"{name:20}  accuracy {accuracy:.2f}  mean absolute error {error:.2f}")
 
 # %%
 # This is the confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick
@@ -131,9 +130,9 @@ axes.invert_yaxis()
 axes.set(xlabel="increase of the mean absolute error, in steps of the scale")
 
 # %%
-# Waiting time matters most, then the price and the channel. The website does not matter. Importance has no direction,
-# so the next figure shows the mean prediction for different waiting times, with the other columns as they are (partial
-# dependence).
+# Waiting time matters most, then the price and the channel. The website does not matter. Importance does not
+# show whether longer waits raise or lower the satisfaction. The next figure does: it shows the mean prediction for
+# different waiting times, with all other columns unchanged (partial dependence).
 
 minutes = np.arange(0, 46, 3)
 mean_rank = [

@@ -6,8 +6,8 @@ Credit ratings with costs of mistakes
 more than one that is too bad: in the first case the loan may default, in the second the lender only loses some
 interest. Which rating should a model assign?
 
-We train an ordinal classifier, write the costs down as a matrix, and measure on test data how much the lender saves if
-the model predicts the rating with the lowest expected cost instead of the most probable one.
+After this tutorial you can write costs of mistakes as a matrix, let an ordinal classifier predict the rating with the
+lowest expected cost, and measure on test data how much this saves compared with the most probable rating.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ from ordinate.report import figures
 # The data
 # --------
 #
-# The companies are generated: six ratios of their accounts follow a hidden strength with noise. Ratings in the middle
-# are the most frequent ones.
+# The companies are generated: five figures from their accounts depend on a hidden credit quality, with noise. Ratings
+# in the middle are the most frequent ones.
 
 RATINGS = ["AAA", "AA", "A", "BBB", "BB", "B", "CCC"]
 rng = np.random.default_rng(0)
@@ -51,9 +51,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 # The costs
 # ---------
 #
-# Costs are in thousands per loan. Rows are true ratings, columns predicted ones. Each step that the predicted rating is
-# too bad costs 1 in lost interest. Each step that it is too good costs 3, and 12 more if a speculative company (BB or
-# worse) is predicted as investment grade (BBB or better).
+# Costs are in thousands per loan. Rows are true ratings, columns predicted ones. If the predicted rating is too bad,
+# each step costs 1 in lost interest. If it is too good, each step costs 3. A speculative company (BB or worse) that is
+# predicted as investment grade (BBB or better) costs 12 in addition.
 
 true, predicted = np.mgrid[:7, :7]
 too_good = np.maximum(true - predicted, 0)
@@ -85,8 +85,8 @@ axes.set(
 # Train
 # -----
 #
-# Expected costs need probabilities that can be trusted. On tables they are calibrated: ``fit`` trains a second model to
-# find the temperature.
+# Expected costs need calibrated probabilities. On tables ``fit`` calibrates them by temperature scaling, for which it
+# trains a second model.
 
 model = CLOCClassifier(epochs=(12, 25), random_state=0).fit(X_train, y_train)
 probabilities = model.rank_probabilities(X_test)
@@ -100,13 +100,12 @@ probabilities = model.rank_probabilities(X_test)
 
 comparison = compare_decisions(y_test, probabilities, costs)
 for rule in ("most_probable", "least_cost"):
-    measured = comparison[rule]
-    print(
-        f"{rule:14} cost per loan {measured['expected_cost']:.2f}, accuracy {measured['accuracy']:.2f}"
-    )
-print(
-    f"saved per loan: {comparison['saving']:.2f} ± {comparison['saving_standard_error']:.2f} (standard error)"
-)
+    cost = comparison[rule]["expected_cost"]
+    accuracy = comparison[rule]["accuracy"]
+    print(f"{rule:14} cost per loan {cost:.2f}, accuracy {accuracy:.2f}")
+saving = comparison["saving"]
+error = comparison["saving_standard_error"]
+print(f"saved per loan: {saving:.2f} ± {error:.2f} (standard error)")
 
 # %%
 # The cheaper rule has the lower accuracy. If the model is uncertain it assigns a worse rating, above all around the
@@ -143,8 +142,8 @@ for axes, chosen, title in zip(
 # How sure are we of the costs?
 # -----------------------------
 #
-# The penalty of 12 is an estimate. If it is wrong, is the rule still better? We decide by costs that assume another
-# penalty and pay the true ones.
+# The penalty of 12 is an estimate. If it is wrong, is the rule still better? We choose ratings with an assumed penalty,
+# and compute their costs with the true penalty.
 
 assumed = np.array([0, 3, 6, 12, 24, 48])
 paid = []

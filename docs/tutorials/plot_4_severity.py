@@ -6,8 +6,8 @@ Severity of a disease, with intervals
 measures the progression within a year, from 25 to 346. Can the clinic predict it from a first examination, and how
 uncertain is each prediction?
 
-We train a regression model on a small real data set, add intervals with a coverage of 80%, and use the intervals to
-decide whom to see again soon.
+After this tutorial you can train a regression model on a small data set, add intervals with a coverage of 80%, and use
+them to decide which patients to see again soon.
 """
 
 import matplotlib.pyplot as plt
@@ -41,8 +41,8 @@ X_calibration, X_test, y_calibration, y_test = train_test_split(
 # Train and compare
 # -----------------
 #
-# SupCR (Rank-N-Contrast) trains an embedding in the order of the target, with early stopping on a part of the training
-# samples. Ridge regression is the baseline.
+# SupCR (Rank-N-Contrast) trains an embedding that is ordered by the target. It stops early, based on a part of the
+# training samples. Ridge regression is the baseline.
 
 ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X_train, y_train)
 model = SupCRRegressor(
@@ -75,11 +75,11 @@ measured = interval_coverage(y_test, np.column_stack([low, high]))
 print({name: round(float(value), 2) for name, value in measured.items()})
 
 # %%
-# Whom to see again soon?
-# -----------------------
+# Which patients to see again soon?
+# ---------------------------------
 #
 # Patients whose score will exceed 150 should come every month. The interval gives three groups. If it lies above 150,
-# progression is likely. If it lies below, it is unlikely. If it contains 150, the examination does not decide.
+# progression is likely. If it lies below, it is unlikely. If it contains 150, the examination is not conclusive.
 
 limit = 150
 groups = {

@@ -5,8 +5,8 @@ Finding similar cases
 **Question.** A pump vibrates. The technician wants to know how worn its bearing is, and what happened to the most
 similar pumps of the past: should the bearing be replaced now?
 
-We train an embedding of vibration curves in which distances follow the wear, search for the most similar earlier cases,
-and compare the search with one on the raw curves.
+After this tutorial you can train an embedding of vibration curves in which pumps with similar wear are neighbours,
+search for the most similar earlier cases, and compare this search with a search on the raw curves.
 """
 
 import matplotlib.pyplot as plt
@@ -61,7 +61,7 @@ for axes, i in zip(grid, np.argsort(wear)[[20, 200, 380]], strict=True):
 #
 # SupCR (Rank-N-Contrast) compares every curve with all others: curves with similar wear are drawn together, curves with
 # different wear are pushed apart. The result is an embedding in the order of the wear. The encoder is a small
-# convolutional network; without ``encoder`` it would be a larger residual network.
+# convolutional network. The default encoder is a larger residual network.
 
 torch.manual_seed(0)
 network = nn.Sequential(
@@ -103,9 +103,9 @@ for axes in grid.flat:
 # Is the search reliable?
 # -----------------------
 #
-# Two metrics answer this on new pumps. Average precision counts a neighbour as relevant if its wear differs by at most
-# 10. The gain (NDCG) of the first five neighbours gives more credit the smaller the difference is. The raw curves are
-# the baseline.
+# We use two metrics on new pumps. Average precision counts a neighbour as relevant if its wear differs by at most 10.
+# The gain (NDCG) of the first five neighbours is higher if their wear is closer to that of the new pump. The raw curves
+# are the baseline.
 
 representations = {"raw curves": curves[:, 0], "embedding": embeddings}
 for name, values in representations.items():
@@ -114,9 +114,7 @@ for name, values in representations.items():
         values[new], wear[new], within=10.0, **reference
     )
     gain = ndcg(values[new], wear[new], k=5, **reference)
-    print(
-        f"{name:12} average precision {precision:.2f}, gain of the first five {gain:.2f}"
-    )
+    print(f"{name:12} average precision {precision:.2f}, gain {gain:.2f}")
 
 # %%
 # How long will the bearing last?
@@ -127,9 +125,7 @@ for name, values in representations.items():
 neighbours = index.search(curves[new], k=5).rows
 shortest = days_left[past][neighbours].min(1)
 replaced_in_time = (shortest <= days_left[new]).mean()
-print(
-    f"replacing the bearing after the shortest of five lives is in time for {replaced_in_time:.0%} of the pumps"
-)
+print(f"replaced in time: {replaced_in_time:.0%} of the bearings")
 
 figure, axes = plt.subplots(figsize=(5.4, 4), layout="constrained")
 axes.scatter(shortest, days_left[new], c=wear[new], s=14)

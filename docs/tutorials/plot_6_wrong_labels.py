@@ -3,10 +3,10 @@ Finding wrong labels
 ====================
 
 **Question.** An archive contains 625 graded cases. Some grades were entered wrongly, and nobody knows which. An expert
-can look at 60 cases. Which ones, and is it worth the effort?
+can look at 60 cases. Which cases should the expert check, and is it worth the effort?
 
-We let models that have not seen a case score its label, review the most suspicious cases, and measure how much the
-corrections improve the model.
+After this tutorial you can score each label with models that were not trained on it, review the most suspicious cases,
+and measure how much the corrections improve the model.
 """
 
 import matplotlib.pyplot as plt
@@ -55,8 +55,9 @@ suspects.assign(is_wrong=suspects.row.isin(moved)).head(8)
 
 budget = 60
 found = np.cumsum(suspects.row.isin(moved))
+found_by_expert = found[budget - 1]
 print(
-    f"{found[budget - 1]} of {len(moved)} wrong labels are among the first {budget} cases"
+    f"{found_by_expert} of {len(moved)} wrong labels are in the first {budget} cases"
 )
 
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
@@ -106,7 +107,7 @@ axes.set(xlabel="errors on the test set, %")
 
 # %%
 # **Decision.** Review the most suspicious cases. If the model itself is often wrong, the list is less reliable
-# (see :doc:`/measured`). Review a few cases first, and stop when the share of wrong labels falls.
+# (see :doc:`/measured/decisions`). Review a few cases first, and stop when the share of wrong labels falls.
 #
 # From the command line:
 #

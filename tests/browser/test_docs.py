@@ -20,6 +20,11 @@ AXE = {  # the other rules do not ask for colours
     "light": "axe.run({preload: false, resultTypes: ['violations']})",
     "dark": "axe.run({preload: false, resultTypes: ['violations'], runOnly: ['color-contrast']})",
 }
+HIGHEST_PAGE = 6000  # Pixels; pages of figures and API pages may be longer.
+LONG_PAGES = (
+    "_static", "_modules", "api/", "generated/api/", "generated/tables/", "generated/leaderboards", "fidelity/",
+    "claims", "genindex",
+)  # fmt: skip
 WIDER_THAN_SCREEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -67,6 +72,18 @@ def test_pages_fit_a_phone_and_follow_the_colour_scheme(visit, name):
         assert page.evaluate(WIDER_THAN_SCREEN) <= 0
         backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(backgrounds) == 2
+
+
+def test_no_page_is_too_long_to_read(chromium, address):
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    names = [path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")]
+    heights = {}
+    for name in sorted(name for name in names if not name.startswith(LONG_PAGES)):
+        page.goto(address + name, wait_until="load")
+        heights[name] = page.evaluate("document.documentElement.scrollHeight")
+    page.close()
+    assert len(heights) > 90
+    assert {name: height for name, height in heights.items() if height > HIGHEST_PAGE} == {}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,4 +1,4 @@
-"""docs/fidelity.md is what its script makes, its rows have reasons, recipes and tables have the declared values."""
+"""The pages on fidelity are what their script makes, rows have reasons, recipes and tables have the declared values."""
 
 import importlib.util
 import json
@@ -35,8 +35,9 @@ CHECKED = [
 ]
 
 
-def test_the_committed_page_is_what_the_script_makes():
-    assert fidelity.PAGE.read_text("utf-8") == fidelity.page(), "python docs/fidelity/make.py writes it anew"
+def test_the_committed_pages_are_what_the_script_makes():
+    for path, text in fidelity.pages().items():
+        assert path.read_text("utf-8") == text, "python docs/fidelity/make.py writes them anew"
 
 
 @pytest.mark.parametrize("paper", fidelity.PAPERS)

@@ -83,9 +83,9 @@ def test_every_example_ran_and_has_a_picture():
 
 
 @built
-def test_three_examples_are_notebooks_that_have_been_run():
+def test_four_examples_are_notebooks_that_have_been_run():
     notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (SITE / "notebooks").iterdir()}
-    assert notebooks.keys() == {"table", "images", "losses"}
+    assert notebooks.keys() == {"first_tutorial", "table", "images", "losses"}
     for notebook in notebooks.values():
         cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]

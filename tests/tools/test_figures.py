@@ -1,9 +1,9 @@
-"""The numbers in the tables of README and docs/measured.md follow from benchmarks/results."""
+"""The numbers in the tables of README and of the pages of measurements follow from benchmarks/results."""
 
 from itertools import chain
 
 import pytest
-from tools.figures import MEASURED, Cell, cells, changed, check, derived, found
+from tools.figures import PAGES, Cell, cells, changed, check, derived, found
 
 
 def test_every_number_of_a_table_follows_from_its_results():
@@ -15,7 +15,7 @@ def test_every_number_of_a_table_follows_from_its_results():
 
 def test_a_wrong_mean_beside_its_deviation_is_noticed():
     noticed = []
-    for cell, cited in cells(MEASURED):
+    for cell, cited in chain.from_iterable(map(cells, PAGES)):
         if cell.deviation is not None:
             known = tuple(sorted(chain.from_iterable(map(derived, cited))))
             noticed += [not found(other, known) for other in changed(cell)]
