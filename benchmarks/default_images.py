@@ -32,8 +32,7 @@ SETS = ("koa", "busi", "retinamnist")
 
 def write(name: str, seed: int, folder: Path) -> pd.DataFrame:
     """Write the images of a set and their labels.csv into a folder, and return its rows."""
-    options = {"fold": seed} if name == "busi" else {}
-    images: Any = load(name, **options)
+    images: Any = load(name, fold=seed) if name == "busi" else load(name)
     paths = []
     for place in range(len(images.samples)):
         if isinstance(images.samples, ImageFiles):

@@ -83,8 +83,10 @@ def results_of(match: re.Match[str]) -> list[str]:
 @cache
 def derived(name: str) -> tuple[tuple[float, tuple[float, ...]], ...]:
     """Return the numbers that a file of results gives, in order, and means with their deviations."""
-    path = RESULTS / f"{name}.json"
-    if not path.is_file():
+    path, runs = RESULTS / f"{name}.json", RESULTS / f"{name}.jsonl"
+    if runs.is_file():
+        content: Any = [_run(json.loads(line)) for line in runs.read_text(encoding="utf-8").splitlines()]
+    elif not path.is_file():
         table = RESULTS / f"{name}.csv"
         if not table.is_file():
             return ()
@@ -93,10 +95,19 @@ def derived(name: str) -> tuple[tuple[float, tuple[float, ...]], ...]:
         if lines and "ours" in lines[0]:
             given = [line for line in lines if line["ours"]]
             return tuple(sorted((float(line["ours"]), (float(line["deviation"] or 0),)) for line in given))
-        content: Any = [{name: _value(cell) for name, cell in line.items() if name != "split"} for line in lines]
+        content = [{name: _value(cell) for name, cell in line.items() if name != "split"} for line in lines]
     else:
         content = json.loads(path.read_text(encoding="utf-8"))
     return tuple(sorted(set(_numbers(content)) | set(_groups(content))))
+
+
+def _run(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the metrics of a run with the fields that runs are grouped by; other results stay as they are."""
+    if "run" not in result:
+        return result
+    run = result["run"]
+    names = {name: run[name] for name in ("dataset", "model", "protocol")}
+    return {**names, "settings": json.dumps(run["settings"], sort_keys=True), **(result["metrics"] or {})}
 
 
 def _value(cell: str) -> float | str:

@@ -17,6 +17,7 @@ MOST_MEASURED = 20_000  # Samples that simple models see, and on which the membe
 MOST_PER_TREE = 5000  # Each tree is fitted on at most this many samples.
 # A forest has at least this many trees, and takes this share of a limited training time.
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2
+FEWEST_FOR_THREADS = 2000  # With fewer samples, starting threads takes longer than they save.
 MOST_BOOSTED = 1000  # Boosted trees see at most this many columns.
 MOST_FOLDS_OF_TREES = 4
 MOST_REFITTED = 2_000_000  # All fits that measure boosted trees read at most this many numbers together.
@@ -70,6 +71,8 @@ def filled_in(unseen: NDArray[np.float64], forest: Any) -> NDArray[np.float64]:
 
 def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None, trees: int | None = None) -> Any:
     """Return a fitted forest of scikit-learn, of so many trees, or as a training that has to end leaves time for."""
+    if len(x) >= FEWEST_FOR_THREADS:
+        forest.set_params(n_jobs=torch.get_num_threads())
     if len(x) > MOST_PER_TREE:
         forest.set_params(max_samples=MOST_PER_TREE)
     data = arrays(x, y, weights)

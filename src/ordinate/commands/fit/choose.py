@@ -40,7 +40,8 @@ LAST = "last_training.json"  # The file of what follows once they have been trie
 def choose(training: Training, time: TimeLimit) -> Chosen:
     """Train each candidate on parts of the training rows and choose by its errors on the others.
 
-    Of candidates within a standard error of the lowest MAE the first is chosen. With a time limit, the methods come
+    On a table, a blend that could be trained is the only one, unless a time limit or ``--folds`` asks for more. Of
+    candidates within a standard error of the lowest MAE the first is chosen. With a time limit, the methods come
     first and the plain networks after them, as far as the time reaches, and the lowest MAE on one part is chosen.
     """
     candidates = training.plan.candidates
@@ -80,8 +81,10 @@ def _choose_by_errors(training: Training) -> Chosen:
             blend = training.train_on_all(BLEND)
             found.of |= _errors_of_blend(training, blend, measured)
             first = [BLEND]
-    tried = [name for name in training.plan.candidates if name != BLEND]
     images = training.plan.images
+    tried = [name for name in training.plan.candidates if name != BLEND]
+    if first and images is None and training.folds is None:
+        tried = []  # They would take most of the time, and a lead of more than a standard error is rare.
     trials: dict[str, EmbeddingEstimator] = {}
     predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
     place = 0

@@ -171,7 +171,11 @@ def _print_result(options: FitOptions, trained: Trained, written: Written, label
     print(f"\n{trained.name} on {held_out} held-out samples{weighted}", *metric_lines(written.metrics, names), sep="\n")
     if written.scores:
         print(f"\n{score_lines(written.scores)}")
-    report = "report and " if (options.path / REPORT).exists() else ""
-    print(f"\nmodel, metrics, {report}{written.pictures} pictures: {options.path}")
+    files = ["model", "metrics"]
+    if (options.path / REPORT).exists():
+        files.append("report")
+    if written.pictures:
+        files.append(f"{written.pictures} pictures")
+    print(f"\n{', '.join(files[:-1])} and {files[-1]}: {options.path}")
     if (options.path / LOGS).exists():
         print(f"logs: {options.path / LOGS}")
