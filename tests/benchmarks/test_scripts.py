@@ -9,7 +9,7 @@ import claims
 import images
 import pays
 from ordinate_papers.datasets.catalogue import dataset
-from ordinate_papers.tables.models import build
+from ordinate_papers.tables.models import build, task_of
 from small_recipes import small_recipe
 from tests.benchmarks.conftest import BENCHMARKS
 
@@ -40,5 +40,6 @@ def test_arms_of_claims_can_be_built(name):
     claim = claims.CLAIMS[name]
     for arm in claim.arms.values():
         budget = replace(claim.budget, **arm.budget)
-        built = build(arm.model, dataset(claim.dataset).task, budget=budget, seed=3, **arm.settings)
+        task = task_of(arm.model, dataset(claim.dataset).task)
+        built = build(arm.model, task, budget=budget, seed=3, **arm.settings)
         assert built.random_state == 3

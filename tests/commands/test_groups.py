@@ -38,7 +38,7 @@ def held_out(monkeypatch):
 
 
 COMMANDS = {
-    "fit, choosing a method": (["fit", "table.csv", "--out", "model"], 2),  # the blend, which is kept, has folds
+    "fit, choosing a method": (["fit", "table.csv", "--folds", "2", "--out", "model"], 2),  # the blend has folds
     "fit": (["fit", "table.csv", "--method", "supcr", "--out", "model"], 1),
     "suspects": (["suspects", "table.csv", "--folds", "3", "--out", "suspects.csv"], 3),
 }

@@ -68,6 +68,7 @@ def test_every_view_of_every_epoch_is_drawn_and_prediction_is_always_the_same():
     assert data.given == first
 
 
+@pytest.mark.filterwarnings("ignore:rows outside what training had seen")  # They are drawn without the noise.
 def test_workers_and_a_resumption_change_nothing(tmp_path):
     expected = fit(otd, Noisy(), epochs=3, validation_fraction=0.25)
     before = random.getstate()

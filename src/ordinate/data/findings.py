@@ -6,9 +6,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-import numpy as np
-from scipy.special import betaln, gammaln
-
 FALSE_ALARMS = 1e-4  # A finding is wrong about this often, of which a table with many columns has many.
 MAX_NAMED = 5  # A warning names this many values of a column, and this many findings.
 
@@ -74,15 +71,11 @@ class MoreThan:
     usual_inside: float
 
     def __call__(self, outside: int, rows: int) -> bool:
-        return outside > 0 and self._chance(outside, rows) < FALSE_ALARMS
+        from scipy.stats import betabinom  # Its import takes two seconds.
 
-    def _chance(self, outside: int, rows: int) -> float:
-        """Return the probability of at least so many rows outside, by the beta-binomial distribution."""
-        # The function of scipy.stats is not used, as its import takes seconds.
-        a, b = self.usual_outside, self.usual_inside
-        k = np.arange(outside, rows + 1)
-        ways = gammaln(rows + 1) - gammaln(k + 1) - gammaln(rows - k + 1)
-        return float(np.exp(ways + betaln(k + a, rows - k + b) - betaln(a, b)).sum())
+        return outside > 0 and bool(
+            betabinom.sf(outside - 1, rows, self.usual_outside, self.usual_inside) < FALSE_ALARMS
+        )
 
 
 _collected: ContextVar[list[Finding] | None] = ContextVar("collected", default=None)

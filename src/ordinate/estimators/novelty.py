@@ -28,8 +28,8 @@ class Novelty:
     Example:
         >>> mean = NeighbourMean(torch.linspace(0, 1, 100)[:, None], torch.arange(100.0))
         >>> novelty = Novelty.measure(mean, torch.linspace(0, 1, 300)[:, None])
-        >>> novelty.findings(mean, torch.linspace(0.5, 2, 91)[:, None])[0].outside
-        60
+        >>> novelty.findings(mean, torch.tensor([[0.0], [2.0], [3.0]]))[0].outside
+        2
     """
 
     least: float
