@@ -107,6 +107,7 @@ def _run(result: dict[str, Any]) -> dict[str, Any]:
         return result
     run = result["run"]
     names = {name: run[name] for name in ("dataset", "model", "protocol")}
+    names["encoder"] = run["facts"]["budget"]["encoder"]
     return {**names, "settings": json.dumps(run["settings"], sort_keys=True), **(result["metrics"] or {})}
 
 

@@ -15,12 +15,7 @@ from ordinate.estimators.head_options import Head
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
 
-LOGGERS = {  # Loggers of Lightning by name, with the package that each requires.
-    "csv": None,
-    "tensorboard": "tensorboard",
-    "wandb": "wandb",
-    "mlflow": "mlflow",
-}
+LOGGERS = ("csv", "tensorboard", "wandb", "mlflow")  # All but the first one have the name of a package.
 NOT_REPEATED = ("out", "quiet", "config")  # Options that the command to train the same model again leaves out.
 
 
@@ -164,7 +159,7 @@ class FitOptions:
         None,
         "log losses and learning rate while training: csv and tensorboard into OUT/logs (OUT.partial/logs until "
         "then), wandb and mlflow to where these packages are set up to log",
-        choices=tuple(LOGGERS),
+        choices=LOGGERS,
         determines=False,
         rare=True,
     )
@@ -275,10 +270,9 @@ class FitOptions:
 
 def require_logger(name: str) -> None:
     """Raise an error if the package of a logger is not installed."""
-    package = LOGGERS[name]
-    if package is not None and find_spec(package) is None:
-        problem = f"{name} requires the package {package}, which is not installed"
-        raise OrdinateError("--logger", problem=problem, hint=f"pip install {package}")
+    if name != "csv" and find_spec(name) is None:
+        problem = f"{name} requires the package {name}, which is not installed"
+        raise OrdinateError("--logger", problem=problem, hint=f"pip install {name}")
 
 
 def _claim(used: dict[str, str], name: str, columns: Iterable[str]) -> None:

@@ -139,8 +139,12 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
         f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
         f"{len(division.test)} held out"
     )
-    for problem in filter(None, map(sentinel_problem, map(pd.Series, label.values.reshape(len(label.values), -1).T))):
-        print(f"note: the label {problem}; if these are missing labels, empty their cells and add --unlabelled drop")
+    for values in label.values.reshape(len(label.values), -1).T:
+        problem = sentinel_problem(pd.Series(values))
+        if problem is not None:
+            print(
+                f"note: the label {problem}; if these are missing labels, empty their cells and add --unlabelled drop"
+            )
     if absent := label.without(division.rows):
         print(
             f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"
