@@ -51,6 +51,17 @@ def test_digits_as_text_are_numbers():
     assert understand(["2", "10", "9"]).classes == [2, 9, 10]
 
 
+def test_a_continuous_target_may_have_a_unit():
+    texts = [f"{number / 2} mm" for number in range(MOST_RANKS + 1)]
+    assert understand(texts).values.tolist() == [number / 2 for number in range(MOST_RANKS + 1)]
+    assert understand(texts[:3], "continuous").values.tolist() == [0, 0.5, 1]
+
+
+def test_labels_that_differ_only_in_case_or_spaces_are_named_as_such():
+    with pytest.raises(OrdinateError, match="2 of them differ from another only in case or spaces: spell them alike"):
+        understand(["mild", "mild ", "Mild", "severe"])
+
+
 def test_the_task_decides_where_it_is_given():
     assert len(understand(range(50), "ranks").classes) == 50
     assert understand([0, 1, 1], "continuous").classes is None

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.fit_options import ranks_in
-from ordinate.data.numbers import as_numbers
+from ordinate.data.numbers import as_numbers, split_unit
 from ordinate.data.tables.columns import plain_text
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
@@ -91,7 +91,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     if not pd.api.types.is_numeric_dtype(y):
-        y = _numbers_of_text(y, name)
+        y = _numbers_of_text(y, task, name)
     numbers = y.to_numpy(dtype=np.float64)
     if np.abs(numbers).max() > LARGEST:
         raise OrdinateError(name, problem=f"holds infinity or numbers past {LARGEST:g}", expected="smaller ones")
@@ -108,8 +108,10 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     return Label(ranks, np.unique(ranks).tolist())
 
 
-def _numbers_of_text(y: pd.Series, name: str) -> pd.Series:
-    """Return the numbers that the text of labels is; other text has no order."""
+def _numbers_of_text(y: pd.Series, task: str, name: str) -> pd.Series:
+    """Return the numbers that labels are as text, of a continuous target without a unit; other text has no order."""
+    if task == "continuous" or y.nunique() > MOST_RANKS:
+        y = split_unit(y)[0]
     numbers = pd.to_numeric(y.astype(str), errors="coerce")
     if numbers.notna().all():
         return numbers
@@ -118,7 +120,11 @@ def _numbers_of_text(y: pd.Series, name: str) -> pd.Series:
     if numbers.notna().any() and known_order(labels) is None:
         odd = sorted(set(map(str, y[numbers.isna()])))
         problem = f"holds numbers and the text {', '.join(map(repr, odd[:5]))}"
-    raise OrdinateError(name, problem=problem, hint=f"give their order, lowest first, with {order_to_type(labels)}")
+    hint = f"give their order, lowest first, with {order_to_type(labels)}"
+    different = {label.strip().casefold() for label in labels}
+    if len(different) < len(labels):
+        hint = f"{len(labels) - len(different)} of them differ from another only in case or spaces: spell them alike"
+    raise OrdinateError(name, problem=problem, hint=hint)
 
 
 def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:

@@ -8,6 +8,12 @@ import numpy as np
 import pandas as pd
 
 NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")  # A code such as 007 is none.
+# A sign of a currency before a number, or a unit after it; one letter alone, as in 12A, is mostly part of a code.
+UNIT = re.compile(
+    r"\s*([-+]?)\s*([$€£¥₹]?)\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)"
+    r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|\s?[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
+)
+GROUPED = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")  # Commas between thousands.
 WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 
 
@@ -31,6 +37,39 @@ def as_numbers(values: "pd.Series[Any]") -> "pd.Series[Any]":
     if not missing.any() and all(map(_is_whole, present)) and np.abs(numbers).max() < 2**53:
         numbers = numbers.astype(np.int64)
     return pd.Series(numbers, index=values.index, name=values.name)
+
+
+def split_unit(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:
+    """Return a column of text whose numbers all have one unit without it, and the unit; others as they are, and "".
+
+    Example:
+        >>> split_unit(pd.Series(["45%", None, "7.5%"])), split_unit(pd.Series(["$1,200", "$80"]))[1]
+        ((0     45
+        1    NaN
+        2    7.5
+        dtype: object, '%'), '$')
+    """
+    if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+        return values, ""
+    texts = values.dropna()
+    unit, bare = "", []
+    for text in texts:
+        found = UNIT.fullmatch(text) if isinstance(text, str) else None
+        if found is None:
+            return values, ""
+        sign, before, number, after = found.groups()
+        this, number = before + after.strip(), sign + number
+        if len(this) > 3:
+            this = this.removesuffix("s")  # One year, two years.
+        if GROUPED.fullmatch(number):
+            number = number.replace(",", "")
+        if not this or unit not in ("", this) or NUMBER.fullmatch(number) is None:
+            return values, ""
+        unit = this
+        bare.append(number)
+    without = values.astype(object)
+    without[values.notna()] = bare
+    return without, unit
 
 
 def _is_number(value: Any) -> bool:

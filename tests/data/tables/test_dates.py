@@ -143,3 +143,15 @@ def test_a_saved_column_is_the_same():
     assert restored.columns == features.columns
     assert restored.numeric_positions == features.numeric_positions
     np.testing.assert_array_equal(restored.transform(frame), features.transform(frame))
+
+
+@pytest.mark.parametrize("form", ["%H:%M", "%H:%M:%S"])
+def test_times_of_day_become_hours(form):
+    times = pd.Series(pd.date_range("2020-01-01", periods=40, freq="37min"))
+    texts = times.dt.strftime(form)
+    features = TableFeatures.fit(pd.DataFrame({"seen": texts}))
+    assert features.notes == ["seen: times of day, converted to hours"]
+    hours = pd.DataFrame({"seen, hour": times.dt.hour + times.dt.minute / 60})
+    np.testing.assert_array_equal(numbers_of(texts), TableFeatures.fit(hours).transform(hours))
+    with pytest.raises(OrdinateError, match="'noon', expected times such as 00:00"):
+        features.transform(pd.DataFrame({"seen": ["noon"]}))

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from ordinate.data.findings import MAX_NAMED, Finding, MoreThan, any_row, every_row
 from ordinate.data.modality import CONSTANT
-from ordinate.data.numbers import as_numbers
+from ordinate.data.numbers import as_numbers, split_unit
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -28,6 +28,7 @@ class NumericColumn:
     The ``count`` training values lie from ``low`` to ``high``. One that had a single value in training has ``scale`` 0
     and is always 0: no weight has learned from it. The normal score is the standard normal quantile of the value's
     place among the training values. It spreads what a skewed column crowds together; columns of few values have none.
+    In text, such as "45%" or "$1,200", its numbers have the ``unit``.
     """
 
     name: str
@@ -39,6 +40,7 @@ class NumericColumn:
     low: float
     high: float
     count: int
+    unit: str = ""
 
     @property
     def numbers(self) -> int:
@@ -64,7 +66,7 @@ class NumericColumn:
         if are_times(values) or pd.api.types.is_complex_dtype(values):
             raise OrdinateError(f"column {self.name!r}", values.dtype, "numbers, as in training")
         try:
-            numbers = pd.to_numeric(as_numbers(values)).to_numpy(dtype=np.float64, na_value=np.nan)
+            numbers = self._read(values)
         except (ValueError, TypeError) as error:
             raise OrdinateError(f"column {self.name!r}", expected=f"numbers, as in training: {error}") from error
         if np.isinf(numbers).any():
@@ -92,10 +94,19 @@ class NumericColumn:
                 rows[:, -1] = missing
         return unseen
 
+    def _read(self, values: pd.Series) -> NDArray[np.float64]:
+        """Return values as numbers, NaN where they are missing."""
+        without, unit = split_unit(values)
+        if unit not in ("", self.unit):
+            expected = f"the unit {self.unit}" if self.unit else "no unit"
+            raise OrdinateError(f"column {self.name!r}", f"numbers with the unit {unit}", f"{expected}, as in training")
+        numbers: NDArray[np.float64] = pd.to_numeric(as_numbers(without)).to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers
+
     def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return in what respects values (n,), and their columns (n, width), lie outside of those of training."""
         if self.scale == 0:
-            numbers = pd.to_numeric(as_numbers(values)).to_numpy(dtype=np.float64, na_value=np.nan)
+            numbers = self._read(values)
             others = int(np.count_nonzero(~np.isnan(numbers) & (numbers != self.median)))
             is_notable = MoreThan(1, self.count) if self.count else any_row
             return [new_values(self.name, frozenset(unseen), others, len(values), is_notable)]

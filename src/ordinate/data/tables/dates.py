@@ -16,9 +16,10 @@ from ordinate.errors import OrdinateError
 
 ISO, AMBIGUOUS = "ISO8601", "ambiguous"
 OF_DAY = ("", " %H:%M", " %H:%M:%S")
+TIMES_OF_DAY = ("%H:%M", "%H:%M:%S")
 FORMS = ("%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
 DAY_OR_MONTH = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"))
-MAY_BE_DATE = re.compile(r"\s*(\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}).*")
+MAY_BE_DATE = re.compile(r"\s*(\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}|\d{1,2}:\d{2}).*")
 ISO_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}(:?\d{2})?)?)?\s*")
 OFFSET = r"(:\d\d(?:\.\d+)?)\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"  # It is left out: hours are local ones.
 DAY = pd.Timedelta(days=1)
@@ -28,7 +29,8 @@ DAY = pd.Timedelta(days=1)
 class DateColumn:
     """A date or time as numbers: days since the earliest one of training, year, month, day, weekday, hour.
 
-    Those that had a single value in training are left out. A missing date is marked in the column of days.
+    A time of day without a date becomes hours alone. Those that had a single value in training are left out. A missing
+    date is marked in the column of days.
 
     Args:
         name: Name of the column.
@@ -64,7 +66,7 @@ class DateColumn:
         """Return in what respects dates (n,), and their columns (n, width), lie outside of those of training."""
         days = self.parts[0]
         found = [missing_values(self.name, values)]
-        if days.scale:
+        if days.scale and self.form not in TIMES_OF_DAY:
             first = pd.Timestamp(self.origin)
             last = first + days.high * DAY
             text = f"dates lie outside those of training, {first:%Y-%m-%d} to {last:%Y-%m-%d}"
@@ -92,10 +94,10 @@ def date_form(values: "pd.Series[Any]") -> str | None:
         return None
     if all(map(ISO_DATE.fullmatch, texts)):
         return ISO if _fits(texts, ISO) else None
+    for form in (*TIMES_OF_DAY, *(form + of_day for of_day in OF_DAY for form in FORMS)):
+        if _fits(texts, form):
+            return form
     for of_day in OF_DAY:
-        for form in FORMS:
-            if _fits(texts, form + of_day):
-                return form + of_day
         for forms in DAY_OR_MONTH:
             fitting = [form + of_day for form in forms if _fits(texts, form + of_day)]
             if fitting:
@@ -107,6 +109,9 @@ def fit_date(name: str, values: "pd.Series[Any]", form: str) -> tuple[DateColumn
     """Learn a column of dates (n,), and return it with a note on what it became."""
     times = _times(name, values, form)
     origin = pd.Timestamp(0) if times.isna().all() else times.min()
+    if form in TIMES_OF_DAY:
+        hours = fit_numeric(f"{name}, hour", _numbers(times, origin)["hour"])[0]
+        return DateColumn(name, form, origin.isoformat(), (hours,)), f"{name}: times of day, converted to hours"
     columns = [fit_numeric(f"{name}, {part}", numbers)[0] for part, numbers in _numbers(times, origin).items()]
     columns = [columns[0], *(replace(column, indicator=False) for column in columns[1:] if column.scale)]
     parts = [column.name.removeprefix(f"{name}, ") for column in columns]
@@ -140,7 +145,8 @@ def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
     wrong = values[times.isna() & values.notna()]
     if len(wrong):
         example = "2020-01-31" if form == ISO else date(2020, 1, 31).strftime(form)
-        raise OrdinateError(f"column {name!r}", repr(wrong.iloc[0]), f"dates such as {example}, as in training")
+        kind = "times" if form in TIMES_OF_DAY else "dates"
+        raise OrdinateError(f"column {name!r}", repr(wrong.iloc[0]), f"{kind} such as {example}, as in training")
     return times
 
 

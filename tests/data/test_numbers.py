@@ -1,0 +1,66 @@
+"""Numbers that come as text, with and without a unit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.data.numbers import as_numbers, split_unit
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.row_columns import find_row_columns
+from ordinate.errors import OrdinateError
+
+NUMBERS = [3.5, -2.0, 1200.0, 0.25]
+WRITTEN = {
+    "%": "{}%", "‰": "{} ‰", "$": "${}", "€": "€ {}", "mm": "{} mm", "kg": "{}kg", "°C": "{} °C", "mg/dl": "{} mg/dl",
+    "h": "{}h", "m²": "{} m²", "year": "{} years",
+}  # fmt: skip
+
+
+def column(texts):
+    return pd.Series(texts, dtype=object)
+
+
+@pytest.mark.parametrize("unit", WRITTEN)
+def test_numbers_with_one_unit_are_numbers(unit):
+    without, found = split_unit(column([WRITTEN[unit].format(number) for number in NUMBERS] + [None]))
+    assert found == unit
+    np.testing.assert_array_equal(as_numbers(without), [*NUMBERS, np.nan])
+
+
+def test_one_year_and_two_years_have_the_same_unit():
+    assert split_unit(column(["1 year", "2 years"]))[1] == "year"
+
+
+def test_signs_and_thousands_are_read():
+    without, unit = split_unit(column(["-$1,200.50", "$ 3", "+$4,000,000"]))
+    assert unit == "$"
+    assert as_numbers(without).tolist() == [-1200.5, 3, 4e6]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["12A", "13A"], ["5 kg", "6 g"], ["1st", "2nd"], ["007 kg"], ["grade 1"], ["1,5 kg"], ["5 kg", 6], ["1,234"], []],
+    ids=str,
+)
+def test_other_text_stays_as_it_is(texts):
+    without, unit = split_unit(column(texts))
+    assert unit == ""
+    assert without.tolist() == texts
+
+
+def test_a_column_with_a_unit_is_a_number_with_a_note():
+    bare = pd.DataFrame({"dose": np.arange(30) / 4})
+    frame = pd.DataFrame({"dose": [f"{number} mg" for number in bare["dose"]]})
+    features = TableFeatures.fit(frame)
+    assert features.notes == ["dose: contains numbers with the unit mg, and is treated as numbers"]
+    assert find_row_columns(frame) == {}
+    np.testing.assert_array_equal(features.transform(frame), TableFeatures.fit(bare).transform(bare))
+    restored = TableFeatures.from_dict(features.to_dict())
+    np.testing.assert_array_equal(restored.transform(bare), features.transform(frame))  # Bare numbers have its unit.
+
+
+@pytest.mark.parametrize(("trained", "expected"), [("{} mg", "the unit mg"), ("{}", "no unit")])
+def test_another_unit_than_in_training_is_an_error(trained, expected):
+    features = TableFeatures.fit(pd.DataFrame({"dose": [trained.format(number) for number in range(9)]}))
+    with pytest.raises(OrdinateError, match=f"numbers with the unit g, expected {expected}, as in training"):
+        features.transform(pd.DataFrame({"dose": ["1 g"]}))
