@@ -46,7 +46,7 @@ TWO_RANKS = np.arange(12) % 2
 FILE_ERRORS = {
     "no such file": ("data.csv", list, "data.csv: no such file"),
     "a file of a like name": ("data.csv", csv_of(GOOD, "date.csv"), "data.csv: no such file; did you mean date.csv?"),
-    "another kind of file": ("data.txt", csv_of(GOOD, "data.txt"), "data.txt: expected a file that ends in .csv"),
+    "another kind of file": ("data.doc", csv_of(GOOD, "data.doc"), "data.doc: expected a file that ends in .csv"),
     "an empty file": ("data.csv", bytes_of(b""), "data.csv: could not be read"),
     "a header only": ("data.csv", csv_of(GOOD[:0]), "data.csv: holds no rows"),
     "bytes": ("data.csv", bytes_of(bytes(range(128, 256)) * 9), "data.csv: is not text in UTF-8"),

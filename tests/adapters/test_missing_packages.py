@@ -28,4 +28,4 @@ def test_what_is_missing_is_named_with_the_way_to_install_it():
     lines = run.stdout.splitlines()
     assert [line.split(":")[0] for line in lines] == ["MetricLearningLoss", "MetricLearningLoss", "EmbeddingNet"]
     assert [line.split()[2] for line in lines] == ["pytorch_metric_learning", "pytorch_metric_learning", "skorch"]
-    assert all(line.endswith('pip install "ordinate[trainers]"') for line in lines)
+    assert all(line.endswith('pip install "ordinate[adapters]"') for line in lines)

@@ -59,6 +59,19 @@ def test_a_column_with_a_unit_is_a_number_with_a_note():
     np.testing.assert_array_equal(restored.transform(bare), features.transform(frame))  # Bare numbers have its unit.
 
 
+def test_words_for_missing_values_among_numbers_are_missing():
+    words = ["unknown", "?", " Missing "]
+    frame = pd.DataFrame({"dose": [f"{number / 4}" for number in range(30)] + words})
+    bare = pd.DataFrame({"dose": [number / 4 for number in range(30)] + [np.nan] * 3})
+    features = TableFeatures.fit(frame)
+    assert features.notes[0] == "dose: contains numbers and ' Missing ', '?', 'unknown', treated as missing"
+    assert find_row_columns(frame) == {}
+    np.testing.assert_array_equal(features.transform(frame), TableFeatures.fit(bare).transform(bare))
+    one = pd.DataFrame({"dose": ["unknown"]})
+    np.testing.assert_array_equal(features.transform(one), features.transform(bare[-1:]))
+    assert TableFeatures.fit(pd.DataFrame({"kind": ["a", "b", "unknown"]})).categorical == ["kind"]
+
+
 @pytest.mark.parametrize(("trained", "expected"), [("{} mg", "the unit mg"), ("{}", "no unit")])
 def test_another_unit_than_in_training_is_an_error(trained, expected):
     features = TableFeatures.fit(pd.DataFrame({"dose": [trained.format(number) for number in range(9)]}))

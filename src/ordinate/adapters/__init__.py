@@ -1,4 +1,4 @@
-"""The losses in trainers of other libraries; ``pip install "ordinate[trainers]"`` installs what they need.
+"""The losses in trainers of other libraries; ``pip install "ordinate[adapters]"`` installs what they need.
 
 What fits as it is has no adapter: any ``loss(embeddings, labels)`` is a criterion of skorch's nets.
 """

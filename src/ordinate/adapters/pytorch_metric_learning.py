@@ -11,10 +11,10 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import this_process_alone
 from ordinate.optional import optional
 
-_losses = optional("pytorch_metric_learning.losses", "trainers", "MetricLearningLoss")
+_losses = optional("pytorch_metric_learning.losses", "adapters", "MetricLearningLoss")
 _Loss: Any = _losses.BaseMetricLossFunction
 _Memory: Any = _losses.CrossBatchMemory
-_tuples = optional("pytorch_metric_learning.utils.loss_and_miner_utils", "trainers", "MetricLearningLoss")
+_tuples = optional("pytorch_metric_learning.utils.loss_and_miner_utils", "adapters", "MetricLearningLoss")
 
 Indices = tuple[Tensor, ...]
 

@@ -7,7 +7,7 @@ from sklearn.base import TransformerMixin
 
 from ordinate.optional import optional
 
-_NeuralNet: Any = optional("skorch", "trainers", "EmbeddingNet").NeuralNet
+_NeuralNet: Any = optional("skorch", "adapters", "EmbeddingNet").NeuralNet
 
 
 class EmbeddingNet(TransformerMixin, _NeuralNet):

@@ -20,7 +20,7 @@ from typing import IO, Any, cast
 from ordinate.data.paths import not_text, require_unique
 from ordinate.errors import OrdinateError
 
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
 LOOKED_AT = 1 << 16  # The format is inferred from this many bytes, completed to whole lines.
 LONGEST_LINE = 1 << 22
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}

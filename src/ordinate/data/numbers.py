@@ -14,6 +14,10 @@ UNIT = re.compile(
     r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|\s?[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
 )
 GROUPED = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")  # Commas between thousands.
+MISSING_WORDS = {
+    "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
+    "not measured", "not recorded",
+}  # fmt: skip
 WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 
 
@@ -37,6 +41,30 @@ def as_numbers(values: "pd.Series[Any]") -> "pd.Series[Any]":
     if not missing.any() and all(map(_is_whole, present)) and np.abs(numbers).max() < 2**53:
         numbers = numbers.astype(np.int64)
     return pd.Series(numbers, index=values.index, name=values.name)
+
+
+def read_numbers(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:
+    """Return a column as numbers, and their unit, where its text holds numbers and words for missing values alone.
+
+    Other columns are returned as :func:`as_numbers` returns them.
+
+    Example:
+        >>> read_numbers(pd.Series(["1.5 mm", "Unknown"]))[0].tolist(), read_numbers(pd.Series(["b", "?"]))[0].tolist()
+        ([1.5, nan], ['b', '?'])
+    """
+    without, unit = split_unit(without_words(values))
+    numbers = as_numbers(without)
+    if pd.api.types.is_numeric_dtype(numbers.dtype):
+        return numbers, unit
+    return as_numbers(values), ""
+
+
+def without_words(values: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return a column of text with words such as "unknown" replaced by missing values; others as they are."""
+    if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+        return values
+    words = values.map(lambda value: isinstance(value, str) and value.strip().casefold() in MISSING_WORDS)
+    return values.astype(object).mask(words.astype(bool)) if words.any() else values
 
 
 def split_unit(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:

@@ -7,10 +7,13 @@ from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
-PARQUET, ARROW, JSON_LINES = (".parquet",), (".feather", ".arrow"), (".jsonl", ".ndjson")
-EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-TABLES = (*CSV, *PARQUET, *ARROW, *JSON_LINES, *EXCEL)
-PACKAGES = {PARQUET: ("pyarrow", "parquet"), ARROW: ("pyarrow", "parquet"), EXCEL: ("python_calamine", "excel")}
+PARQUET, ARROW, JSON = (".parquet",), (".feather", ".arrow"), (".json", ".jsonl", ".ndjson")
+EXCEL, STATA, SPSS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (".dta",), (".sav", ".zsav")
+TABLES = (*CSV, *PARQUET, *ARROW, *JSON, *EXCEL, *STATA, *SPSS)
+PACKAGES = {
+    PARQUET: ("pyarrow", "parquet"), ARROW: ("pyarrow", "parquet"), EXCEL: ("python_calamine", "excel"),
+    SPSS: ("pyreadstat", "spss"),
+}  # fmt: skip
 
 
 def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:

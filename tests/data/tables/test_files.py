@@ -7,9 +7,11 @@ import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyreadstat
 import pytest
 from pandas.testing import assert_frame_equal
 
+from ordinate.commands.labels import understand_label
 from ordinate.data.modality import Request
 from ordinate.data.rows import Batches
 from ordinate.data.table_formats import require_packages
@@ -31,6 +33,10 @@ WRITERS = {
     "a.xlsx": lambda path: TABLE.to_excel(path, index=False),
     "a.feather": TABLE.to_feather,
     "a.jsonl": lambda path: TABLE.to_json(path, orient="records", lines=True),
+    "a.json": lambda path: TABLE.to_json(path, orient="records"),
+    "a.txt": lambda path: TABLE.to_csv(path, index=False),
+    "a.dta": lambda path: TABLE.to_stata(path, write_index=False),
+    "a.sav": partial(pyreadstat.write_sav, TABLE),
 }
 
 
@@ -81,6 +87,21 @@ def test_every_kind_of_table_is_read_alike(table):
     assert y.tolist() == [0, 2, 1]
     assert y.index.tolist() == [0, 1, 2]
     assert_frame_equal(read_samples(table).reset_index(drop=True), TABLE, check_dtype=False)
+
+
+@pytest.mark.parametrize("name", ["a.dta", "a.sav"])
+def test_labels_of_values_are_ordered_ranks(tmp_path, name):
+    order = ["none", "mild", "severe"]
+    if name == "a.dta":
+        grades = pd.Categorical.from_codes(TABLE["grade"], order, ordered=True)
+        TABLE.assign(grade=grades).to_stata(tmp_path / name, write_index=False)
+    else:
+        names = {"grade": dict(enumerate(order))}
+        pyreadstat.write_sav(TABLE, tmp_path / name, variable_value_labels=names)
+    y = read_labelled(tmp_path / name, "grade")[1]
+    label = understand_label(y, "auto", None, "column 'grade'")
+    assert label.classes == order
+    assert label.values.tolist() == ["none", "severe", "mild"]
 
 
 def test_the_path_may_be_text(csv):
@@ -163,10 +184,10 @@ def test_a_folder_of_parquet_files_is_read_from_a_url(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "extra"), [("a.xlsx", "excel"), ("b.ODS", "excel"), ("a.feather", "parquet"), ("a.parquet", "parquet")]
+    ("data", "extra"), [("a.xlsx", "excel"), ("b.ODS", "excel"), ("a.feather", "parquet"), ("a.sav", "spss")]
 )
 def test_a_package_that_is_missing_is_named_with_its_extra(data, extra, monkeypatch):
-    for package in ("python_calamine", "pyarrow"):
+    for package in ("python_calamine", "pyarrow", "pyreadstat"):
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(OrdinateError, match=rf'^{data}: requires .*: pip install "ordinate\[{extra}\]"$'):
         require_packages(data)
@@ -251,7 +272,7 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.csv", "grade\n1\n2\n", "no column is left in addition to the target"),
         ("a.csv", "a,grade\n1,\n2,3\n4,\n", "2 of 3 labels in 'grade' are missing, expected one label per row"),
         ("a.csv", "a,grade\n1,2\n1,2,3,4\n", "line 3 has 4 cells, expected 2, as the first has"),
-        ("a.txt", "a,grade\n1,2\n", r"expected a file that ends in \.csv, \.csv\.gz, .*\.npz"),
+        ("a.doc", "a,grade\n1,2\n", r"expected a file that ends in \.csv, \.csv\.gz, .*\.npz"),
         ("a", "a,grade\n1,2\n", r"expected a file that ends in \.csv"),
         ("a.csv", GARBAGE, "is not text in UTF-8: it holds the byte 0xff"),
         ("a.csv.gz", GARBAGE, "could not be read: Not a gzipped file"),
@@ -260,6 +281,8 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.xlsx", GARBAGE, "could not be read: "),
         ("a.xls", GARBAGE, "could not be read: "),
         ("a.feather", GARBAGE, "could not be read: "),
+        ("a.dta", GARBAGE, "could not be read: "),
+        ("a.sav", GARBAGE, "could not be read: "),
         ("a.arrow", "", "could not be read: "),
         ("a.jsonl", '{"a": 1}\n{"a": ', "could not be read: "),
         ("a.jsonl", "", "holds no rows"),

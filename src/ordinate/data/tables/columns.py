@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from ordinate.data.findings import MAX_NAMED, Finding, MoreThan, any_row, every_row
 from ordinate.data.modality import CONSTANT
-from ordinate.data.numbers import as_numbers, split_unit
+from ordinate.data.numbers import as_numbers, split_unit, without_words
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -96,7 +96,7 @@ class NumericColumn:
 
     def _read(self, values: pd.Series) -> NDArray[np.float64]:
         """Return values as numbers, NaN where they are missing."""
-        without, unit = split_unit(values)
+        without, unit = split_unit(without_words(values))
         if unit not in ("", self.unit):
             expected = f"the unit {self.unit}" if self.unit else "no unit"
             raise OrdinateError(f"column {self.name!r}", f"numbers with the unit {unit}", f"{expected}, as in training")

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
-from ordinate.data.numbers import as_numbers, split_unit
+from ordinate.data.numbers import read_numbers
 from ordinate.data.saved_fields import checked_fields
 from ordinate.data.tables.columns import (
     ROWS_AT_ONCE,
@@ -276,8 +276,7 @@ def _number(state: dict[str, Any]) -> NumericColumn:
 
 def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
     """Learn a column (n,), and return it with notes on what it became."""
-    without, unit = split_unit(given)
-    values = as_numbers(without)
+    values, unit = read_numbers(given)
     form = date_form(values)
     if form not in (None, AMBIGUOUS):
         date, note = fit_date(name, values, form)
@@ -286,7 +285,10 @@ def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
     if is_number(values):
         if unit:
             notes.append(f"{name}: contains numbers with the unit {unit}, and is treated as numbers")
-        elif pd.api.types.infer_dtype(given, skipna=True) == "string":
+        words = set(given[values.isna() & given.notna()])
+        if words:
+            notes.append(f"{name}: contains numbers and {', '.join(map(repr, sorted(words)))}, treated as missing")
+        elif not unit and pd.api.types.infer_dtype(given, skipna=True) == "string":
             notes.append(f"{name}: is text that contains only numbers, and is treated as numbers")
         number, note = fit_numeric(name, values)
         return replace(number, unit=unit), [*notes, *filter(None, [note])]

@@ -14,7 +14,7 @@ from ordinate.data.csv_format import CSV
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import reading, require_names, require_path, require_unique
-from ordinate.data.table_formats import ARROW, EXCEL, JSON_LINES, TABLES, require_packages
+from ordinate.data.table_formats import ARROW, EXCEL, JSON, SPSS, STATA, TABLES, require_packages
 from ordinate.data.ts_files import read_ts
 from ordinate.errors import OrdinateError
 
@@ -114,10 +114,12 @@ def _read_table(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
     with reading(path):
         if name.endswith(EXCEL):
             return _read_excel(path, say)
-        if name.endswith(JSON_LINES):
-            return _read_json_lines(path)
+        if name.endswith(JSON):
+            return _read_json(path)
         if name.endswith(ARROW):
             return _read_arrow(path)
+        if name.endswith((*STATA, *SPSS)):
+            return _read_statistics(path)
         return pd.read_parquet(path)
 
 
@@ -136,16 +138,29 @@ def _read_excel(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
     return cells.mask(cells.isin(MISSING)).infer_objects()
 
 
-def _read_json_lines(path: Path) -> pd.DataFrame:
-    """Return the table of a file with one JSON object per line."""
-    rows = []
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(filter(str.strip, file), start=1):
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise OrdinateError(path, problem=f"row {number} is {line.strip()[:40]}", expected="a JSON object")
-            rows.append(row)
+def _read_json(path: Path) -> pd.DataFrame:
+    """Return the table of a file with one JSON object per line, or with a list of them."""
+    text = path.read_text(encoding="utf-8-sig")
+    if text.lstrip().startswith("["):
+        rows = json.loads(text)
+    else:
+        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise OrdinateError(path, problem=f"row {number} is {json.dumps(row)[:40]}", expected="a JSON object")
     return pd.DataFrame(rows)
+
+
+def _read_statistics(path: Path) -> pd.DataFrame:
+    """Return the table of a Stata or SPSS file: values with labels are ordered categories, empty text is missing."""
+    if path.name.lower().endswith(STATA):
+        frame = pd.read_stata(path)
+    else:
+        import pyreadstat
+
+        frame = pyreadstat.read_sav(path, apply_value_formats=True, formats_as_ordered_category=True)[0]
+    texts = frame.select_dtypes(["object", "string"])
+    return frame.assign(**{name: column.replace("", None) for name, column in texts.items()})
 
 
 def _read_arrow(path: Path) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ordinate.data.numbers import as_numbers, split_unit
+from ordinate.data.numbers import as_numbers, read_numbers
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.dates import AMBIGUOUS, date_form
 from ordinate.data.tables.features import LEARNED_FROM
@@ -34,19 +34,14 @@ def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
         {'Unnamed: 0': 'is an index that was saved without a name', 'code': 'has a text of its own in every row'}
     """
     head, part = _head(X), _read_part(X)
-    reasons = {name: _reason(name, _plain(part[name]), X) for name in X.columns if _reason(name, head[name])}
+    reasons = {name: _reason(name, read_numbers(part[name])[0], X) for name in X.columns if _reason(name, head[name])}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def _head(X: pd.DataFrame | ParquetTable) -> pd.DataFrame:
     """Return the first rows of a table, with the columns as numbers that seem to hold nothing else."""
     head = X.head(LOOKED_AT)
-    return pd.DataFrame({name: _plain(head[name]) for name in head.columns})
-
-
-def _plain(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Return a column of numbers as numbers, without their unit; others as they are."""
-    return as_numbers(split_unit(values)[0])
+    return pd.DataFrame({name: read_numbers(head[name])[0] for name in head.columns})
 
 
 def _reason(name: str, values: "pd.Series[Any]", X: pd.DataFrame | ParquetTable | None = None) -> str | None:
