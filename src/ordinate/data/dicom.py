@@ -32,7 +32,7 @@ def check_one_frame(file: Any, name: str) -> None:
         raise OrdinateError(name, f"{frames} frames", "one image per file")
 
 
-def rescaled(values: NDArray[Any], file: Any) -> NDArray[np.float64]:
+def rescaled(values: np.ndarray, file: Any) -> NDArray[np.float64]:
     """Return grey values rescaled by the slope and intercept of a file, or by its table."""
     from pydicom.pixels.processing import apply_modality_lut
 

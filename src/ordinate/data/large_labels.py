@@ -13,7 +13,7 @@ IN_MEMORY = 2**27  # Larger arrays, in bytes, go to a file.
 AT_ONCE = 1 << 20  # Labels are processed in parts of this size.
 
 
-def in_parts(labels: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+def in_parts(labels: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield a million labels at a time, and where they stand."""
     for start in range(0, len(labels), AT_ONCE):
         where = slice(start, min(start + AT_ONCE, len(labels)))
@@ -30,14 +30,14 @@ def are_in_file(labels: Any) -> bool:
     return isinstance(labels, np.memmap)
 
 
-def empty_labels(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+def empty_labels(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Return an array for labels, in a file without a name where they are large."""
     return mapped_matrix(shape, dtype=dtype) if are_large(math.prod(shape), dtype) else np.empty(shape, dtype)
 
 
 def computed(
-    labels: NDArray[Any], shape: tuple[int, ...], dtype: Any, compute: Callable[[NDArray[Any]], NDArray[Any]]
-) -> NDArray[Any]:
+    labels: np.ndarray, shape: tuple[int, ...], dtype: Any, compute: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     """Return what is computed of labels, a million at a time, in another array of labels."""
     out = empty_labels(shape, dtype)
     for where, part in in_parts(labels):
@@ -45,7 +45,7 @@ def computed(
     return out
 
 
-def without(labels: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+def without(labels: np.ndarray, rows: NDArray[np.int64]) -> np.ndarray:
     """Return labels without those of some rows.
 
     Example:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ordinate.errors import OrdinateError
 
 
-def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: type[Any] = np.float32) -> NDArray[Any]:
+def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: type[Any] = np.float32) -> np.ndarray:
     """Return zeros in a file without a name: it is gone with the array, and with the process.
 
     It lies in ``folder``, or among temporary files (``TMPDIR``); one that cannot hold all of it is an `OrdinateError`.

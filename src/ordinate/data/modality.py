@@ -158,7 +158,7 @@ class Reader(ABC):
         """Return what the samples of a batch are, for a sentence about several."""
         return f"samples of shape {' x '.join(map(str, x.shape[1:]))}"
 
-    def shown(self, X: Any, x: Tensor) -> pd.DataFrame | NDArray[Any]:
+    def shown(self, X: Any, x: Tensor) -> pd.DataFrame | np.ndarray:
         """Return what a report shows of samples X, of the batch x: rows, uint8 (n, c, h, w) or curves (n, c, t)."""
         return pd.DataFrame({"sample": [str(sample) for sample in X]})
 

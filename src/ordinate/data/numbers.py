@@ -11,7 +11,7 @@ NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")  
 WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 
 
-def as_numbers(values: "pd.Series[Any]") -> "pd.Series[Any]":
+def as_numbers(values: pd.Series) -> pd.Series:
     """Return a column of objects or text that are all numbers, except missing values, as numbers; others as they are.
 
     Decimals of a database are numbers, and so is text such as ``"1.5"``; ``"007"`` is a code.

@@ -27,7 +27,7 @@ class PixelModality(Modality):
 
     @staticmethod
     @abstractmethod
-    def as_array(array: NDArray[Any], /) -> NDArray[Any]:
+    def as_array(array: np.ndarray, /) -> np.ndarray:
         """Return an array of samples, or raise an `OrdinateError` that says why it is none."""
 
     def recognises(self, X: Any, options: Any = None) -> bool:

@@ -22,7 +22,7 @@ class Samples(Protocol):
 class Undecoded(Protocol):
     """Samples that an index decodes, and of which ``part`` selects some without decoding them."""
 
-    def part(self, rows: NDArray[Any]) -> Self: ...
+    def part(self, rows: np.ndarray) -> Self: ...
 
 
 def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
@@ -37,7 +37,7 @@ def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
     return X[rows]
 
 
-def column_of(values: ArrayLike | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+def column_of(values: ArrayLike | None, rows: NDArray[np.int64]) -> np.ndarray | None:
     """Return the values of some rows, such as their groups or weights; None if there are none."""
     return None if values is None else np.asarray(values)[rows]
 

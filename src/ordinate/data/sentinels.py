@@ -1,14 +1,12 @@
 """Numbers that often stand for missing values."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 SENTINELS = (-9999, -999, -99, -9, 99, 999, 9999)
 
 
-def sentinel_problem(values: "pd.Series[Any]") -> str | None:
+def sentinel_problem(values: pd.Series) -> str | None:
     """Return which sentinels are among numbers, further from the others than these from each other; None without any.
 
     Example:

@@ -63,7 +63,7 @@ class Streamed(ABC):
         """Return some samples and their rows, which are other rows if samples that cannot be read are replaced."""
 
     @abstractmethod
-    def part(self, rows: NDArray[Any] | slice) -> Self:
+    def part(self, rows: np.ndarray | slice) -> Self:
         """Return some of the samples, still to be decoded."""
 
     @abstractmethod
@@ -97,7 +97,7 @@ class StreamedPixels(Streamed):
     dtype = torch.uint8
 
     def __init__(
-        self, files: Any, preprocessing: Preprocessing, workers: int = 0, labels: NDArray[Any] | None = None
+        self, files: Any, preprocessing: Preprocessing, workers: int = 0, labels: np.ndarray | None = None
     ) -> None:
         self.files = files
         self.preprocessing = preprocessing
@@ -109,11 +109,11 @@ class StreamedPixels(Streamed):
         replaceable = 0 if labels is None else len(files)
         self._unreadable = torch.zeros(replaceable, dtype=torch.bool).share_memory_()  # Worker processes set it.
 
-    def part(self, rows: NDArray[Any] | slice) -> Self:
+    def part(self, rows: np.ndarray | slice) -> Self:
         labels = None if self.labels is None else self.labels[rows]
         return type(self)(self.files[rows], self.preprocessing, self.workers, labels)
 
-    def replacing(self, labels: NDArray[Any]) -> Self:
+    def replacing(self, labels: np.ndarray) -> Self:
         """Return the same samples, of which one that cannot be read is replaced by another with the nearest label."""
         return type(self)(self.files, self.preprocessing, self.workers, labels)
 
@@ -170,7 +170,7 @@ class StreamedPixels(Streamed):
         )
 
     def _another(
-        self, row: int, labels: NDArray[Any], error: OrdinateError, max_tried: int = 100
+        self, row: int, labels: np.ndarray, error: OrdinateError, max_tried: int = 100
     ) -> tuple[int, NDArray[np.uint8]]:
         """Return a row that replaces one that cannot be read, and its pixels."""
         self._unreadable[row] = True

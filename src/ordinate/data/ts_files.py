@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -34,7 +33,7 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[np.ndarray, "n c t"]:
     return stacked
 
 
-def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def read_ts(path: str | Path) -> tuple[NDArray[np.float64], np.ndarray]:
     r"""Read series, X (n, channels, length), and their labels, y (n,): continuous targets or classes.
 
     A header of lines ``@name value`` ends with ``@data``; then every line is a series: its channels, separated by

@@ -41,7 +41,7 @@ class DatasetImages(ImageFiles):
 
     def __init__(self, dataset: Any, rows: NDArray[np.int64] | None = None, draw: tuple[int, ...] = ()) -> None:
         self.dataset = dataset
-        self.rows: NDArray[Any] = np.arange(len(self.dataset)) if rows is None else rows
+        self.rows: np.ndarray = np.arange(len(self.dataset)) if rows is None else rows
         self.draw = draw
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class DatasetImages(ImageFiles):
         with reading(self.name(index)):
             return as_picture(self._item(index)[0])
 
-    def labels(self, workers: int) -> NDArray[Any] | None:
+    def labels(self, workers: int) -> np.ndarray | None:
         """Return the second part of every sample, read by worker processes; None if samples have none."""
         held = Loader(_Labels(self), batch_size=None, num_workers=usable_workers(workers), generator=torch.Generator())
         labels = [None if label is None else np.asarray(label) for label in held]

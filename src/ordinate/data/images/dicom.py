@@ -5,7 +5,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
 from ordinate.errors import OrdinateError
@@ -43,7 +42,7 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
             raise OrdinateError(
                 name, f"{file.Columns} x {file.Rows} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
             )
-        values: NDArray[Any] = file.pixel_array
+        values: np.ndarray = file.pixel_array
         kind, bits = str(file.get("PhotometricInterpretation")), int(file.BitsStored)
         if kind == "PALETTE COLOR":
             values = apply_color_lut(values, file)

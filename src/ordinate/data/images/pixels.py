@@ -160,7 +160,7 @@ def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int
     return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
 
 
-def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
+def as_images(array: np.ndarray) -> NDArray[np.uint8]:
     """Return images (n, c, h, w) or (n, h, w, c), c 1 or 3, uint8 or floats from 0 to 1, as uint8 (n, c, h, w)."""
     if array.ndim != 4 or len(array) == 0 or min(array.shape) == 0:
         raise OrdinateError("X", f"shape {array.shape}", "images (n, channels, height, width)")

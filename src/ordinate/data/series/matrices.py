@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -110,7 +109,7 @@ def require_readable_series(
         require_readable(failures, total, "files", str(path), way_out, max_named=5)
 
 
-def _read_matrix(path: Path) -> NDArray[Any]:
+def _read_matrix(path: Path) -> np.ndarray:
     if path.suffix.lower() == NPY:
         matrix = np.array(np.load(path, mmap_mode="r", allow_pickle=False))  # A memory map cannot exceed its file.
     elif path.suffix.lower() == CSV:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
@@ -30,7 +29,7 @@ class Series(Modality):
     def recognises(self, X: Any, options: SeriesOptions | None = None) -> bool:
         return getattr(X, "ndim", 1) == 3 or are_series(X)
 
-    def check(self, estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
+    def check(self, estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         values = stack_series(list(X)) if are_series(X) else np.asarray(X)
         values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
         if np.isinf(values).any():
@@ -38,11 +37,11 @@ class Series(Modality):
         return values
 
     def fit(
-        self, X: NDArray[Any], options: SeriesOptions, *, encoder: Encoder, progress: bool
-    ) -> tuple[SeriesScaler, NDArray[Any]]:
+        self, X: np.ndarray, options: SeriesOptions, *, encoder: Encoder, progress: bool
+    ) -> tuple[SeriesScaler, np.ndarray]:
         return SeriesScaler.fit(X), X
 
-    def check_unseen(self, seen: NDArray[Any], unseen: NDArray[Any]) -> None:
+    def check_unseen(self, seen: np.ndarray, unseen: np.ndarray) -> None:
         SeriesScaler.fit(seen).transform(unseen)
 
     def opens(self, path: str | Path) -> bool:
@@ -51,7 +50,7 @@ class Series(Modality):
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         return read_matrices(path, request, skip_unreadable=request.skip_unreadable)
 
-    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> NDArray[Any]:
+    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> np.ndarray:
         return read_unlabelled_matrices(path, left_out)
 
 

@@ -149,7 +149,7 @@ class SeriesScaler(Reader):
         return cls(mean, scale, check_whole(state["length"], "length"), state["notes"])
 
 
-def _parts(values: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+def _parts(values: np.ndarray) -> Iterator[NDArray[np.float64]]:
     """Yield so many series at a time, in float64."""
     for start in range(0, len(values), ROWS_AT_ONCE):
         yield values[start : start + ROWS_AT_ONCE].astype(np.float64)

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +50,7 @@ class DateColumn:
         """Names of the columns that it becomes."""
         return [feature for part in self.parts for feature in part.features]
 
-    def fill(self, values: "pd.Series[Any]", out: NDArray[np.float32]) -> set[str]:
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
         """Write the columns (n, width) of dates, which may be text in the form of the training data."""
         numbers = _numbers(_times(self.name, values, self.form), pd.Timestamp(self.origin))
         start = 0
@@ -60,7 +59,7 @@ class DateColumn:
             start += part.width
         return set()
 
-    def findings(self, values: "pd.Series[Any]", coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+    def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return in what respects dates (n,), and their columns (n, width), lie outside of those of training."""
         days = self.parts[0]
         found = [missing_values(self.name, values)]
@@ -72,7 +71,7 @@ class DateColumn:
         return found
 
 
-def date_form(values: "pd.Series[Any]") -> str | None:
+def date_form(values: pd.Series) -> str | None:
     """Return the form of a column of dates, None for another; ``"ambiguous"`` if day and month are ambiguous.
 
     Example:
@@ -103,7 +102,7 @@ def date_form(values: "pd.Series[Any]") -> str | None:
     return None
 
 
-def fit_date(name: str, values: "pd.Series[Any]", form: str) -> tuple[DateColumn, str]:
+def fit_date(name: str, values: pd.Series, form: str) -> tuple[DateColumn, str]:
     """Learn a column of dates (n,), and return it with a note on what it became."""
     times = _times(name, values, form)
     origin = pd.Timestamp(0) if times.isna().all() else times.min()
@@ -116,14 +115,14 @@ def fit_date(name: str, values: "pd.Series[Any]", form: str) -> tuple[DateColumn
     return DateColumn(name, form, origin.isoformat(), tuple(columns)), note
 
 
-def _numbers(times: "pd.Series[Any]", origin: pd.Timestamp) -> dict[str, "pd.Series[Any]"]:
+def _numbers(times: pd.Series, origin: pd.Timestamp) -> dict[str, pd.Series]:
     """Return the numbers of dates by their names; those of a missing date are NaN."""
     parts = {"year": times.dt.year, "month": times.dt.month, "day": times.dt.day, "weekday": times.dt.day_of_week}
     hours = times.dt.hour + times.dt.minute / 60
     return {"days": (times - origin) / DAY, **parts, "hour": hours}
 
 
-def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
+def _times(name: str, values: pd.Series, form: str) -> pd.Series:
     """Return dates, or text of a form, as local times without a zone."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.dtype.categories.dtype)
@@ -144,12 +143,12 @@ def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
     return times
 
 
-def _fits(texts: "pd.Series[Any]", form: str) -> bool:
+def _fits(texts: pd.Series, form: str) -> bool:
     """Return whether all texts are dates of a form; the first ones mostly tell."""
     return all(bool(_parsed(part, form).notna().all()) for part in (texts[:100], texts))
 
 
-def _parsed(values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
+def _parsed(values: pd.Series, form: str) -> pd.Series:
     texts = values.astype("str").str.strip()
     if form == ISO:
         texts = texts.where(texts.map(lambda text: ISO_DATE.fullmatch(str(text)) is not None))

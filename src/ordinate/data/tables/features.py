@@ -274,7 +274,7 @@ def _number(state: dict[str, Any]) -> NumericColumn:
     return checked_fields(NumericColumn(**{**state, "quantiles": tuple(state["quantiles"])}))
 
 
-def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
+def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
     """Learn a column (n,), and return it with notes on what it became."""
     values = as_numbers(given)
     form = date_form(values)
@@ -320,7 +320,7 @@ def _are_numbered(names: Sequence[str] | pd.Index) -> bool:
     return list(names) == [f"x{i}" for i in range(len(names))]
 
 
-def as_frame(values: NDArray[Any], names: Sequence[str] | None = None) -> pd.DataFrame:
+def as_frame(values: np.ndarray, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return an array (n, features) as a table with columns of these names; None for x0, x1, and so on."""
     numbered = [f"x{i}" for i in range(values.shape[1])]
     return pd.DataFrame(values, columns=pd.Index(numbered if names is None else names))

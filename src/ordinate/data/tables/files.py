@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ordinate.data.csv_files import MISSING, read_csv, warn
 from ordinate.data.csv_format import CSV
@@ -54,7 +53,7 @@ def read_labelled(
     """
     path = Path(path)
     content = _read(path, say)
-    X: pd.DataFrame | NDArray[Any]
+    X: pd.DataFrame | np.ndarray
     if isinstance(content, dict):
         X, labels = _array(content, "X", path), _array(content, target, path)
         if labels.ndim != 1:
@@ -89,7 +88,7 @@ def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
         )
 
 
-def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[str, NDArray[Any]]:
+def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[str, np.ndarray]:
     name = path.name.lower()
     if path.is_dir():
         raise OrdinateError(path, problem="is a folder", expected="a file")
@@ -172,7 +171,7 @@ def checked_frame(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
     return frame.set_axis([str(column) for column in frame.columns], axis=1)
 
 
-def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
+def _array(arrays: dict[str, np.ndarray], name: str, path: Path) -> np.ndarray:
     if name not in arrays:
         raise OrdinateError(
             path, problem=f"holds no array {name!r}", expected="'X' and the target", hint=f"it holds {sorted(arrays)}"
@@ -182,7 +181,7 @@ def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[An
     return arrays[name]
 
 
-def _check_samples(X: NDArray[Any], path: Path | str) -> None:
+def _check_samples(X: np.ndarray, path: Path | str) -> None:
     if X.ndim not in (2, 3, 4, 5) or X.size == 0:
         raise OrdinateError(
             path,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,7 +48,7 @@ class TextColumn:
         """Names of the columns that it becomes."""
         return [f"{self.name}, component {number}" for number in range(self.width)]
 
-    def fill(self, values: "pd.Series[Any]", out: NDArray[np.float32]) -> set[str]:
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
         """Write the columns (n, width) of texts."""
         missing = values.isna().to_numpy()
         texts = values.astype(object).where(~missing, "").astype(str).tolist()
@@ -60,7 +59,7 @@ class TextColumn:
         out[missing] = 0
         return set()
 
-    def findings(self, values: "pd.Series[Any]", coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+    def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return how many texts are missing."""
         return [missing_values(self.name, values)]
 
@@ -75,7 +74,7 @@ def is_free_text(texts: Sequence[str]) -> bool:
     return len(texts) > 0 and sum(len(text.split()) for text in texts) >= LEAST_WORDS * len(texts)
 
 
-def fit_text(name: str, values: "pd.Series[Any]") -> TextColumn:
+def fit_text(name: str, values: pd.Series) -> TextColumn:
     """Learn the components of a column of texts (n,)."""
     texts = values.dropna().astype(str).iloc[random_part(int(values.notna().sum()), MAX_LEARNED_FROM)]
     counts = _counts(texts.tolist())

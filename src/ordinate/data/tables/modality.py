@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data, warn
@@ -136,7 +135,7 @@ class Tables(Modality):
 
     def read_unlabelled(
         self, path: str | Path, left_out: Callable[[str], None] | None = None
-    ) -> ParquetTable | CsvTable | NDArray[Any]:
+    ) -> ParquetTable | CsvTable | np.ndarray:
         """Return an array, or a table whose rows are read in batches."""
         with named_as(path) as local:
             if holds_parquet(local):

@@ -99,10 +99,10 @@ class ParquetTable:
         return len(self), len(self.columns)
 
     @overload
-    def __getitem__(self, key: str) -> "pd.Series[Any]": ...
+    def __getitem__(self, key: str) -> pd.Series: ...
     @overload
-    def __getitem__(self, key: "list[Any] | pd.Index[Any] | NDArray[Any] | slice") -> "ParquetTable": ...
-    def __getitem__(self, key: Any) -> "pd.Series[Any] | ParquetTable":
+    def __getitem__(self, key: "list[Any] | pd.Index[Any] | np.ndarray | slice") -> "ParquetTable": ...
+    def __getitem__(self, key: Any) -> "pd.Series | ParquetTable":
         if isinstance(key, str):
             return self._read(key)
         view = self._view()
@@ -166,7 +166,7 @@ class ParquetTable:
         parts = [frame[name] for _, frame in column.in_order(ROWS_AT_ONCE)]
         return min(part.min() for part in parts), max(part.max() for part in parts)
 
-    def labels(self) -> "pd.Series[Any] | NDArray[Any]":
+    def labels(self) -> pd.Series | np.ndarray:
         """Return the one column of the table; more than 128 MiB of whole numbers or floats lie in a file."""
         if len(self.columns) != 1:
             raise OrdinateError("y", f"a table of {len(self.columns)} columns", "one column, as table[['label']]")
@@ -299,7 +299,7 @@ class ParquetTable:
             frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
-    def _read(self, name: str) -> "pd.Series[Any]":
+    def _read(self, name: str) -> pd.Series:
         require_names(self.columns, [name], self.path)
         if self._stream and not self._is_whole:
             values = self._read_where_they_lie(name)
@@ -313,7 +313,7 @@ class ParquetTable:
             values = values.astype("category")
         return values.reset_index(drop=True).rename(name)
 
-    def _read_where_they_lie(self, name: str) -> "pd.Series[Any]":
+    def _read_where_they_lie(self, name: str) -> pd.Series:
         """Return a column of some rows, for which only the row groups are read that hold any."""
         view = self[[name]]
         view._categorical = frozenset()
@@ -336,7 +336,7 @@ class ParquetTable:
         return OrdinateError(self.path, problem=f"could not be read: {str(error).splitlines()[0]}")
 
 
-def is_plain_index(key: NDArray[Any], n: int) -> bool:
+def is_plain_index(key: np.ndarray, n: int) -> bool:
     """Return whether an array holds whole numbers from 0 to below n."""
     return key.dtype.kind in "iu" and key.ndim == 1 and len(key) > 0 and key.min() >= 0 and key.max() < n
 

@@ -84,7 +84,7 @@ class StreamedRows(Streamed):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def part(self, rows: NDArray[Any] | slice) -> Self:
+    def part(self, rows: np.ndarray | slice) -> Self:
         """Return some of the rows, still to be decoded."""
         return type(self)(self.table[rows], self.features)
 

@@ -117,7 +117,7 @@ def _unpacked(path: str, opened: Any) -> bytes:
     return content
 
 
-Volumes = VolumeFiles | NDArray[Any]
+Volumes = VolumeFiles | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class VolumePreprocessing:
         resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
 
-    def scaled(self, values: NDArray[Any]) -> UInt8[np.ndarray, "c d h w"]:
+    def scaled(self, values: np.ndarray) -> UInt8[np.ndarray, "c d h w"]:
         """Return the channels scaled to 0..255, what lies beyond the range at its ends."""
         levels = np.empty(values.shape, dtype=np.uint8)
         for place, channel in enumerate(values.astype(np.float32)):
@@ -199,7 +199,7 @@ def decode_volumes(
     return decode_samples(volumes, preprocessing, "volume", workers=workers, progress=progress)
 
 
-def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
+def as_volumes(array: np.ndarray) -> np.ndarray:
     """Return an array of volumes (n, c, d, h, w), checked to hold finite numbers."""
     if array.ndim != 5 or 0 in array.shape:
         raise OrdinateError("X", f"shape {array.shape}", "volumes (n, channels, depth, height, width)")
