@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ordinate.data.mapped_matrix import mapped_matrix
 
@@ -20,23 +19,25 @@ def in_parts(labels: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         yield where, labels[where]
 
 
-def are_large(n: int, dtype: Any) -> bool:
+def are_large(n: int, dtype: DTypeLike) -> bool:
     """Return whether so many labels are more than 128 MiB."""
     return n * np.dtype(dtype).itemsize > IN_MEMORY
 
 
-def are_in_file(labels: Any) -> bool:
+def are_in_file(labels: object) -> bool:
     """Return whether labels lie in a file, and are computed with some at a time."""
     return isinstance(labels, np.memmap)
 
 
-def empty_labels(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def empty_labels(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """Return an array for labels, in a file without a name where they are large."""
-    return mapped_matrix(shape, dtype=dtype) if are_large(math.prod(shape), dtype) else np.empty(shape, dtype)
+    if are_large(math.prod(shape), dtype):
+        return mapped_matrix(shape, dtype=dtype)
+    return np.empty(shape, dtype)
 
 
 def computed(
-    labels: np.ndarray, shape: tuple[int, ...], dtype: Any, compute: Callable[[np.ndarray], np.ndarray]
+    labels: np.ndarray, shape: tuple[int, ...], dtype: DTypeLike, compute: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """Return what is computed of labels, a million at a time, in another array of labels."""
     out = empty_labels(shape, dtype)

@@ -43,13 +43,12 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 def check_npz(path: Path) -> None:
     """Raise an error if an array of an npz says that it is larger than what is there, or memory does not hold all."""
     with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        for member in members:
+        for member in archive.infolist():
             with archive.open(member) as file:
-                version = np.lib.format.read_magic(file)
-                first = version == (1, 0)
-                header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-                shape, _, dtype = header(file)
+                read_header = np.lib.format.read_array_header_2_0
+                if np.lib.format.read_magic(file) == (1, 0):
+                    read_header = np.lib.format.read_array_header_1_0
+                shape, _, dtype = read_header(file)
                 if math.prod(shape) * dtype.itemsize > member.file_size - file.tell():
                     raise OrdinateError(path, problem=f"could not be read: {member.filename} is not of shape {shape}")
     check_zip(path)

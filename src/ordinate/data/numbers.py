@@ -2,13 +2,9 @@
 
 import re
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pandas as pd
-
-NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")  # A code such as 007 is none.
-WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 
 
 def as_numbers(values: pd.Series) -> pd.Series:
@@ -26,20 +22,25 @@ def as_numbers(values: pd.Series) -> pd.Series:
     present = values[~missing].tolist()
     if not present or not all(map(_is_number, present)):
         return values
-    numbers: Any = np.full(len(values), np.nan)
+    numbers = np.full(len(values), np.nan)
     numbers[~missing] = [float(value) for value in present]
     if not missing.any() and all(map(_is_whole, present)) and np.abs(numbers).max() < 2**53:
-        numbers = numbers.astype(np.int64)
+        return pd.Series(numbers.astype(np.int64), index=values.index, name=values.name)
     return pd.Series(numbers, index=values.index, name=values.name)
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return NUMBER.fullmatch(value) is not None
+def is_constant(deviation: np.ndarray | float, largest: np.ndarray | float, tolerance: float = 1e-12) -> np.ndarray:
+    """Return whether deviations are no larger than what rounding makes of equal values, the ``largest`` in size."""
+    return np.asarray(deviation <= tolerance * largest)
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, str):  # A code such as 007 is no number.
+        return re.fullmatch(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*", value) is not None
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     if isinstance(value, str):
-        return WHOLE.fullmatch(value) is not None
+        return re.fullmatch(r"\s*[-+]?\d+\s*", value) is not None
     return isinstance(value, int | np.integer) or (isinstance(value, Decimal) and value == value.to_integral_value())

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
 
-MISSING = "?"
-
 
 def stack_series(series: Sequence[ArrayLike]) -> Float[np.ndarray, "n c t"]:
     """Return series (channels, length) of several lengths as one array, in which the end of the shorter ones is NaN.
@@ -101,20 +99,21 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], np.ndarray]:
 
 def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64]:
     values = [part.strip() for part in text.split(",")]
-    if what != "a point" and (len(values) != 1 or values[0] == MISSING):
-        raise OrdinateError(where, f"{text.strip()!r} as {what}", "one number after the last colon")
+    there = np.array([value != "?" for value in values])
+    numbers = np.full(len(values), np.nan)
     try:
-        numbers = np.array([np.nan if value == MISSING else float(value) for value in values])
+        numbers[there] = [float(value) for value in values if value != "?"]
     except ValueError as error:
         raise OrdinateError(where, problem=f"{what} is no number: {error}") from error
-    written = np.array([value != MISSING for value in values])
-    if not np.isfinite(numbers[written]).all():
+    if not np.isfinite(numbers[there]).all():
         raise OrdinateError(where, problem=f"{what} is not finite", expected="finite numbers, or ? for a missing point")
     return numbers
 
 
 def _check_label(label: str, classes: Sequence[str] | None, where: str) -> None:
     if classes is None:
+        if "," in label or label == "?":
+            raise OrdinateError(where, f"{label!r} as the target", "one number after the last colon")
         _numbers(label, where, what="the target")
     elif label not in classes:
         raise OrdinateError(where, f"the class {label!r}", f"one of @classLabel: {', '.join(classes)}")
@@ -136,7 +135,9 @@ def _check_header(name: str, value: str, where: str) -> None:
 def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[str, str], where: str) -> None:
     """Hold the last series to the header and to the first one."""
     last, lengths = series[-1], {len(channel) for channel in series[-1]}
-    channels = 1 if header.get("univariate") == "true" else int(header.get("dimensions", len(series[0])))
+    channels = int(header.get("dimensions", len(series[0])))
+    if header.get("univariate") == "true":
+        channels = 1
     if len(last) != channels:
         raise OrdinateError(where, problem=f"has {len(last)} channels", expected=channels)
     if header.get("missing") == "false" and any(np.isnan(channel).any() for channel in last):

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +35,17 @@ class ImageModality(PixelModality):
     command_options = ("image_size", "pretrained", "stream", "fold", "skip_unreadable")
     plans_training = True
 
-    def of_dataset(self, dataset: Dataset[Any], options: ImageOptions | None) -> DatasetImages | None:
-        return DatasetImages(dataset) if options is not None and options.stream else None
+    def of_dataset(self, dataset: Dataset[object], options: ImageOptions | None) -> DatasetImages | None:
+        if options is None or not options.stream:
+            return None
+        return DatasetImages(dataset)
 
     def describe(self, X: Decoded) -> str:
         height, width = X.preprocessing.size
-        return f"{height} x {width} pixels, {'grey' if X.preprocessing.channels == 1 else 'in colour'}"
+        colour = "grey" if X.preprocessing.channels == 1 else "in colour"
+        return f"{height} x {width} pixels, {colour}"
 
-    def pictures(self, X: Any) -> NDArray[np.uint8] | None:
+    def pictures(self, X: object) -> NDArray[np.uint8] | None:
         return X.pixels if isinstance(X, Decoded) else None
 
     def opens(self, path: str | Path) -> bool:

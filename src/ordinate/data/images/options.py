@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ordinate.checks import check_flag, check_streaming, check_whole
-from ordinate.data.images.augmentation import check_augmentation
+from ordinate.checks import check_choice, check_flag, check_streaming, check_whole
+from ordinate.data.images.augmentation import AUGMENTATIONS
 from ordinate.data.images.files import MAX_PIXELS
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
@@ -69,7 +68,7 @@ class ImageOptions(DataOptions):
 
     def __post_init__(self) -> None:
         for name in ("size", "crop", "resize"):
-            given: Any = getattr(self, name)
+            given = getattr(self, name)
             if isinstance(given, list):  # JSON and TOML have lists.
                 given = tuple(given)
                 object.__setattr__(self, name, given)
@@ -87,7 +86,7 @@ class ImageOptions(DataOptions):
         if self.channels not in (None, 1, 3):
             raise OrdinateError("channels", repr(self.channels), "1 (grey) or 3 (RGB)")
         check_flag(self.mirror, "mirror")
-        check_augmentation(self.augmentation)
+        check_choice(self.augmentation, AUGMENTATIONS, "augmentation")
         if self.views is not None:
             check_whole(self.views, "views")
         if self.frozen and not self.pretrained:

@@ -22,11 +22,11 @@ class ImageReader(PixelReader):
     """Bring every image to one size and number of channels, see :class:`~ordinate.data.decoded.PixelReader`."""
 
     kind = "images"
-    modality_name = "images"
     preprocessing_class = Preprocessing
     files_class = ImageFiles
     decoded_class = Decoded
     decode_all = staticmethod(decode)
+    preprocessing: Preprocessing
     export_note: ClassVar[str] = (
         "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), turned as its EXIF tag "
         "says, transparency over black; more than 8 bits scaled so that reader.intensity, if given, becomes 0 and "

@@ -8,10 +8,10 @@ import numpy as np
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
+from ordinate.data.options import DataOptions
 from ordinate.data.series.matrices import holds_matrices, read_matrices, read_unlabelled_matrices
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.reader import SeriesScaler, are_series
-from ordinate.data.ts_files import stack_series
+from ordinate.data.series.reader import SeriesScaler, are_series, as_series
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
@@ -26,12 +26,13 @@ class Series(Modality):
     options_class = SeriesOptions
     command_options = ("skip_unreadable",)
 
-    def recognises(self, X: Any, options: SeriesOptions | None = None) -> bool:
+    def recognises(self, X: object, options: DataOptions | None = None) -> bool:
         return getattr(X, "ndim", 1) == 3 or are_series(X)
 
-    def check(self, estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
-        values = stack_series(list(X)) if are_series(X) else np.asarray(X)
-        values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    def check(self, estimator: object, X: Any, *, reset: bool) -> np.ndarray:
+        values = as_series(X)
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
         if np.isinf(values).any():
             raise OrdinateError("X", "infinity", "finite numbers or NaN for missing values")
         return values

@@ -14,13 +14,8 @@ from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
 ISO, AMBIGUOUS = "ISO8601", "ambiguous"
-OF_DAY = ("", " %H:%M", " %H:%M:%S")
 FORMS = ("%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
-DAY_OR_MONTH = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"))
-MAY_BE_DATE = re.compile(r"\s*(\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}).*")
 ISO_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}(:?\d{2})?)?)?\s*")
-OFFSET = r"(:\d\d(?:\.\d+)?)\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"  # It is left out: hours are local ones.
-DAY = pd.Timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class DateColumn:
         found = [missing_values(self.name, values)]
         if days.scale:
             first = pd.Timestamp(self.origin)
-            last = first + days.high * DAY
+            last = first + pd.Timedelta(days=days.high)
             text = f"dates lie outside those of training, {first:%Y-%m-%d} to {last:%Y-%m-%d}"
             found.append(days.outside_range(coded, f"column {self.name!r}: {text}"))
         return found
@@ -87,15 +82,15 @@ def date_form(values: pd.Series) -> str | None:
     if not all(isinstance(value, str) for value in present):
         return None
     texts = pd.Series(present.unique())
-    if MAY_BE_DATE.fullmatch(texts[0]) is None:
+    if re.fullmatch(r"\s*(\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}).*", texts[0]) is None:
         return None
     if all(map(ISO_DATE.fullmatch, texts)):
         return ISO if _fits(texts, ISO) else None
-    for of_day in OF_DAY:
+    for of_day in ("", " %H:%M", " %H:%M:%S"):
         for form in FORMS:
             if _fits(texts, form + of_day):
                 return form + of_day
-        for forms in DAY_OR_MONTH:
+        for forms in (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y")):
             fitting = [form + of_day for form in forms if _fits(texts, form + of_day)]
             if fitting:
                 return fitting[0] if len(fitting) == 1 else AMBIGUOUS
@@ -119,7 +114,7 @@ def _numbers(times: pd.Series, origin: pd.Timestamp) -> dict[str, pd.Series]:
     """Return the numbers of dates by their names; those of a missing date are NaN."""
     parts = {"year": times.dt.year, "month": times.dt.month, "day": times.dt.day, "weekday": times.dt.day_of_week}
     hours = times.dt.hour + times.dt.minute / 60
-    return {"days": (times - origin) / DAY, **parts, "hour": hours}
+    return {"days": (times - origin) / pd.Timedelta(days=1), **parts, "hour": hours}
 
 
 def _times(name: str, values: pd.Series, form: str) -> pd.Series:
@@ -152,5 +147,6 @@ def _parsed(values: pd.Series, form: str) -> pd.Series:
     texts = values.astype("str").str.strip()
     if form == ISO:
         texts = texts.where(texts.map(lambda text: ISO_DATE.fullmatch(str(text)) is not None))
-        texts = texts.str.replace(OFFSET, r"\1", regex=True)
+        offset = r"(:\d\d(?:\.\d+)?)\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"  # It is left out: hours are local ones.
+        texts = texts.str.replace(offset, r"\1", regex=True)
     return pd.to_datetime(texts, format=form, errors="coerce")

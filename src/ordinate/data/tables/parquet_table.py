@@ -60,12 +60,7 @@ class ParquetTable:
     ndim = 2
 
     def __init__(
-        self,
-        path: str | Path,
-        *,
-        drop: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        stream: bool | None = None,
+        self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = (), stream: bool | None = None
     ) -> None:
         optional("pyarrow", "parquet", "parquet")
         from pyarrow.parquet import ParquetDataset

