@@ -23,12 +23,6 @@ from ordinate.errors import OrdinateError
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?")
-EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 has a decimal comma, or one between thousands.
-DECIMAL_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?")
-DECIMAL_POINT = re.compile(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?")
-THOUSANDS_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
-THOUSANDS_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
-POINTS = re.compile(r"[-+]?\d+(\.\d+)+")
 
 
 @dataclass(frozen=True)
@@ -279,11 +273,12 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
 
     The ``given`` mark is the decimal one. The ``known`` one is, if no number tells: 1,234 and 1.234 do not.
     """
-    either = any(EITHER.fullmatch(text) for text in numbers)
-    clear = [text for text in numbers if not EITHER.fullmatch(text)]
-    decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for text in clear)
-    thousands_comma = any(THOUSANDS_COMMA.fullmatch(text) for text in clear if "," in text)
-    decimal_point = any(DECIMAL_POINT.fullmatch(text) for text in clear)
+    unclear = _of_form(r"[-+]?[1-9]\d{0,2},\d{3}", numbers)  # 1,234 has a decimal comma, or one between thousands.
+    either = bool(unclear)
+    clear = [text for text in numbers if text not in unclear]
+    decimal_comma = bool(_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", clear))
+    thousands_comma = bool(_of_form(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", clear))
+    decimal_point = bool(_of_form(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?", clear))
     has_commas = decimal_comma or (either and separator != ",")
     if separator == "," and any("." in text for text in numbers):
         has_commas = False  # Quoted commas of one column do not make thousands of another's points.
@@ -293,9 +288,14 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
     if given is None:
         given = "," if has_commas and not thousands_comma and not decimal_point else "."
     if given == ",":
-        points = [text for text in numbers if POINTS.fullmatch(text) or THOUSANDS_POINT.fullmatch(text)]
-        grouped = points and all(THOUSANDS_POINT.fullmatch(text) for text in points)  # Dates have points as well.
-        return ",", ("." if grouped else None)
+        grouped = _of_form(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", numbers)
+        is_grouped = grouped and _of_form(r"[-+]?\d+(\.\d+)+", numbers) <= grouped  # Dates have points as well.
+        return ",", ("." if is_grouped else None)
     if (thousands_comma or either) and not decimal_comma:
         return ".", ","
     return ".", None
+
+
+def _of_form(pattern: str, texts: Sequence[str]) -> set[str]:
+    """Return the different texts that a pattern matches as a whole."""
+    return {text for text in texts if re.fullmatch(pattern, text)}

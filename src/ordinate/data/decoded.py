@@ -101,7 +101,7 @@ class PixelReader(Reader):
 
     @classmethod
     @abstractmethod
-    def choose(cls, samples: Any, options: Any) -> tuple[Any, list[str]]:
+    def choose(cls, samples: Any, options: Any) -> tuple[Preprocessing, list[str]]:
         """Return the preprocessing, as the options say or chosen from the samples, and notes."""
 
     @classmethod
@@ -165,9 +165,7 @@ class PixelReader(Reader):
         An `OrdinateError` names samples that cannot be read.
         """
         pixels = self._pixels(samples, self.preprocessing, self, self.progress)
-        if isinstance(pixels, StreamedPixels):
-            return pixels
-        return torch.from_numpy(pixels)
+        return pixels if isinstance(pixels, StreamedPixels) else torch.from_numpy(pixels)
 
     def read(self, X: Any, folder: Path | None = None) -> Any:
         return self.transform(X)

@@ -4,7 +4,6 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -64,7 +63,7 @@ class ListedFiles:
     where: str
     left_out: tuple[str, ...]
 
-    def labelled(self, samples: Any, columns: Columns) -> Labelled:
+    def labelled(self, samples: Samples, columns: Columns) -> Labelled:
         """Return samples of the files with their labels."""
         return labelled_by(samples, self.frame, self.where, columns, self.left_out)
 
@@ -155,7 +154,7 @@ def path_column(frame: pd.DataFrame) -> str | None:
 
 
 def labelled_by(
-    samples: Any, frame: pd.DataFrame, where: Path | str, columns: Columns, left_out: tuple[str, ...] = ()
+    samples: Samples, frame: pd.DataFrame, where: Path | str, columns: Columns, left_out: tuple[str, ...] = ()
 ) -> Labelled:
     """Return samples with the labels, splits, groups and weights in the rows of a table.
 

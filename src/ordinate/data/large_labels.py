@@ -31,9 +31,7 @@ def are_in_file(labels: object) -> bool:
 
 def empty_labels(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """Return an array for labels, in a file without a name where they are large."""
-    if are_large(math.prod(shape), dtype):
-        return mapped_matrix(shape, dtype=dtype)
-    return np.empty(shape, dtype)
+    return mapped_matrix(shape, dtype=dtype) if are_large(math.prod(shape), dtype) else np.empty(shape, dtype)
 
 
 def computed(

@@ -5,7 +5,7 @@ one or more :class:`Reader`, which a model keeps. Everything else asks these two
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -159,7 +159,7 @@ class Reader(ABC):
         """Return what the samples of a batch are, for a sentence about several."""
         return f"samples of shape {' x '.join(map(str, x.shape[1:]))}"
 
-    def shown(self, X: Any, x: Tensor) -> pd.DataFrame | np.ndarray:
+    def shown(self, X: Iterable[object], x: Tensor) -> pd.DataFrame | np.ndarray:
         """Return what a report shows of samples X, of the batch x: rows, uint8 (n, c, h, w) or curves (n, c, t)."""
         return pd.DataFrame({"sample": [str(sample) for sample in X]})
 
@@ -264,9 +264,7 @@ class Modality(ABC):
 
     def describe(self, X: Any) -> str:
         """Return the shape of a sample, for the line that a command prints of its data."""
-        if hasattr(X, "shape"):
-            return f"shape {X.shape[1:]}"
-        return self.name
+        return f"shape {X.shape[1:]}" if hasattr(X, "shape") else self.name
 
     def pictures(self, X: object) -> NDArray[np.uint8] | None:
         """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None if they are none."""

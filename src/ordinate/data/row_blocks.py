@@ -48,15 +48,11 @@ class RowBlocks:
     def rows(self, block: int) -> NDArray[np.int64]:
         """Return the rows of a block, in the order of the file."""
         places = np.arange(self.bounds[block], self.bounds[block + 1])
-        if self._order is None:
-            return places
-        return self._order[places]
+        return places if self._order is None else self._order[places]
 
     def find(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the blocks of rows, and their places in these."""
-        places = rows
-        if self._places is not None:
-            places = self._places[rows]
+        places = rows if self._places is None else self._places[rows]
         blocks = np.searchsorted(self.bounds, places, side="right") - 1
         return blocks, places - self.bounds[blocks]
 

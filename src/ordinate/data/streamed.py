@@ -208,9 +208,7 @@ def blocks_of(x: Tensor | Streamed) -> RowBlocks | None:
 
 def loaded(x: Tensor | Streamed, at_once: int = 64) -> Tensor:
     """Return all samples in memory."""
-    if isinstance(x, Streamed):
-        return torch.cat([*x.split(at_once)])
-    return x
+    return torch.cat([*x.split(at_once)]) if isinstance(x, Streamed) else x
 
 
 def too_large(shape: tuple[int, ...], share_of_memory: float = 0.5, default_bytes: int = 2**32) -> str | None:

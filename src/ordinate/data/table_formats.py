@@ -10,7 +10,6 @@ from ordinate.optional import optional
 PARQUET, ARROW, JSON_LINES = (".parquet",), (".feather", ".arrow"), (".jsonl", ".ndjson")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 TABLES = (*CSV, *PARQUET, *ARROW, *JSON_LINES, *EXCEL)
-PACKAGES = {PARQUET: ("pyarrow", "parquet"), ARROW: ("pyarrow", "parquet"), EXCEL: ("python_calamine", "excel")}
 
 
 def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
@@ -28,9 +27,10 @@ def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
 
 def require_packages(path: str) -> None:
     """Raise an error if the package is not installed that reads files of this ending, or from the store of this URL."""
-    for endings, (package, extra) in PACKAGES.items():
-        if ends_in(path, endings):
-            optional(package, extra, path)
+    if ends_in(path, (*PARQUET, *ARROW)):
+        optional("pyarrow", "parquet", path)
+    elif ends_in(path, EXCEL):
+        optional("python_calamine", "excel", path)
     if is_url(path):
         from fsspec import get_filesystem_class
 

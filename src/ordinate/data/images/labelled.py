@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from ordinate.data.file_tree import DICOM, HIDDEN, IMAGE_SUFFIXES, FileTree
+from ordinate.data.file_tree import DICOM, IMAGE_SUFFIXES, FileTree, is_hidden
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, SPLITS, Columns, has_labels_file, listed_names, read_listed, split_name
@@ -110,4 +110,4 @@ def _folders(tree: ImageTree, level: int) -> set[str]:
     if tree.url is not None:
         return set()
     found = tree.path.glob("/".join("*" * (level + 1)))
-    return {folder.name for folder in found if folder.is_dir() and not HIDDEN.fullmatch(folder.name)}
+    return {folder.name for folder in found if folder.is_dir() and not is_hidden(folder.name)}

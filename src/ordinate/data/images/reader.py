@@ -90,5 +90,5 @@ class ImageReader(PixelReader):
         colour = "grey" if x.shape[1] == 1 else "colour"
         return f"{colour} images of {height} x {width} pixels"
 
-    def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
+    def shown(self, X: object, x: Tensor) -> NDArray[np.uint8]:
         return x.numpy()

@@ -1,7 +1,7 @@
 """From series (n, channels, length) to the batch of an encoder."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -22,18 +22,16 @@ from ordinate.errors import OrdinateError
 ROWS_AT_ONCE = 256
 
 
-def are_series(X: object) -> bool:
+def are_series(X: object) -> TypeGuard[Iterable[np.ndarray]]:
     """Return whether X is one array (channels, length) per sample, as series of several lengths are."""
     if not isinstance(X, Sequence | np.ndarray | pd.Series) or getattr(X, "ndim", 1) != 1 or len(X) == 0:
         return False
     return hasattr(first := next(iter(X)), "shape") and len(first.shape) == 2
 
 
-def as_series(X: Any) -> Float[np.ndarray, "n c t"]:
+def as_series(X: object) -> Float[np.ndarray, "n c t"]:
     """Return series as one array, in which the end of those that are shorter than others is NaN."""
-    if are_series(X):
-        return stack_series(list(X))
-    return np.asarray(X)
+    return stack_series(list(X)) if are_series(X) else np.asarray(X)
 
 
 def series_lengths(series: Float[np.ndarray, "n c t"]) -> Int[np.ndarray, " n"]:
@@ -143,7 +141,7 @@ class SeriesScaler(Reader):
             return f"series of up to {length} steps in {channels}"
         return f"series of {length} steps in {channels}"
 
-    def shown(self, X: Any, x: Tensor) -> NDArray[np.float64]:
+    def shown(self, X: object, x: Tensor) -> NDArray[np.float64]:
         return as_series(X).astype(np.float64)
 
     @property

@@ -80,6 +80,4 @@ def _type_of(kinds: set[str]) -> type | None:
     """Return the type of a column whose parts are of these kinds; None if each part tells it by itself."""
     if kinds in ({"integer"}, {"boolean"}):
         return None
-    if kinds <= {"integer", "floating"}:
-        return np.float64
-    return str
+    return np.float64 if kinds <= {"integer", "floating"} else str

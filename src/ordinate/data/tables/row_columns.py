@@ -10,15 +10,11 @@ from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.dates import AMBIGUOUS, date_form
 from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.free_text import is_free_text
-from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import ParquetTable, streams
 
 LOOKED_AT = 1000  # This many rows may show that a column need not be read to its end.
 # Pandas and pyarrow give these names to columns without one.
 UNNAMED = re.compile(r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__")
-IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}  # One word of the name.
-# The last word of the name.
-PERSONS = {"patient", "subject", "participant", "person", "user", "customer", "donor", "animal"}
-NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}  # The whole name.
 
 
 def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
@@ -76,14 +72,13 @@ def _reason_of_text(values: pd.Series) -> str | None:
 
 
 def _is_count(X: pd.DataFrame | ParquetTable, name: str, values: pd.Series) -> bool:
-    told = X.ends(name) if isinstance(X, ParquetTable) and X.streams else (values.min(), values.max())
-    low, high = map(int, told)
-    return low in (0, 1) and high - low == len(X) - 1
+    low, high = X.ends(name) if streams(X) else (values.min(), values.max())
+    return int(low) in (0, 1) and int(high) - int(low) == len(X) - 1
 
 
 def _read_part(X: pd.DataFrame | ParquetTable) -> pd.DataFrame | ParquetTable:
     """Return the rows of a table from which its columns are analysed: some of many that stream, or all."""
-    return X.spread(LEARNED_FROM) if isinstance(X, ParquetTable) and X.streams else X
+    return X.spread(LEARNED_FROM) if streams(X) else X
 
 
 def _are_codes(values: pd.Series) -> bool:
@@ -98,7 +93,9 @@ def _are_codes(values: pd.Series) -> bool:
 def _is_identifier(name: str) -> bool:
     """Whether a name says identifier or row number: patient_id, SampleID, uuid, index."""
     words = _words(name)
-    return not IDENTIFIERS.isdisjoint(words) or " ".join(words) in NUMBERS
+    if not {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}.isdisjoint(words):
+        return True
+    return " ".join(words) in {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}
 
 
 def _is_person(name: str) -> bool:
@@ -106,7 +103,8 @@ def _is_person(name: str) -> bool:
     words = _words(name)
     if len(words) > 1 and words[-1] in {"no", "nr", "number", "code", "key"}:
         words.pop()
-    return bool(words) and words[-1] in PERSONS
+    persons = {"patient", "subject", "participant", "person", "user", "customer", "donor", "animal"}
+    return bool(words) and words[-1] in persons
 
 
 def _words(name: str) -> list[str]:
@@ -198,7 +196,7 @@ def find_label_columns(X: pd.DataFrame | ParquetTable, y: pd.Series) -> list[str
     """
     head = _head(X)
     names = [name for name in X.columns if _says(head[name], y.iloc[:LOOKED_AT])]
-    if isinstance(X, ParquetTable) and X.streams:
+    if streams(X):
         X, y = X.spread(LEARNED_FROM), y.iloc[X.spread_rows(LEARNED_FROM)]
     return [name for name in names if len(y) <= LOOKED_AT or _says(as_numbers(X[name]), y)]
 

@@ -48,9 +48,7 @@ class TextOptions(DataOptions):
 
     def with_part(self, train_encoder: int | str | None) -> Self:
         """Return the options for an encoder that is trained in such a part, or frozen."""
-        if train_encoder is None:
-            return self
-        return replace(self, frozen=train_encoder == "none")
+        return self if train_encoder is None else replace(self, frozen=train_encoder == "none")
 
     @property
     def brings_weights(self) -> bool:

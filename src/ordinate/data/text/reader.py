@@ -64,6 +64,4 @@ class TextReader(Reader):
         return {1: "texts", 2: "pairs of texts"}[self.per_sample]
 
     def shown(self, X: object, x: Tensor) -> pd.DataFrame:
-        if isinstance(X, pd.DataFrame):
-            return X
-        return pd.DataFrame(as_texts(X).columns).add_prefix("text ")
+        return X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_texts(X).columns).add_prefix("text ")

@@ -79,26 +79,18 @@ class TokenReader(TextReader):
         self, encoder: Encoder, embedding_dim: int | None, options: TextOptions
     ) -> tuple[nn.Module | None, int]:
         network = self.pretrained.network
-        if self.frozen:
-            return None, network.width
-        return copy.deepcopy(network), network.width
+        return None if self.frozen else copy.deepcopy(network), network.width
 
     def blank(self, n: int) -> Tensor:
-        blank = super().blank(n)
-        if self.frozen:
-            return blank
-        return blank.int()
+        return super().blank(n).to(torch.float32 if self.frozen else torch.int32)
 
     @property
     def sample_shape(self) -> tuple[int, int]:
-        if self.frozen:
-            return self.per_sample, self.pretrained.network.width
-        return self.per_sample, self.max_length
+        return self.per_sample, self.pretrained.network.width if self.frozen else self.max_length
 
     def tensors(self) -> dict[str, Tensor]:
-        if self.frozen:
-            return self.pretrained.network.state_dict()
-        return {}  # The encoder holds a transformer that is trained.
+        # The encoder holds a transformer that is trained.
+        return self.pretrained.network.state_dict() if self.frozen else {}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take the weights that :meth:`tensors` gave."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
-from ordinate.data.file_tree import DICOM, HIDDEN
+from ordinate.data.file_tree import DICOM, is_hidden
 from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 
@@ -45,9 +45,7 @@ class DicomSeries:
 
 def slices_in(folder: Path) -> list[Path]:
     """Return the DICOM files of a folder."""
-    return sorted(
-        path for path in folder.iterdir() if path.name.lower().endswith(DICOM) and not HIDDEN.fullmatch(path.name)
-    )
+    return sorted(path for path in folder.iterdir() if path.name.lower().endswith(DICOM) and not is_hidden(path.name))
 
 
 def is_series(folder: Path) -> bool:

@@ -1,6 +1,6 @@
 """From volumes to the batch of an encoder, the same in training and in prediction."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,6 @@ class VolumeReader(PixelReader):
     def describe(self, x: Tensor) -> str:
         return f"volumes of {' x '.join(map(str, self.preprocessing.size))} voxels"
 
-    def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
+    def shown(self, X: object, x: Tensor) -> NDArray[np.uint8]:
         middle = x[:, :1, :, :, x.shape[4] // 2]  # In RAS this is the view from above, with the front up.
         return middle.rot90(1, (2, 3)).numpy()
