@@ -114,12 +114,9 @@ def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: 
         return False
     for number, row, columns in _lines(content, found):
         if row and len(row) < columns:
-            raise OrdinateError(
-                where,
-                problem=f"line {number} has {len(row)} cells",
-                expected=f"{columns}, as the first has",
-                hint="it may be cut off; empty cells need their separators",
-            )
+            problem = f"line {number} has {len(row)} cells"
+            hint = "it may be cut off; empty cells need their separators"
+            raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
     return True
 
 

@@ -274,12 +274,11 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
     The ``given`` mark is the decimal one. The ``known`` one is, if no number tells: 1,234 and 1.234 do not.
     """
     unclear = _of_form(r"[-+]?[1-9]\d{0,2},\d{3}", numbers)  # 1,234 has a decimal comma, or one between thousands.
-    either = bool(unclear)
     clear = [text for text in numbers if text not in unclear]
     decimal_comma = bool(_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", clear))
     thousands_comma = bool(_of_form(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", clear))
     decimal_point = bool(_of_form(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?", clear))
-    has_commas = decimal_comma or (either and separator != ",")
+    has_commas = decimal_comma or (unclear and separator != ",")
     if separator == "," and any("." in text for text in numbers):
         has_commas = False  # Quoted commas of one column do not make thousands of another's points.
     is_clear = decimal_comma or thousands_comma or decimal_point
@@ -291,7 +290,7 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
         grouped = _of_form(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", numbers)
         is_grouped = grouped and _of_form(r"[-+]?\d+(\.\d+)+", numbers) <= grouped  # Dates have points as well.
         return ",", ("." if is_grouped else None)
-    if (thousands_comma or either) and not decimal_comma:
+    if (thousands_comma or unclear) and not decimal_comma:
         return ".", ","
     return ".", None
 

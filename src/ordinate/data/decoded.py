@@ -99,9 +99,9 @@ class PixelReader(Reader):
         self.workers = workers
         self.notes = notes or []
 
-    @classmethod
+    @staticmethod
     @abstractmethod
-    def choose(cls, samples: Any, options: Any) -> tuple[Preprocessing, list[str]]:
+    def choose(samples: Any, options: Any, /) -> tuple[Preprocessing, list[str]]:
         """Return the preprocessing, as the options say or chosen from the samples, and notes."""
 
     @classmethod
@@ -204,7 +204,7 @@ class PixelReader(Reader):
         for name, value in state.items():
             if isinstance(value, list):  # JSON has no tuples.
                 state[name] = tuple(value)
-        mean, scale = state.pop("mean"), state.pop("scale")
+        mean, scale = tuple(state.pop("mean")), tuple(state.pop("scale"))
         return cls(checked_fields(cls.preprocessing_class(**state)), mean, scale, **learned)
 
 
@@ -227,7 +227,7 @@ def stream(
 
 def decode_samples(
     samples: Any, preprocessing: Preprocessing, noun: str, *, workers: int, progress: bool, chunk: int = 1
-) -> tuple[Any, dict[int, str]]:
+) -> tuple[NDArray[np.uint8], dict[int, str]]:
     """Return the pixels (n, c, *size) of all samples, and the reasons of those that cannot be read by their index.
 
     Pixels are in memory or, beyond 4 GiB, in an unnamed file on disk; those of a sample that cannot be read are 0.
@@ -244,7 +244,9 @@ def decode_samples(
         if samples.preprocessing != preprocessing:
             raise OrdinateError("X", f"samples decoded with {samples.preprocessing}", preprocessing)
         return samples.pixels, {}
-    pixels = zeros((len(samples), preprocessing.channels, *preprocessing.size))
+    shape = (len(samples), preprocessing.channels, *preprocessing.size)
+    is_large = math.prod(shape) > MAX_BYTES_IN_MEMORY
+    pixels = mapped_matrix(shape, dtype=np.uint8) if is_large else np.zeros(shape, dtype=np.uint8)
     failures: dict[int, str] = {}
     chunks = [range(start, min(start + chunk, len(samples))) for start in range(0, len(samples), chunk)]
     processes = workers_for(len(chunks), workers)
@@ -320,13 +322,6 @@ def check_size(preprocessing: Preprocessing, at_once: int) -> None:
     size = " x ".join(map(str, preprocessing.size))
     pixels = preprocessing.channels * math.prod(preprocessing.size)
     require_memory(at_once * pixels, f"a size of {size} for the encoder", "a smaller one takes less")
-
-
-def zeros(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return zeros in memory or, beyond 4 GiB, in an unnamed file on disk."""
-    if math.prod(shape) <= MAX_BYTES_IN_MEMORY:
-        return np.zeros(shape, dtype=np.uint8)
-    return mapped_matrix(shape, dtype=np.uint8)
 
 
 def moments(

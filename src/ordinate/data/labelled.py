@@ -77,9 +77,6 @@ def require_filled(
     """Raise an error that names the first rows, by index, in which a column of a table has no value."""
     rows = column.index[column.isna()].tolist()
     if rows:
-        raise OrdinateError(
-            path,
-            problem=f"{len(rows)} of {len(column)} {noun}s in {column.name!r} are missing",
-            expected=f"one {noun} per row",
-            hint=f"{way_out}: {first_named(rows)} (counted from 0)",
-        )
+        problem = f"{len(rows)} of {len(column)} {noun}s in {column.name!r} are missing"
+        hint = f"{way_out}: {first_named(rows)} (counted from 0)"
+        raise OrdinateError(path, problem=problem, expected=f"one {noun} per row", hint=hint)

@@ -37,8 +37,6 @@ def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: DTy
         place = "the folder of temporary files (TMPDIR)"
         if folder is not None:
             place = f"checkpoint_dir: {folder}"
-        raise OrdinateError(
-            f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples",
-            problem=getattr(error, "strerror", error),
-            expected="a folder on a disk with space for them",
-        ) from error
+        what = f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples"
+        problem = getattr(error, "strerror", error)
+        raise OrdinateError(what, problem=problem, expected="a folder on a disk with space for them") from error

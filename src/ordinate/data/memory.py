@@ -26,12 +26,8 @@ def require_memory(size: float, what: object, hint: str | None = None) -> None:
     """Raise an error if ``size`` bytes are more than is available; ``what`` takes them, and ``hint`` is the way out."""
     available = available_memory()
     if available is not None and size > available:
-        raise OrdinateError(
-            what,
-            problem=f"takes {size / 2**30:.3g} GiB of memory",
-            expected=f"at most {available / 2**30:.3g} GiB, the memory that is available",
-            hint=hint,
-        )
+        expected = f"at most {available / 2**30:.3g} GiB, the memory that is available"
+        raise OrdinateError(what, problem=f"takes {size / 2**30:.3g} GiB of memory", expected=expected, hint=hint)
 
 
 def read_member(archive: zipfile.ZipFile, name: str) -> bytes:

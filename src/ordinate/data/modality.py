@@ -225,7 +225,7 @@ class Modality(ABC):
     holds_arrays: bool = False  # Its files may hold an array of another kind, which tells its kind once it is read.
     plans_training: bool = False  # Commands choose network, size and epochs by the time of training steps.
 
-    def options_of(self, given: object) -> Any:
+    def options_of(self, given: object) -> DataOptions | None:
         """Return the options of this kind of data among an estimator's, the defaults if it has none of them."""
         if self.options_class is None:
             return None

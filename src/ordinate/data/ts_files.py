@@ -68,9 +68,8 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], np.ndarray]:
         if in_data:
             *channels, label = (part.strip() for part in line.split(":"))
             if not channels:
-                raise OrdinateError(
-                    where, problem="holds no colon", expected="channels and a target separated by colons"
-                )
+                expected = "channels and a target separated by colons"
+                raise OrdinateError(where, problem="holds no colon", expected=expected)
             series.append([_numbers(channel, where) for channel in channels])
             labels.append(label)
             _check_label(label, classes, where)
@@ -84,9 +83,8 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], np.ndarray]:
             if name.lower() == "classlabel" and header["classlabel"] != "false":
                 classes = value.split()[1:]
         else:
-            raise OrdinateError(
-                where, expected="a line of the header, such as @missing false, or @data", hint=f"got {line!r}"
-            )
+            expected = "a line of the header, such as @missing false, or @data"
+            raise OrdinateError(where, expected=expected, hint=f"got {line!r}")
     if not series:
         raise OrdinateError(path, problem="holds no series", expected="@data and one line per series below it")
     # The channels of a series may also differ in length.
@@ -121,9 +119,8 @@ def _check_label(label: str, classes: Sequence[str] | None, where: str) -> None:
 
 def _check_header(name: str, value: str, where: str) -> None:
     if name == "timestamps" and value != "false":
-        raise OrdinateError(
-            where, problem="holds time stamps", expected="series of evenly spaced points: @timeStamps false"
-        )
+        expected = "series of evenly spaced points: @timeStamps false"
+        raise OrdinateError(where, problem="holds time stamps", expected=expected)
     if name == "classlabel" and value != "false" and (not value.startswith("true ") or len(value.split()) < 3):
         raise OrdinateError(where, value, "@classLabel false, or true and two or more classes")
     if name == "targetlabel" and value != "true":
@@ -145,6 +142,5 @@ def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[
     if header.get("equallength", "true") == "true":
         length = int(header.get("serieslength", len(series[0][0])))
         if lengths != {length}:
-            raise OrdinateError(
-                where, problem=f"has {min(lengths)} to {max(lengths)} points per channel", expected=length
-            )
+            problem = f"has {min(lengths)} to {max(lengths)} points per channel"
+            raise OrdinateError(where, problem=problem, expected=length)

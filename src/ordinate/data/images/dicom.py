@@ -38,9 +38,8 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
             raise OrdinateError(name, problem="is a DICOM file without an image")
         check_one_frame(file, name)
         if file.Rows * file.Columns > max_pixels:
-            raise OrdinateError(
-                name, f"{file.Columns} x {file.Rows} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
-            )
+            got = f"{file.Columns} x {file.Rows} pixels"
+            raise OrdinateError(name, got, f"at most {max_pixels}", "max_pixels=N allows N")
         values: np.ndarray = file.pixel_array
         kind, bits = str(file.get("PhotometricInterpretation")), int(file.BitsStored)
         if kind == "PALETTE COLOR":

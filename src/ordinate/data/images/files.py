@@ -104,9 +104,8 @@ class ImageFiles(NamedFiles):
                     raise OrdinateError(name, problem="is empty", expected="an image") from error
                 raise OrdinateError(name, problem="is no image that can be read") from error
             if opened.width * opened.height > max_pixels:
-                raise OrdinateError(
-                    name, f"{opened.width} x {opened.height} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
-                )
+                got = f"{opened.width} x {opened.height} pixels"
+                raise OrdinateError(name, got, f"at most {max_pixels}", "max_pixels=N allows N")
             opened.load()
             with suppress(Exception):  # A damaged tag does not turn the image.
                 optional("PIL.ImageOps", "images", "images").exif_transpose(opened, in_place=True)

@@ -14,8 +14,6 @@ from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
-ENDINGS = ", ".join(IMAGE_SUFFIXES)
-
 
 class ImageTree(FileTree):
     """The files under a folder or a URL, or in a zip, some of which are images."""
@@ -50,7 +48,7 @@ def read_images(path: str | Path, left_out: Callable[[str], None] | None = None)
     if has_labels_file(tree):
         names = listed_names(tree, "images", left_out)
     if not names:
-        raise OrdinateError(path, problem=f"holds no image ({ENDINGS})")
+        raise OrdinateError(path, problem=f"holds no image ({', '.join(IMAGE_SUFFIXES)})")
     return tree.files(names)
 
 
@@ -83,7 +81,8 @@ def read_labelled_images(
 def _folder_per_rank(tree: ImageTree, target: str) -> Labelled:
     parts = [PurePosixPath(name.removeprefix(tree.root)).parts for name in tree.images]
     if not parts:
-        raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({ENDINGS}) in folders")
+        endings = ", ".join(IMAGE_SUFFIXES)
+        raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({endings}) in folders")
     are_split = all(len(part) > 2 and split_name(part[0]) in SPLITS.values() for part in parts)
     level = int(are_split)  # The folders of ranks are below those of splits.
     ranks = [part[level] for part in parts]

@@ -90,12 +90,8 @@ class ImageOptions(DataOptions):
         if self.views is not None:
             check_whole(self.views, "views")
         if self.frozen and not self.pretrained:
-            raise OrdinateError(
-                "frozen",
-                "True with pretrained=False",
-                "pretrained weights to keep",
-                "train_encoder='none' keeps a network of your own",
-            )
+            hint = "train_encoder='none' keeps a network of your own"
+            raise OrdinateError("frozen", "True with pretrained=False", "pretrained weights to keep", hint)
         if self.frozen:
             self.require_one_view("frozen", "True")
         check_whole(self.max_pixels, "max_pixels")
@@ -117,8 +113,6 @@ class ImageOptions(DataOptions):
     def require_one_view(self, name: str, value: str) -> None:
         """Raise an error if views are asked for of images that pass the network once."""
         if self.augmentation not in ("auto", "none") or self.views not in (None, 1):
-            raise OrdinateError(
-                name,
-                f"{value} with augmentation={self.augmentation!r} and views={self.views}",
-                "'auto' or 'none' and one view: features are computed once, of the images as they are",
-            )
+            got = f"{value} with augmentation={self.augmentation!r} and views={self.views}"
+            expected = "'auto' or 'none' and one view: features are computed once, of the images as they are"
+            raise OrdinateError(name, got, expected)

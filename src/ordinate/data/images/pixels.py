@@ -240,11 +240,8 @@ def _own_range(image: "Image", least_filled: float = 1 / 16) -> tuple[float, flo
         tops = (255.0,)
     top = next((top for top in tops if high <= top), None)
     if low < 0 or top is None or (top == 65535.0 and 0 < high < top * least_filled):
-        raise OrdinateError(
-            "image",
-            f"values from {low:g} to {high:g}",
-            "8 bits, as in training, or the whole range of 16 bits or 0 to 1",
-        )
+        expected = "8 bits, as in training, or the whole range of 16 bits or 0 to 1"
+        raise OrdinateError("image", f"values from {low:g} to {high:g}", expected)
     return 0.0, top
 
 

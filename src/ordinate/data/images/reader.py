@@ -34,8 +34,8 @@ class ImageReader(PixelReader):
         "resized to reader.size (height, width), bilinear with antialiasing. The graph normalises them."
     )
 
-    @classmethod
-    def choose(cls, samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
+    @staticmethod
+    def choose(samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
         chosen = choose_preprocessing(
             samples, options.resize or options.size, options.channels, options.crop, options.equalize,
             options.max_pixels,
@@ -49,9 +49,8 @@ class ImageReader(PixelReader):
         self, name: Encoder, embedding_dim: int | None, options: ImageOptions, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
         if not is_named(name) and options.pretrained:
-            raise OrdinateError(
-                "pretrained", repr(options.pretrained), f"False for {describe_encoder(name)}, which brings its weights"
-            )
+            expected = f"False for {describe_encoder(name)}, which brings its weights"
+            raise OrdinateError("pretrained", repr(options.pretrained), expected)
         if not options.pretrained:
             encoder = super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
         else:  # Its normalisation is that of the pretrained weights; saved weights bring it along.

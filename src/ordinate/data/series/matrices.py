@@ -82,11 +82,8 @@ def _read_all(
     if len(regions) > 1:
         few = min(matrices, key=lambda row: len(matrices[row]))
         many = max(matrices, key=lambda row: len(matrices[row]))
-        raise OrdinateError(
-            path,
-            problem=f"{paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}",
-            expected="the same regions",
-        )
+        problem = f"{paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}"
+        raise OrdinateError(path, problem=problem, expected="the same regions")
     require_readable_series(failures, path, len(paths), skip_unreadable=skip_unreadable)
     return stack_series(list(matrices.values())), np.array(list(matrices)), tuple(failures.values())
 

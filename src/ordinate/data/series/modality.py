@@ -1,6 +1,5 @@
 """Series (n, channels, length), of one length or several: in npz and .ts files, and folders of matrices."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,8 @@ class Series(Modality):
     readers = (SeriesScaler,)
     parameter = "series"
     options_class = SeriesOptions
+    opens = staticmethod(holds_matrices)
+    read_unlabelled = staticmethod(read_unlabelled_matrices)
     command_options = ("skip_unreadable",)
 
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
@@ -45,14 +46,8 @@ class Series(Modality):
     def check_unseen(self, seen: np.ndarray, unseen: np.ndarray) -> None:
         SeriesScaler.fit(seen).transform(unseen)
 
-    def opens(self, path: str | Path) -> bool:
-        return holds_matrices(path)
-
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         return read_matrices(path, request, skip_unreadable=request.skip_unreadable)
-
-    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> np.ndarray:
-        return read_unlabelled_matrices(path, left_out)
 
 
 MODALITY = Series()

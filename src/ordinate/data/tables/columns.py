@@ -79,9 +79,8 @@ class NumericColumn:
             else:
                 standardised = (filled - self.mean) / self.scale
             if np.abs(standardised).max() > np.finfo(np.float32).max:
-                raise OrdinateError(
-                    f"column {self.name!r}", problem="its numbers exceed the range of float32 once standardised"
-                )
+                problem = "its numbers exceed the range of float32 once standardised"
+                raise OrdinateError(f"column {self.name!r}", problem=problem)
             rows[:, 0] = standardised
             if self.quantiles:
                 rows[:, 1] = _normal_score(filled, quantiles, rows[:, 0])
@@ -261,9 +260,8 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     mean = float(filled.mean())
     scale = float(filled.std())
     if not np.isfinite(scale):
-        raise OrdinateError(
-            f"column {name!r}", problem="its numbers exceed the range of float64 when squared", hint="rescale them"
-        )
+        problem = "its numbers exceed the range of float64 when squared"
+        raise OrdinateError(f"column {name!r}", problem=problem, hint="rescale them")
     if is_constant(scale, np.abs(filled).max(initial=0)):
         scale = 0.0
     quantiles: tuple[float, ...] = ()
@@ -276,7 +274,5 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high, len(present))
     if not missing.any():
         return column, ""
-    return column, (
-        f"{name}: {missing.sum()} of {len(values)} values missing, set to the median {median:g} "
-        "and marked in a column of their own"
-    )
+    what = f"set to the median {median:g} and marked in a column of their own"
+    return column, f"{name}: {missing.sum()} of {len(values)} values missing, {what}"

@@ -14,7 +14,6 @@ from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
 ISO, AMBIGUOUS = "ISO8601", "ambiguous"
-FORMS = ("%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
 ISO_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}(:?\d{2})?)?)?\s*")
 
 
@@ -87,7 +86,7 @@ def date_form(values: pd.Series) -> str | None:
     if all(map(ISO_DATE.fullmatch, texts)):
         return ISO if _fits(texts, ISO) else None
     for of_day in ("", " %H:%M", " %H:%M:%S"):
-        for form in FORMS:
+        for form in ("%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"):
             if _fits(texts, form + of_day):
                 return form + of_day
         for forms in (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y")):

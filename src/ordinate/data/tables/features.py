@@ -111,9 +111,8 @@ class TableFeatures(Reader):
                 hint = "the model was trained on an array and got a table"
             elif _are_numbered(frame.columns) and not _are_numbered(self.names):
                 hint = "the model was trained on a table and got an array"
-            raise OrdinateError(
-                "columns", expected=f"those of the training data: {self.names}", hint=hint, problem=f"missing {absent}"
-            )
+            expected = f"those of the training data: {self.names}"
+            raise OrdinateError("columns", problem=f"missing {absent}", expected=expected, hint=hint)
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
         findings: list[Finding] = []
@@ -308,12 +307,8 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
             hint = ambiguous
         elif almost:
             hint = f"it has {almost}"
-        raise OrdinateError(
-            f"column {name!r}",
-            f"text with {len(categories)} different values in {len(values)} rows",
-            "numbers, dates, categories or sentences",
-            hint,
-        )
+        got = f"text with {len(categories)} different values in {len(values)} rows"
+        raise OrdinateError(f"column {name!r}", got, "numbers, dates, categories or sentences", hint)
     if almost:
         notes.append(f"{name}: has {almost}, and is treated as {len(categories)} categories")
     missing = int(values.isna().sum())

@@ -97,9 +97,8 @@ class Tables(Modality):
         read = _open_parquet if holds_parquet(path) else _read_file
         X, y = read(path, target, request)
         if isinstance(X, pd.DataFrame) and first_line_is_data(pd.Index([*X.columns, *request.drop, target])):
-            request.say(
-                f"note: all column names of {path} are numbers; if the file has no header, its first row is lost"
-            )
+            note = f"all column names of {path} are numbers; if the file has no header, its first row is lost"
+            request.say(f"note: {note}")
         given = {"split": request.split, "group": request.group, "weight": request.weight}
         for option, name in given.items():
             if name is not None and name not in X.columns:
@@ -124,7 +123,7 @@ class Tables(Modality):
 
     def read_unlabelled(
         self, path: str | Path, left_out: Callable[[str], None] | None = None
-    ) -> ParquetTable | CsvTable | np.ndarray:
+    ) -> ParquetTable | CsvTable | pd.DataFrame | np.ndarray:
         """Return an array, or a table whose rows are read in batches."""
         with named_as(path) as local:
             if holds_parquet(local):

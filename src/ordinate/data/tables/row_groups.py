@@ -39,12 +39,11 @@ class RowGroups:
         subfolders = HivePartitioning.discover(infer_dictionary=True)  # Pandas reads subfolders in the same way.
         found = dataset(path, format="parquet", partitioning=subfolders)
         fields = [found.schema.field(name) for name in found.schema.names if name in names]
-        texts = [field for field in fields if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
-        self._codes = [field.name for field in texts] if text_as_codes else []
-        fields = [
-            field.with_type(pa.dictionary(pa.int32(), field.type)) if field.name in self._codes else field
-            for field in fields
-        ]
+        self._codes: list[str] = []
+        for place, field in enumerate(fields):
+            if text_as_codes and (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+                self._codes.append(field.name)
+                fields[place] = field.with_type(pa.dictionary(pa.int32(), field.type))
         self._schema = pa.schema(fields, found.schema.metadata)
         self._partitioning = found.partitioning
         self._files = list(found.get_fragments())

@@ -6,10 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -21,29 +20,13 @@ from ordinate.data.tables.parquet_table import ParquetTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ordinate.data.tables.features import TableFeatures
+
 POOL_BYTES = 2**25  # Batches are drawn from a pool of rows of this size.
 KEPT_BYTES = 2**25  # Rows up to this size are decoded once and kept.
 FEWEST_ROWS = 64  # A block has at least this many rows.
 
 Decoded = tuple[NDArray[np.float32], dict[str, set[str]]]
-
-
-class RowFeatures(Protocol):
-    """The features that turn the rows of a table into numbers."""
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns of the table."""
-
-    @property
-    def width(self) -> int:
-        """Number of columns of the matrix."""
-
-    def transform(self, frame: ParquetTable, /) -> NDArray[np.float32]:
-        """Return the matrix (n, width) of a table."""
-
-    def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
-        """Write the matrix of a table, and return the categories of each column that were never seen in training."""
 
 
 class StreamedRows(Streamed):
@@ -63,7 +46,7 @@ class StreamedRows(Streamed):
     _kept: Tensor | None
     workers = 0  # A transfer from another process takes longer than decoding.
 
-    def __init__(self, table: ParquetTable, features: RowFeatures) -> None:
+    def __init__(self, table: ParquetTable, features: "TableFeatures") -> None:
         self.table = table
         self.features = features
         self.shape = torch.Size((len(table), features.width))

