@@ -256,9 +256,7 @@ def _separator(text: str, usual: str, known: str | None) -> str:
             whole = [row for row in rows if len(row) >= len(header) and not any(row[len(header) :])]
             cells = [cell for row in whole for cell in row]
             numbers = sum(NUMBER.fullmatch(cell.strip()) is not None for cell in cells)
-            share = 1.0
-            if rows:
-                share = len(whole) / len(rows)
+            share = len(whole) / len(rows) if rows else 1.0
             found[separator] = share, numbers / max(1, len(cells))
     if list(found) == [usual]:
         return usual

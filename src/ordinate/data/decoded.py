@@ -159,7 +159,7 @@ class PixelReader(Reader):
             pixels = np.delete(pixels, list(failures), axis=0)
         return self.decoded_class(pixels, self.preprocessing), failures
 
-    def transform(self, samples: Any) -> Any:
+    def transform(self, samples: Any) -> Tensor | StreamedPixels:
         """Return the pixels (n, c, *size), uint8: a tensor, or :class:`~ordinate.data.streamed.StreamedPixels`.
 
         An `OrdinateError` names samples that cannot be read.

@@ -5,10 +5,10 @@ one or more :class:`Reader`, which a model keeps. Everything else asks these two
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -151,7 +151,7 @@ class Reader(ABC):
         """Return what draws two views of a batch for losses that compare views; None if they come with the batch."""
         return None
 
-    def options(self) -> Any:
+    def options(self) -> DataOptions | None:
         """Return options of the modality that read other samples as the training samples were read."""
         return None
 
@@ -164,7 +164,7 @@ class Reader(ABC):
         return pd.DataFrame({"sample": [str(sample) for sample in X]})
 
 
-def are_paths(X: Any) -> bool:
+def are_paths(X: Any) -> TypeGuard[Sequence[str | Path]]:
     """Return whether X is one path per sample."""
     if isinstance(X, str | bytes | Path) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
         return False

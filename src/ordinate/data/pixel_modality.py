@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ordinate.data.decoded import DecodedSamples, PixelReader, stream
 from ordinate.data.modality import ChooseSize, Modality, Reader, Request, are_paths
+from ordinate.data.named_files import NamedFiles
 from ordinate.data.options import DataOptions
 from ordinate.data.preprocessing import Preprocessing
 from ordinate.data.streamed import StreamedPixels
@@ -32,12 +33,12 @@ class PixelModality(Modality):
     def as_array(array: np.ndarray, /) -> np.ndarray:
         """Return an array of samples, or raise an `OrdinateError` that says why it is none."""
 
-    def recognises(self, X: Any, options: DataOptions | None = None) -> bool:
+    def recognises(self, X: object, options: DataOptions | None = None) -> bool:
         if self._is_read(X) or getattr(X, "ndim", 1) == self.dimensions:
             return True
         return are_paths(X) and str(next(iter(X))).lower().endswith(self.suffixes or "")
 
-    def check(self, estimator: object, X: Any, *, reset: bool) -> Any:
+    def check(self, estimator: object, X: Any, *, reset: bool) -> DecodedSamples | NamedFiles | np.ndarray:
         if self._is_read(X):
             return X
         if getattr(X, "ndim", 1) == self.dimensions:

@@ -1,7 +1,6 @@
 """Series (n, channels, length), of one length or several: in npz and .ts files, and folders of matrices."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class Series(Modality):
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
         return getattr(X, "ndim", 1) == 3 or are_series(X)
 
-    def check(self, estimator: object, X: Any, *, reset: bool) -> np.ndarray:
+    def check(self, estimator: object, X: object, *, reset: bool) -> np.ndarray:
         values = as_series(X)
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)

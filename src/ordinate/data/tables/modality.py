@@ -39,14 +39,14 @@ class Tables(Modality):
     holds_arrays = True
 
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
-        return isinstance(X, pd.DataFrame | ParquetTable)
+        return isinstance(X, Table)
 
-    def check(self, estimator: object, X: Any, *, reset: bool) -> Table:
+    def check(self, estimator: object, X: object, *, reset: bool) -> Table:
         """Return a table with the columns of the training data, its rows numbered from 0.
 
         The columns of an array have the names of the training data, if these had names.
         """
-        if not isinstance(X, pd.DataFrame | ParquetTable):
+        if not isinstance(X, Table):
             return _checked_array(estimator, X, reset=reset)
         columns = pd.DataFrame(columns=X.columns)
         require_unique(X.columns, "X")
@@ -65,12 +65,12 @@ class Tables(Modality):
     def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
         return TableFeatures.fit(X), X
 
-    def check_unseen(self, seen: Any, unseen: Any) -> None:
-        frames = (X if self.recognises(X) else as_frame(X) for X in (seen, unseen))
-        TableFeatures.fit(next(frames)).check(next(frames))
+    def check_unseen(self, seen: object, unseen: object) -> None:
+        known, new = (X if isinstance(X, Table) else as_frame(np.asarray(X)) for X in (seen, unseen))
+        TableFeatures.fit(known).check(new)
 
     def describe(self, X: Any) -> str:
-        if isinstance(X, pd.DataFrame | ParquetTable):
+        if isinstance(X, Table):
             return f"{X.shape[1]} columns"
         return super().describe(X)
 
@@ -107,7 +107,7 @@ class Tables(Modality):
         if any(given.values()):
             labelled = with_parts(labelled, X, path, **given)
         more: list[str] = []
-        if isinstance(X, pd.DataFrame | ParquetTable):
+        if isinstance(X, Table):
             more = list(request.more_targets)
         if more:
             require_names(X.columns, more, path)

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request, are_paths
@@ -30,7 +29,7 @@ class VolumeModality(PixelModality):
     options_class = VolumeOptions
     command_options = ("stream", "skip_unreadable")
 
-    def recognises(self, X: Any, options: DataOptions | None = None) -> bool:
+    def recognises(self, X: object, options: DataOptions | None = None) -> bool:
         if super().recognises(X, options):
             return True
         with suppress(OSError):  # Text may be too long for a path.
