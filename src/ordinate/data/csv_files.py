@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -12,16 +12,13 @@ from typing import IO, Any
 import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
-from ordinate.data.csv_format import CsvFormat, opened, recognise, usual_separator
+from ordinate.data.csv_format import CsvFormat, opened, recognise, usual_separator, without_mark
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
 # "None" may be a grade.
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
-
-MOST_COMPRESSED = 1032  # Gzip compresses at most this many bytes into one.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # Spreadsheets evaluate a cell that begins with one of these characters.
 
 
 def warn(note: str) -> None:
@@ -39,12 +36,15 @@ def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str],
 
 
 def read_csv(
-    content: Path | IO[bytes], where: Path | str, say: Callable[[str], None] = warn, **options: Any
+    content: Path | IO[bytes],
+    where: Path | str,
+    say: Callable[[str], None] = warn,
+    dtype: Mapping[str, type] | None = None,
 ) -> pd.DataFrame:
     """Return the table of a csv, with the names of its columns in the first line.
 
     Lines may end in a separator with nothing behind it. ``where`` the file lies is for messages; ``say`` gets a note on
-    separators, decimal marks and the like that are not usual; ``options`` are those of :func:`pandas.read_csv`.
+    separators, decimal marks and the like that are not usual; ``dtype`` gives types of some columns.
 
     Raises:
         OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, a name that
@@ -53,18 +53,17 @@ def read_csv(
     require_memory(_size(content), where)
     found = format_of(content, where, say)
     with _parsing(content, where, found):
-        frame = _parse(content, found, **options)
+        frame = _parse(content, found, dtype)
     _require_whole_lines(frame, content, where, found)
     return frame
 
 
-def read_csv_parts(path: Path, rows: int, found: CsvFormat, **options: Any) -> Iterator[pd.DataFrame]:
-    """Yield the table of a csv or tsv file of this format ``rows`` rows at a time; otherwise as :func:`read_csv`.
-
-    ``options`` are further ones of ``pandas.read_csv``.
-    """
+def read_csv_parts(
+    path: Path, rows: int, found: CsvFormat, dtype: Mapping[str, type] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Yield the table of a csv or tsv file of this format ``rows`` rows at a time; otherwise as :func:`read_csv`."""
     with _parsing(path, path, found):
-        parts = _parse(path, found, chunksize=rows, low_memory=False, **options)
+        parts = _parse(path, found, dtype, chunksize=rows, low_memory=False)
     are_whole = False
     with parts:
         while True:
@@ -76,10 +75,11 @@ def read_csv_parts(path: Path, rows: int, found: CsvFormat, **options: Any) -> I
             yield part
 
 
-def _parse(content: Path | IO[bytes], found: CsvFormat, **options: Any) -> Any:
+def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type] | None, **options: Any) -> Any:
     return pd.read_csv(
-        content, index_col=False, keep_default_na=False, na_values=MISSING, skipinitialspace=True, **found.options,
-        **options,
+        content, index_col=False, keep_default_na=False, na_values=MISSING, skipinitialspace=True, dtype=dtype,
+        sep=found.separator, decimal=found.decimal, thousands=found.thousands, encoding=found.encoding,
+        skiprows=found.skipped, **options,
     )  # fmt: skip
 
 
@@ -103,12 +103,9 @@ def _require_short_lines(content: Path | IO[bytes], where: Path | str, found: Cs
     """Raise an error if a line has cells beyond the columns."""
     for number, row, columns in _lines(content, found):
         if any(row[columns:]):
-            raise OrdinateError(
-                where,
-                problem=f"line {number} has {len(row)} cells",
-                expected=f"{columns}, as the first has",
-                hint="--sep names another separator" if columns == 1 else None,
-            )
+            hint = "--sep names another separator" if columns == 1 else None
+            problem = f"line {number} has {len(row)} cells"
+            raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
 
 
 def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> bool:
@@ -117,20 +114,16 @@ def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: 
         return False
     for number, row, columns in _lines(content, found):
         if row and len(row) < columns:
-            raise OrdinateError(
-                where,
-                problem=f"line {number} has {len(row)} cells",
-                expected=f"{columns}, as the first has",
-                hint="it may be cut off; empty cells need their separators",
-            )
+            problem = f"line {number} has {len(row)} cells"
+            hint = "it may be cut off; empty cells need their separators"
+            raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
     return True
 
 
 def _lines(content: Path | IO[bytes], found: CsvFormat) -> Iterator[tuple[int, list[str], int]]:
     """Yield the number and the cells of each line after the header, and how many that has."""
-    encoding = "utf-8-sig" if found.encoding == "utf-8" else found.encoding
     with suppress(csv.Error, StopIteration), opened(content) as file:
-        text = io.TextIOWrapper(file, encoding, "replace", newline="")
+        text = io.TextIOWrapper(file, without_mark(found.encoding), "replace", newline="")
         for _ in range(found.skipped):
             next(text)
         rows = csv.reader(text, delimiter=found.separator, skipinitialspace=True)
@@ -146,7 +139,8 @@ def _size(content: Path | IO[bytes]) -> int:
         return content.seek(0, io.SEEK_END) - content.seek(0)
     size = content.stat().st_size
     available = available_memory()
-    if content.suffix != ".gz" or available is None or size * MOST_COMPRESSED < available:
+    most_compressed = 1032  # Gzip compresses at most this many bytes into one.
+    if content.suffix != ".gz" or available is None or size * most_compressed < available:
         return size
     unpacked = 0
     with suppress(OSError, EOFError), gzip.open(content) as file:  # Damage is reported by pandas later.
@@ -169,8 +163,9 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _as_text(cell: Any) -> Any:
-    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+def _as_text(cell: Hashable) -> Hashable:
+    # Spreadsheets evaluate a cell that begins with one of these characters.
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
         return cell
     try:
         float(cell)

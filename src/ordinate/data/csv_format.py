@@ -15,23 +15,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from ordinate.data.paths import not_text, require_unique
 from ordinate.errors import OrdinateError
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
-LOOKED_AT = 1 << 16  # The format is inferred from this many bytes, completed to whole lines.
-LONGEST_LINE = 1 << 22
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-ENCODINGS = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}
 NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?")
-EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 has a decimal comma, or one between thousands.
-DECIMAL_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?")
-DECIMAL_POINT = re.compile(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?")
-THOUSANDS_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
-THOUSANDS_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
-POINTS = re.compile(r"[-+]?\d+(\.\d+)+")
 
 
 @dataclass(frozen=True)
@@ -108,14 +99,6 @@ class CsvFormat:
     skipped: int = 0
     has_fractions: bool = False
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of ``pandas.read_csv``."""
-        return {
-            "sep": self.separator, "decimal": self.decimal, "thousands": self.thousands, "encoding": self.encoding,
-            "skiprows": self.skipped,
-        }  # fmt: skip
-
     def note(self, usual: str) -> str | None:
         """Return what differs from ``usual`` separators, decimal points and UTF-8; None if nothing does."""
         parts = []
@@ -126,21 +109,27 @@ class CsvFormat:
         if self.thousands is not None:
             parts.append({",": "commas", ".": "points"}[self.thousands] + " between thousands")
         if self.encoding != "utf-8":
-            parts.append(ENCODINGS.get(self.encoding, self.encoding))
+            names = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}
+            parts.append(names.get(self.encoding, self.encoding))
         if self.skipped:
-            parts.append("the header after " + ("a line" if self.skipped == 1 else f"{self.skipped} lines"))
+            lines = "a line" if self.skipped == 1 else f"{self.skipped} lines"
+            parts.append(f"the header after {lines}")
         if not parts:
             return None
         listed = [", ".join(parts[:-1]), parts[-1]]
         return f"reads {' and '.join(filter(None, listed))}"
 
 
-def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
+def recognise(
+    content: Path | IO[bytes], where: Path | str, looked_at: int = 2**16, longest_line: int = 2**22
+) -> CsvFormat:
     r"""Return how a csv is written.
 
     Args:
         content: Path of the file, plain or gz, or an open file.
         where: Where it lies, for messages.
+        looked_at: Number of bytes that tell the format, completed to whole lines.
+        longest_line: Largest number of bytes of such a line.
 
     Raises:
         OrdinateError: A file that cannot be read or is not text, or a name that several columns have.
@@ -153,20 +142,24 @@ def recognise(content: Path | IO[bytes], where: Path | str) -> CsvFormat:
     known_separator, known_decimal = given.known or (None, None)
     try:
         with opened(content) as file:
-            start = file.read(LOOKED_AT)
-            start += file.readline(LONGEST_LINE) + file.readline(LONGEST_LINE)  # A header may be longer.
+            start = file.read(looked_at)
+            is_whole = len(start) < looked_at
+            start += file.readline(longest_line) + file.readline(longest_line)  # A header may be longer.
     except (OSError, EOFError, zlib.error) as error:
         raise OrdinateError(where, problem=f"could not be read: {error}") from error
-    encoding, text = _decoded(start, where, given.encoding)
+    encoding, text = _decoded(start, where, given.encoding, is_whole=is_whole)
     lines = list(io.StringIO(text, newline=None))
-    declared = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None
-    skipped = 1 if declared else _comments(lines)
+    declared = re.fullmatch(r'"?sep=(.)"?\s*', "".join(lines[:1]))
+    skipped = 1
+    if declared is None:
+        skipped = _comments(lines)
     text = "".join(lines[skipped:])
-    separator = _separator(text, usual_separator(where), known_separator)
-    if declared:
-        separator = declared[1]
     if given.sep is not None:
         separator = given.separator
+    elif declared is not None:
+        separator = declared[1]
+    else:
+        separator = _separator(text, usual_separator(where), known_separator)
     names, *rows = _rows(text, separator, 1000) or [[]]
     require_unique(filter(None, names), where)
     cells = [cell.strip() for row in rows for cell in row]
@@ -203,20 +196,23 @@ def opened(content: Path | IO[bytes]) -> Iterator[IO[bytes]]:
         content.seek(0)
 
 
-def _decoded(start: bytes, where: Path | str, encoding: str | None) -> tuple[str, str]:
-    """Return the encoding of a file, and its first bytes as text."""
-    whole = len(start) < LOOKED_AT
+def without_mark(encoding: str) -> str:
+    """Return the encoding that leaves out the byte-order mark, with which some programs begin UTF-8."""
+    return {"utf-8": "utf-8-sig"}.get(encoding, encoding)
+
+
+def _decoded(start: bytes, where: Path | str, encoding: str | None, *, is_whole: bool) -> tuple[str, str]:
+    """Return the encoding of a file, and its first bytes, which may be all, as text."""
     if encoding is not None:
         try:
-            decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)
-            return encoding, decoder().decode(start, whole)
+            return encoding, codecs.getincrementaldecoder(without_mark(encoding))().decode(start, is_whole)
         except UnicodeError as error:
             raise OrdinateError("--encoding", f"{encoding!r}, and {where} has another encoding") from error
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with suppress(UnicodeError):
-            return "utf-16", codecs.getincrementaldecoder("utf-16")().decode(start, whole)
+            return "utf-16", codecs.getincrementaldecoder("utf-16")().decode(start, is_whole)
     try:
-        return "utf-8", codecs.getincrementaldecoder("utf-8-sig")().decode(start, whole)
+        return "utf-8", codecs.getincrementaldecoder("utf-8-sig")().decode(start, is_whole)
     except UnicodeDecodeError as error:
         if not re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", start):
             with suppress(UnicodeError):
@@ -265,7 +261,9 @@ def _separator(text: str, usual: str, known: str | None) -> str:
     if list(found) == [usual]:
         return usual
     best = max(found, key=found.__getitem__, default=usual)
-    return best if best in found and found[best][0] > 1 / 2 else usual
+    if found.get(best, (0, 0))[0] > 1 / 2:
+        return best
+    return usual
 
 
 def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str | None) -> tuple[str, str | None]:
@@ -273,12 +271,12 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
 
     The ``given`` mark is the decimal one. The ``known`` one is, if no number tells: 1,234 and 1.234 do not.
     """
-    either = any(EITHER.fullmatch(text) for text in numbers)
-    clear = [text for text in numbers if not EITHER.fullmatch(text)]
-    decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for text in clear)
-    thousands_comma = any(THOUSANDS_COMMA.fullmatch(text) for text in clear if "," in text)
-    decimal_point = any(DECIMAL_POINT.fullmatch(text) for text in clear)
-    has_commas = decimal_comma or (either and separator != ",")
+    unclear = _of_form(r"[-+]?[1-9]\d{0,2},\d{3}", numbers)  # 1,234 has a decimal comma, or one between thousands.
+    clear = [text for text in numbers if text not in unclear]
+    decimal_comma = bool(_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", clear))
+    thousands_comma = bool(_of_form(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", clear))
+    decimal_point = bool(_of_form(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?", clear))
+    has_commas = decimal_comma or (unclear and separator != ",")
     if separator == "," and any("." in text for text in numbers):
         has_commas = False  # Quoted commas of one column do not make thousands of another's points.
     is_clear = decimal_comma or thousands_comma or decimal_point
@@ -287,7 +285,14 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
     if given is None:
         given = "," if has_commas and not thousands_comma and not decimal_point else "."
     if given == ",":
-        points = [text for text in numbers if POINTS.fullmatch(text) or THOUSANDS_POINT.fullmatch(text)]
-        grouped = points and all(THOUSANDS_POINT.fullmatch(text) for text in points)  # Dates have points as well.
-        return ",", "." if grouped else None
-    return ".", "," if (thousands_comma or either) and not decimal_comma else None
+        grouped = _of_form(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", numbers)
+        is_grouped = grouped and _of_form(r"[-+]?\d+(\.\d+)+", numbers) <= grouped  # Dates have points as well.
+        return ",", ("." if is_grouped else None)
+    if (thousands_comma or unclear) and not decimal_comma:
+        return ".", ","
+    return ".", None
+
+
+def _of_form(pattern: str, texts: Sequence[str]) -> set[str]:
+    """Return the different texts that a pattern matches as a whole."""
+    return {text for text in texts if re.fullmatch(pattern, text)}

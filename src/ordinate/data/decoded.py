@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import torch
@@ -15,21 +15,20 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 from tqdm import tqdm
 
-from ordinate.data.loader import Loader, usable_workers
+from ordinate.data.loader import Loader, workers_for
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
+from ordinate.data.named_files import NamedFiles
 from ordinate.data.preprocessing import Preprocessing
-from ordinate.data.rows import Samples, take
-from ordinate.data.saved_fields import checked_fields
+from ordinate.data.rows import take
+from ordinate.data.saved_fields import JsonObject, checked_fields
 from ordinate.data.streamed import StreamedPixels, too_large
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
 MAX_BYTES_IN_MEMORY = 4 * 2**30  # More pixels are kept in an unnamed file on disk.
-MAX_CHUNKS_HERE = 4  # More chunks of samples are decoded by worker processes.
-MAX_SAMPLES_TO_CHOOSE = 256  # The sizes and channels of so many samples decide those of all.
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,23 @@ class DecodedSamples:
     """
 
     pixels: Any
-    preprocessing: Any
+    preprocessing: Preprocessing
 
     def __len__(self) -> int:
         return len(self.pixels)
 
-    def __getitem__(self, rows: Any) -> Self:
+    def __getitem__(self, rows: NDArray[np.int64]) -> Self:
         return type(self)(take(self.pixels, rows), self.preprocessing)
+
+
+class Decoding(Protocol):
+    """How samples are decoded, as the options of an estimator say, or the reader of a model."""
+
+    @property
+    def workers(self) -> int: ...
+
+    @property
+    def stream(self) -> bool | None: ...
 
 
 def _silent(_: str) -> None:
@@ -70,16 +79,15 @@ class PixelReader(Reader):
     read_at_once = 256
     in_float32 = True
     input_dtype = torch.uint8
-    modality_name: ClassVar[str]
     preprocessing_class: ClassVar[type[Any]]
-    files_class: ClassVar[type[Any]]
+    files_class: ClassVar[type[NamedFiles]]
     decoded_class: ClassVar[type[DecodedSamples]]
     stream: bool | None = None  # It is that of the options, and not saved.
     draws = False  # Whether training samples are drawn whenever they are read; it is not saved.
 
     def __init__(
         self,
-        preprocessing: Any,
+        preprocessing: Preprocessing,
         mean: tuple[float, ...],
         scale: tuple[float, ...],
         workers: int = 2,
@@ -91,13 +99,13 @@ class PixelReader(Reader):
         self.workers = workers
         self.notes = notes or []
 
-    @classmethod
+    @staticmethod
     @abstractmethod
-    def choose(cls, samples: Any, options: Any) -> tuple[Any, list[str]]:
+    def choose(samples: Any, options: Any, /) -> tuple[Preprocessing, list[str]]:
         """Return the preprocessing, as the options say or chosen from the samples, and notes."""
 
     @classmethod
-    def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, Any]:
+    def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, DecodedSamples]:
         """Choose the preprocessing from the training samples; return the reader and the samples as it reads them."""
         notes: list[str] = []
         if isinstance(samples, DecodedSamples):
@@ -120,33 +128,38 @@ class PixelReader(Reader):
         files = pixels.sample().files
         known, failures = cls.decode_all(files, pixels.preprocessing, options.workers, progress)
         if len(failures) == len(files) or not options.skip_unreadable:
-            require_readable(failures, len(files), cls.modality_name)
+            require_readable(failures, len(files), cls.kind)
         return np.delete(known, list(failures), axis=0)
 
     @classmethod
     def _pixels(
-        cls, samples: Any, preprocessing: Any, options: Any, progress: bool, say: Callable[[str], None] = _silent
-    ) -> Any:
+        cls,
+        samples: Any,
+        preprocessing: Preprocessing,
+        options: Decoding,
+        progress: bool,
+        say: Callable[[str], None] = _silent,
+    ) -> NDArray[np.uint8] | StreamedPixels:
         """Return the pixels of samples, which stream if ``options`` or the memory say so, and are read otherwise."""
-        if isinstance(samples, cls.files_class):
-            streamed = stream(samples, preprocessing, options, say)
-            if streamed is not None:
-                return streamed
+        streamed = stream(samples, preprocessing, options, say)
+        if streamed is not None:
+            return streamed
         pixels, failures = cls.decode_all(samples, preprocessing, options.workers, progress)
-        require_readable(failures, len(samples), cls.modality_name, way_out=getattr(options, "way_out", ""))
+        require_readable(failures, len(samples), cls.kind, way_out=getattr(options, "way_out", ""))
         return pixels
 
     def readable(self, X: Any) -> tuple[Any, dict[int, str]]:
         """Return the pixels of the files that can be read, and the reasons of the others by their place."""
         if isinstance(X, self.decoded_class) or getattr(X, "ndim", 1) > 1:
             return X, {}
-        files = X if isinstance(X, self.files_class) else self.files_class(X)
-        pixels, failures = self.decode_all(files, self.preprocessing, self.workers, self.progress)
+        if not isinstance(X, self.files_class):
+            X = self.files_class(X)
+        pixels, failures = self.decode_all(X, self.preprocessing, self.workers, self.progress)
         if failures:
             pixels = np.delete(pixels, list(failures), axis=0)
         return self.decoded_class(pixels, self.preprocessing), failures
 
-    def transform(self, samples: Any) -> Any:
+    def transform(self, samples: Any) -> Tensor | StreamedPixels:
         """Return the pixels (n, c, *size), uint8: a tensor, or :class:`~ordinate.data.streamed.StreamedPixels`.
 
         An `OrdinateError` names samples that cannot be read.
@@ -181,45 +194,40 @@ class PixelReader(Reader):
     def embedded_at_once(self, x: Tensor) -> int:
         return 64
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         learned = {"mean": self.mean, "scale": self.scale, "workers": self.workers, "notes": self.notes}
-        state = asdict(self.preprocessing) | learned
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in state.items()}
+        return asdict(self.preprocessing) | learned
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> Self:
-        learned = {name: state.pop(name) for name in ("mean", "scale", "workers", "notes")}
-        for name in ("mean", "scale"):
-            learned[name] = tuple(learned[name])
-        chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}
-        return cls(checked_fields(cls.preprocessing_class(**chosen)), **learned)
+    def from_dict(cls, state: JsonObject) -> Self:
+        learned = {name: state.pop(name) for name in ("workers", "notes")}
+        for name, value in state.items():
+            if isinstance(value, list):  # JSON has no tuples.
+                state[name] = tuple(value)
+        mean, scale = tuple(state.pop("mean")), tuple(state.pop("scale"))
+        return cls(checked_fields(cls.preprocessing_class(**state)), mean, scale, **learned)
 
 
 def stream(
-    files: Any, preprocessing: Preprocessing, options: Any, say: Callable[[str], None] = _silent
+    samples: object, preprocessing: Preprocessing, options: Decoding, say: Callable[[str], None] = _silent
 ) -> StreamedPixels | None:
-    """Return files that are decoded as they are needed, or None if all are to be decoded first.
+    """Return files that are decoded as they are needed, or None if all samples are to be decoded first.
 
     If ``options.stream`` is None, the memory decides, and ``say`` gets a note on it.
     """
-    streams = options.stream
-    if streams is None:
-        note = too_large((len(files), preprocessing.channels, *preprocessing.size))
-        streams = note is not None
-        if note is not None:
-            say(note)
-    return StreamedPixels(files, preprocessing, options.workers) if streams else None
+    if not isinstance(samples, NamedFiles) or options.stream is False:
+        return None
+    if options.stream is None:
+        note = too_large((len(samples), preprocessing.channels, *preprocessing.size))
+        if note is None:
+            return None
+        say(note)
+    return StreamedPixels(samples, preprocessing, options.workers)
 
 
 def decode_samples(
-    samples: Any,
-    preprocessing: Preprocessing,
-    noun: str,
-    *,
-    workers: int,
-    progress: bool,
-    chunk: int = 1,
-) -> tuple[Any, dict[int, str]]:
+    samples: Any, preprocessing: Preprocessing, noun: str, *, workers: int, progress: bool, chunk: int = 1
+) -> tuple[NDArray[np.uint8], dict[int, str]]:
     """Return the pixels (n, c, *size) of all samples, and the reasons of those that cannot be read by their index.
 
     Pixels are in memory or, beyond 4 GiB, in an unnamed file on disk; those of a sample that cannot be read are 0.
@@ -236,10 +244,12 @@ def decode_samples(
         if samples.preprocessing != preprocessing:
             raise OrdinateError("X", f"samples decoded with {samples.preprocessing}", preprocessing)
         return samples.pixels, {}
-    pixels = zeros((len(samples), preprocessing.channels, *preprocessing.size))
+    shape = (len(samples), preprocessing.channels, *preprocessing.size)
+    is_large = math.prod(shape) > MAX_BYTES_IN_MEMORY
+    pixels = mapped_matrix(shape, dtype=np.uint8) if is_large else np.zeros(shape, dtype=np.uint8)
     failures: dict[int, str] = {}
     chunks = [range(start, min(start + chunk, len(samples))) for start in range(0, len(samples), chunk)]
-    processes = usable_workers(workers) if len(chunks) > MAX_CHUNKS_HERE else 0
+    processes = workers_for(len(chunks), workers)
     loader = Loader(DecodedChunks(samples, preprocessing, chunks), batch_size=None, num_workers=processes)
     with tqdm(total=len(samples), desc=f"reading {noun}s", unit=noun, disable=not progress, leave=False) as bar:
         for rows, (part, failed) in zip(chunks, loader, strict=True):
@@ -252,7 +262,7 @@ def decode_samples(
 class DecodedChunks(Dataset[tuple[NDArray[np.uint8], dict[int, str]]]):
     """Chunks of samples, which the process that asks for them decodes."""
 
-    def __init__(self, samples: Samples, preprocessing: Preprocessing, chunks: Sequence[Sequence[int]]) -> None:
+    def __init__(self, samples: object, preprocessing: Preprocessing, chunks: Sequence[Sequence[int]]) -> None:
         self.samples = samples
         self.preprocessing = preprocessing
         self.chunks = chunks
@@ -297,7 +307,7 @@ def require_readable(
         raise OrdinateError(where, problem=f"{len(failures)} of {total} {noun} cannot be read: {shown}{way_out}")
 
 
-def evenly_spread(total: int, most: int) -> list[int]:
+def evenly_spread(total: int, most: int = 256) -> list[int]:
     """Return at most ``most`` indices, spread evenly over all.
 
     Example:
@@ -312,13 +322,6 @@ def check_size(preprocessing: Preprocessing, at_once: int) -> None:
     size = " x ".join(map(str, preprocessing.size))
     pixels = preprocessing.channels * math.prod(preprocessing.size)
     require_memory(at_once * pixels, f"a size of {size} for the encoder", "a smaller one takes less")
-
-
-def zeros(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return zeros in memory or, beyond 4 GiB, in an unnamed file on disk."""
-    if math.prod(shape) <= MAX_BYTES_IN_MEMORY:
-        return np.zeros(shape, dtype=np.uint8)
-    return mapped_matrix(shape, dtype=np.uint8)
 
 
 def moments(
@@ -341,5 +344,5 @@ def moments(
         centre = float(share @ values)
         spread = float(np.sqrt(share @ (values - centre) ** 2))
         mean.append(centre)
-        scale.append(spread if spread > 0 else 1.0)
+        scale.append(spread or 1.0)
     return tuple(mean), tuple(scale)

@@ -16,7 +16,6 @@ from ordinate.errors import OrdinateError
 
 DICOM = (".dcm", ".dicom")
 IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp", *DICOM)
-HIDDEN = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)")  # Systems and archivers add such files.
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,11 @@ class FileTree:
                 names = [name for name in archive.namelist() if not name.endswith("/")]
         else:
             raise OrdinateError(path, problem="no such folder or zip")
-        return cls(path, tuple(sorted(name for name in names if not HIDDEN.fullmatch(name))))
+        return cls(path, tuple(sorted(name for name in names if not is_hidden(name))))
 
     @classmethod
     def _of_url(cls, url: str) -> Self:
-        names = tuple(name for name in object_store.listed(url) if not HIDDEN.fullmatch(name))
+        names = tuple(name for name in object_store.listed(url) if not is_hidden(name))
         if not names:
             raise OrdinateError(url, problem="no files below it", expected="a folder")
         return cls(Path(url.rpartition("/")[2]), names, url)
@@ -87,6 +86,11 @@ class FileTree:
     def where(self, name: str) -> str:
         """Return the path or URL of a file."""
         return str(self.path / name) if self.url is None else f"{self.url}/{name}"
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a file is one that systems and archivers add."""
+    return re.fullmatch(r"(?:.*/)?(?:__MACOSX/.*|\.[^/]*)", name) is not None
 
 
 def _files_below(path: Path) -> Iterator[str]:

@@ -6,9 +6,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-FALSE_ALARMS = 1e-4  # A finding is wrong about this often, of which a table with many columns has many.
-MAX_NAMED = 5  # A warning names this many values of a column, and this many findings.
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -35,7 +32,7 @@ class Finding:
     def __str__(self) -> str:
         text = self.text
         if self.values:
-            text = text.replace("{}", ", ".join(sorted(self.values)[:MAX_NAMED]))
+            text = text.replace("{}", ", ".join(sorted(self.values)[:5]))
         return f"{text} ({self.outside} of {self.rows} rows)"
 
 
@@ -60,6 +57,7 @@ class MoreThan:
     Args:
         usual_outside: First parameter of that distribution, > 0.
         usual_inside: Second parameter of that distribution, > 0.
+        false_alarms: How often a finding may be wrong; a table with many columns has many findings.
 
     Example:
         >>> is_notable = MoreThan(2, 99)
@@ -69,13 +67,15 @@ class MoreThan:
 
     usual_outside: float
     usual_inside: float
+    false_alarms: float = 1e-4
 
     def __call__(self, outside: int, rows: int) -> bool:
         from scipy.stats import betabinom  # Its import takes two seconds.
 
-        return outside > 0 and bool(
-            betabinom.sf(outside - 1, rows, self.usual_outside, self.usual_inside) < FALSE_ALARMS
-        )
+        if outside == 0:
+            return False
+        chance = betabinom.sf(outside - 1, rows, self.usual_outside, self.usual_inside)
+        return bool(chance < self.false_alarms)
 
 
 _collected: ContextVar[list[Finding] | None] = ContextVar("collected", default=None)
@@ -92,7 +92,7 @@ def collected() -> Iterator[list[Finding]]:
         _collected.reset(token)
 
 
-def report(findings: Iterable[Finding]) -> None:
+def report(findings: Iterable[Finding], max_named: int = 5) -> None:
     """Warn of the notable ones among findings, or add them to those that are being collected."""
     collecting = _collected.get()
     if collecting is not None:
@@ -102,9 +102,9 @@ def report(findings: Iterable[Finding]) -> None:
     if not notable:
         return
     notable.sort(key=lambda finding: -finding.outside / finding.rows)
-    text = "; ".join(map(str, notable[:MAX_NAMED]))
-    if len(notable) > MAX_NAMED:
-        text += f"; and {len(notable) - MAX_NAMED} more"
+    text = "; ".join(map(str, notable[:max_named]))
+    if len(notable) > max_named:
+        text += f"; and {len(notable) - max_named} more"
     warnings.warn(f"rows outside what training had seen: {text}", UserWarning, stacklevel=3)
 
 

@@ -15,11 +15,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
 
-KERNELS = ("gaussian", "triangular", "laplace")
 WEIGHTINGS = ("inverse", "sqrt_inverse")
-BINS, JOINT_BINS = 100, 1000  # Bins for one-dimensional labels, and in total for labels with several dimensions.
-MOST_BINS = 1_000_000
-FEWEST_COUNTED, MOST_COUNTED = 5, 1000  # The authors clip the samples per bin to this range for inverse weights.
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class LabelBins:
         values = check_targets(labels, len(labels)).cpu().double().numpy()
         p = values.shape[1]
         if bin_size is None:
-            sizes = [_automatic_size(column, min(BINS, JOINT_BINS ** (1 / p))) for column in values.T]
+            sizes = [_automatic_size(column, min(100, 1000 ** (1 / p))) for column in values.T]
         else:
             sizes = list(bin_size) if isinstance(bin_size, tuple) else [bin_size] * p
             if len(sizes) != p:
@@ -58,8 +54,8 @@ class LabelBins:
         sizes = [check_positive(size, "bin_size") for size in sizes]
         smallest = values.min(axis=0)
         steps = np.round((values.max(axis=0) - smallest) / sizes) + 1
-        if steps.prod() > MOST_BINS:
-            raise OrdinateError("bin_size", f"{bin_size}, makes {steps.prod():g} bins", f"at most {MOST_BINS:,}")
+        if steps.prod() > 1_000_000:
+            raise OrdinateError("bin_size", f"{bin_size}, makes {steps.prod():g} bins", "at most 1,000,000")
         return cls(tuple(smallest.tolist()), tuple(sizes), tuple(int(count) for count in steps))
 
     @property
@@ -110,7 +106,7 @@ def kernel_window(kernel: str = "gaussian", size: int = 5, sigma: float = 2.0) -
         >>> kernel_window("triangular", 3).tolist()
         [0.25, 0.5, 0.25]
     """
-    check_choice(kernel, KERNELS, "kernel")
+    check_choice(kernel, ("gaussian", "triangular", "laplace"), "kernel")
     if check_whole(size, "kernel_size") % 2 == 0:
         raise OrdinateError("kernel_size", size, "an odd number of bins")
     offsets = torch.arange(size, dtype=torch.float64) - size // 2
@@ -131,9 +127,12 @@ def weights_of_bins(
     check_choice(weighting, WEIGHTINGS, "lds")
     counts = to_accumulation_dtype(torch.bincount(bins.index(labels), minlength=bins.total))
     if weighting == "inverse":
-        counts = counts.clamp(FEWEST_COUNTED, MOST_COUNTED)
+        counts = counts.clamp(5, 1000)  # The authors clip the samples per bin to this range.
+        power = -1.0
+    else:
+        power = -0.5
     density = bins.smooth(counts, window)
-    weights = torch.where(density > 0, density, torch.inf) ** (-1 if weighting == "inverse" else -0.5)
+    weights = torch.where(density > 0, density, torch.inf) ** power
     return weights / weights[bins.index(labels)].mean()
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.paths import first_named
 from ordinate.data.rows import take
 from ordinate.errors import OrdinateError
 
@@ -64,23 +65,18 @@ def require_labels(y: pd.Series, path: Path | str, *, drop_unlabelled: bool | No
         raise OrdinateError(path, problem=f"{y.name!r} holds {y.dtype}", expected="real numbers, text or categories")
     if drop_unlabelled and y.notna().any():
         return
-    option = None if drop_unlabelled is None else "--unlabelled drop leaves out those rows"
-    require_filled(y, path, "label", option)
+    if drop_unlabelled is None:
+        require_filled(y, path, "label")
+    else:
+        require_filled(y, path, "label", "--unlabelled drop leaves out those rows")
 
 
 def require_filled(
-    column: pd.Series, path: Path | str, noun: str = "value", option: str | None = None, max_named: int = 5
+    column: pd.Series, path: Path | str, noun: str = "value", way_out: str = "remove those rows, or fill them"
 ) -> None:
     """Raise an error that names the first rows, by index, in which a column of a table has no value."""
     rows = column.index[column.isna()].tolist()
-    if len(rows) == 0:
-        return
-    named = ", ".join(map(str, rows[:max_named]))
-    if len(rows) > max_named:
-        named += ", ..."
-    raise OrdinateError(
-        path,
-        problem=f"{len(rows)} of {len(column)} {noun}s in {column.name!r} are missing",
-        expected=f"one {noun} per row",
-        hint=f"{option or 'remove those rows, or fill them'}: {named} (counted from 0)",
-    )
+    if rows:
+        problem = f"{len(rows)} of {len(column)} {noun}s in {column.name!r} are missing"
+        hint = f"{way_out}: {first_named(rows)} (counted from 0)"
+        raise OrdinateError(path, problem=problem, expected=f"one {noun} per row", hint=hint)

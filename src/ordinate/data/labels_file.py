@@ -2,9 +2,8 @@
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -12,6 +11,7 @@ from ordinate.data.csv_files import read_csv
 from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import require_names
+from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 
 LABELS = "labels.csv"
@@ -63,7 +63,7 @@ class ListedFiles:
     where: str
     left_out: tuple[str, ...]
 
-    def labelled(self, samples: Any, columns: Columns) -> Labelled:
+    def labelled(self, samples: Samples, columns: Columns) -> Labelled:
         """Return samples of the files with their labels."""
         return labelled_by(samples, self.frame, self.where, columns, self.left_out)
 
@@ -140,10 +140,11 @@ def listed_names(tree: FileTree, noun: str, left_out: Callable[[str], None] | No
 
     ``left_out`` gets the reason for every file that is not there, which is an error without it.
     """
-    listed = read_listed(tree, noun, None if left_out is None else True)
-    if left_out is not None:
-        for reason in listed.left_out:
-            left_out(reason)
+    if left_out is None:
+        return read_listed(tree, noun, skip_absent=None).names
+    listed = read_listed(tree, noun, skip_absent=True)
+    for reason in listed.left_out:
+        left_out(reason)
     return listed.names
 
 
@@ -153,7 +154,7 @@ def path_column(frame: pd.DataFrame) -> str | None:
 
 
 def labelled_by(
-    samples: Any, frame: pd.DataFrame, where: Path | str, columns: Columns, left_out: tuple[str, ...] = ()
+    samples: Samples, frame: pd.DataFrame, where: Path | str, columns: Columns, left_out: tuple[str, ...] = ()
 ) -> Labelled:
     """Return samples with the labels, splits, groups and weights in the rows of a table.
 
@@ -171,29 +172,33 @@ def labelled_by(
     """
     require_names(frame.columns, list(columns.given.values()), where)
     target, weight = columns.target, columns.weight
-    split = columns.split or _named("split", frame, target)
-    group = columns.group or _named("group", frame, target)
+    split, group = columns.split, columns.group
+    if split is None and "split" in frame and target != "split":
+        split = "split"
+    if group is None and "group" in frame and target != "group":
+        group = "group"
     if target is None:
         left = [str(name) for name in frame.columns if name not in (path_column(frame), split, group, weight)]
         if "label" not in left and len(left) != 1:
             raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
     require_labels(frame[target], where, drop_unlabelled=columns.drop_unlabelled)
-    for column in (split, group, weight):
-        if column is not None:
-            require_filled(frame[column], where)
-    return Labelled(
-        samples,
-        frame[target],
-        splits=None if split is None else frame[split].astype(str).map(split_name),
-        groups=None if group is None else frame[group].astype(str),
-        weights=None if weight is None else frame[weight],
-        left_out=left_out,
-    )
+    return with_parts(Labelled(samples, frame[target], left_out=left_out), frame, where, split, group, weight)
 
 
-def _named(name: str, frame: pd.DataFrame, target: str | None) -> str | None:
-    return name if name in frame and target != name else None
+def with_parts(
+    labelled: Labelled, table: Samples, where: Path | str, split: str | None, group: str | None, weight: str | None
+) -> Labelled:
+    """Return samples with the splits, groups and weights in columns of a table, of which no value may be missing."""
+    for name in filter(None, (split, group, weight)):
+        require_filled(table[name], where)
+    if split is not None:
+        labelled = replace(labelled, splits=table[split].astype(str).map(split_name))
+    if group is not None:
+        labelled = replace(labelled, groups=table[group].astype(str))
+    if weight is not None:
+        labelled = replace(labelled, weights=table[weight])
+    return labelled
 
 
 def split_name(name: str) -> str:

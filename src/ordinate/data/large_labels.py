@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ordinate.data.mapped_matrix import mapped_matrix
 
@@ -13,31 +12,31 @@ IN_MEMORY = 2**27  # Larger arrays, in bytes, go to a file.
 AT_ONCE = 1 << 20  # Labels are processed in parts of this size.
 
 
-def in_parts(labels: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+def in_parts(labels: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield a million labels at a time, and where they stand."""
     for start in range(0, len(labels), AT_ONCE):
         where = slice(start, min(start + AT_ONCE, len(labels)))
         yield where, labels[where]
 
 
-def are_large(n: int, dtype: Any) -> bool:
+def are_large(n: int, dtype: DTypeLike) -> bool:
     """Return whether so many labels are more than 128 MiB."""
     return n * np.dtype(dtype).itemsize > IN_MEMORY
 
 
-def are_in_file(labels: Any) -> bool:
+def are_in_file(labels: object) -> bool:
     """Return whether labels lie in a file, and are computed with some at a time."""
     return isinstance(labels, np.memmap)
 
 
-def empty_labels(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+def empty_labels(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """Return an array for labels, in a file without a name where they are large."""
     return mapped_matrix(shape, dtype=dtype) if are_large(math.prod(shape), dtype) else np.empty(shape, dtype)
 
 
 def computed(
-    labels: NDArray[Any], shape: tuple[int, ...], dtype: Any, compute: Callable[[NDArray[Any]], NDArray[Any]]
-) -> NDArray[Any]:
+    labels: np.ndarray, shape: tuple[int, ...], dtype: DTypeLike, compute: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     """Return what is computed of labels, a million at a time, in another array of labels."""
     out = empty_labels(shape, dtype)
     for where, part in in_parts(labels):
@@ -45,7 +44,7 @@ def computed(
     return out
 
 
-def without(labels: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+def without(labels: np.ndarray, rows: NDArray[np.int64]) -> np.ndarray:
     """Return labels without those of some rows.
 
     Example:

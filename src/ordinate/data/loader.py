@@ -19,13 +19,20 @@ def usable_workers(workers: int) -> int:
     return min(workers, os.cpu_count() or 1)
 
 
+def workers_for(parts: int, workers: int, most_here: int = 4) -> int:
+    """Return how many worker processes read so many parts of samples; up to ``most_here`` are read in this one."""
+    if parts <= most_here:
+        return 0
+    return usable_workers(workers)
+
+
 class Loader(DataLoader[Any]):
     """A DataLoader that raises an `OrdinateError` of a worker process as it is, not as the text of a traceback.
 
     Its worker processes start in the platform's way, also inside a worker of joblib, whose own way is not for others.
     """
 
-    def __init__(self, dataset: Dataset[Any], **options: Any) -> None:
+    def __init__(self, dataset: Any, **options: Any) -> None:
         if options.get("num_workers"):
             dataset = _ErrorsAsSamples(dataset)
             if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
@@ -40,7 +47,7 @@ class Loader(DataLoader[Any]):
             yield batch
 
 
-class _ErrorsAsSamples(Dataset[Any]):
+class _ErrorsAsSamples(Dataset[object]):
     """Samples, or the `OrdinateError` that says why they cannot be read."""
 
     def __init__(self, samples: Any) -> None:
@@ -49,7 +56,7 @@ class _ErrorsAsSamples(Dataset[Any]):
     def __len__(self) -> int:
         return len(self.samples)
 
-    def __getitem__(self, request: Any) -> Any:
+    def __getitem__(self, request: object) -> object:
         try:
             return self.samples[request]
         except OrdinateError as error:
@@ -67,7 +74,7 @@ class ResumableLoader(Loader):
         options: Options of ``DataLoader``.
     """
 
-    def __init__(self, data: Dataset[Any], batches: SharedBatches, **options: Any) -> None:
+    def __init__(self, data: Dataset[object], batches: SharedBatches, **options: Any) -> None:
         self.rest = RestOfEpoch(batches)
         super().__init__(data, sampler=self.rest, batch_size=None, **options)
         self.read = 0
@@ -76,8 +83,9 @@ class ResumableLoader(Loader):
     def __iter__(self) -> Any:
         """Yield batches: a generator, so that no worker reads ahead before Lightning has set the epoch."""
         resumed, self.resumed = self.resumed, {}
-        continues = resumed.get("epoch") == self.rest.epoch
-        self.read = resumed.get("batches", 0) if continues else 0
+        self.read = 0
+        if resumed.get("epoch") == self.rest.epoch:
+            self.read = resumed["batches"]
         self.rest.start = self.read
         for batch in super().__iter__():
             self.read += 1

@@ -5,15 +5,14 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from ordinate.errors import OrdinateError
 
 
-def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: type[Any] = np.float32) -> NDArray[Any]:
+def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: DTypeLike = np.float32) -> np.ndarray:
     """Return zeros in a file without a name: it is gone with the array, and with the process.
 
     It lies in ``folder``, or among temporary files (``TMPDIR``); one that cannot hold all of it is an `OrdinateError`.
@@ -35,9 +34,9 @@ def mapped_matrix(shape: tuple[int, ...], folder: Path | None = None, dtype: typ
                 file.truncate(size)
             return np.memmap(file, dtype, "r+", shape=shape)
     except (OSError, OverflowError) as error:
-        place = "the folder of temporary files (TMPDIR)" if folder is None else f"checkpoint_dir: {folder}"
-        raise OrdinateError(
-            f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples",
-            problem=getattr(error, "strerror", error),
-            expected="a folder on a disk with space for them",
-        ) from error
+        place = "the folder of temporary files (TMPDIR)"
+        if folder is not None:
+            place = f"checkpoint_dir: {folder}"
+        what = f"{place} cannot hold the {size / 2**30:.3g} GiB of the prepared samples"
+        problem = getattr(error, "strerror", error)
+        raise OrdinateError(what, problem=problem, expected="a folder on a disk with space for them") from error

@@ -26,12 +26,8 @@ def require_memory(size: float, what: object, hint: str | None = None) -> None:
     """Raise an error if ``size`` bytes are more than is available; ``what`` takes them, and ``hint`` is the way out."""
     available = available_memory()
     if available is not None and size > available:
-        raise OrdinateError(
-            what,
-            problem=f"takes {size / 2**30:.3g} GiB of memory",
-            expected=f"at most {available / 2**30:.3g} GiB, the memory that is available",
-            hint=hint,
-        )
+        expected = f"at most {available / 2**30:.3g} GiB, the memory that is available"
+        raise OrdinateError(what, problem=f"takes {size / 2**30:.3g} GiB of memory", expected=expected, hint=hint)
 
 
 def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -43,13 +39,12 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 def check_npz(path: Path) -> None:
     """Raise an error if an array of an npz says that it is larger than what is there, or memory does not hold all."""
     with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        for member in members:
+        for member in archive.infolist():
             with archive.open(member) as file:
-                version = np.lib.format.read_magic(file)
-                first = version == (1, 0)
-                header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-                shape, _, dtype = header(file)
+                read_header = np.lib.format.read_array_header_2_0
+                if np.lib.format.read_magic(file) == (1, 0):
+                    read_header = np.lib.format.read_array_header_1_0
+                shape, _, dtype = read_header(file)
                 if math.prod(shape) * dtype.itemsize > member.file_size - file.tell():
                     raise OrdinateError(path, problem=f"could not be read: {member.filename} is not of shape {shape}")
     check_zip(path)

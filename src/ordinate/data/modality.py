@@ -5,10 +5,10 @@ one or more :class:`Reader`, which a model keeps. Everything else asks these two
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,15 @@ from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import Columns
+from ordinate.data.options import DataOptions
 from ordinate.data.rows import row_codes
+from ordinate.data.saved_fields import JsonObject
 from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
-EMBEDDED_AT_ONCE = 4096
-CONSTANT = 1e-12  # A column or channel counts as constant below this deviation, relative to its largest value.
+ChooseSize = Callable[..., tuple[int, int]]  # It plans a training, and returns the size of its samples.
 
 
 class Reader(ABC):
@@ -79,12 +80,12 @@ class Reader(ABC):
         """The shape of one sample in the batch."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return what :meth:`from_dict` expects, ready for JSON."""
 
     @classmethod
     @abstractmethod
-    def from_dict(cls, state: dict[str, Any]) -> Self:
+    def from_dict(cls, state: JsonObject) -> Self:
         """Return the reader that :meth:`to_dict` described."""
 
     def tensors(self) -> dict[str, Tensor]:
@@ -125,7 +126,7 @@ class Reader(ABC):
 
     def embedded_at_once(self, x: Tensor) -> int:
         """Return how many samples of a batch pass the encoder together in prediction."""
-        return EMBEDDED_AT_ONCE
+        return 4096
 
     def new_encoder(
         self, name: Encoder, embedding_dim: int | None, options: Any, *, for_saved_weights: bool, **task: Any
@@ -150,7 +151,7 @@ class Reader(ABC):
         """Return what draws two views of a batch for losses that compare views; None if they come with the batch."""
         return None
 
-    def options(self) -> Any:
+    def options(self) -> DataOptions | None:
         """Return options of the modality that read other samples as the training samples were read."""
         return None
 
@@ -158,12 +159,12 @@ class Reader(ABC):
         """Return what the samples of a batch are, for a sentence about several."""
         return f"samples of shape {' x '.join(map(str, x.shape[1:]))}"
 
-    def shown(self, X: Any, x: Tensor) -> pd.DataFrame | NDArray[Any]:
+    def shown(self, X: Iterable[object], x: Tensor) -> pd.DataFrame | np.ndarray:
         """Return what a report shows of samples X, of the batch x: rows, uint8 (n, c, h, w) or curves (n, c, t)."""
         return pd.DataFrame({"sample": [str(sample) for sample in X]})
 
 
-def are_paths(X: Any) -> bool:
+def are_paths(X: Any) -> TypeGuard[Sequence[str | Path]]:
     """Return whether X is one path per sample."""
     if isinstance(X, str | bytes | Path) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) != 1 or len(X) == 0:
         return False
@@ -218,17 +219,19 @@ class Modality(ABC):
     expected: str  # Error messages say that X may be this.
     readers: tuple[type[Reader], ...]
     parameter: str = ""  # The name of its options in recipes and saved models; empty if it has none.
-    options_class: type[Any] | None = None
+    options_class: type[DataOptions] | None = None
     encoders: tuple[str, ...] = ()  # Names of encoders that require options.
     command_options: tuple[str, ...] = ()  # Options of ``ordinate fit`` that have no effect on other kinds of data.
     holds_arrays: bool = False  # Its files may hold an array of another kind, which tells its kind once it is read.
     plans_training: bool = False  # Commands choose network, size and epochs by the time of training steps.
 
-    def options_of(self, given: Any) -> Any:
+    def options_of(self, given: object) -> DataOptions | None:
         """Return the options of this kind of data among an estimator's, the defaults if it has none of them."""
         if self.options_class is None:
             return None
-        return given if isinstance(given, self.options_class) else self.options_class()
+        if isinstance(given, self.options_class):
+            return given
+        return self.options_class()
 
     @property
     def noun(self) -> str:
@@ -238,10 +241,10 @@ class Modality(ABC):
     # Samples
 
     @abstractmethod
-    def recognises(self, X: Any, options: Any = None) -> bool:
+    def recognises(self, X: object, options: DataOptions | None = None) -> bool:
         """Return whether X is of this kind, given the options of this kind that the estimator has."""
 
-    def check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+    def check(self, estimator: object, X: Any, *, reset: bool) -> Any:
         """Return X in a form that the reader and the selection of rows know; ``reset`` in fitting."""
         return X
 
@@ -252,7 +255,7 @@ class Modality(ABC):
     def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # Decoded samples can always be read.
         """Raise an error if samples could not be read as learned from the training samples ``seen``."""
 
-    def of_dataset(self, dataset: Dataset[Any], options: Any) -> Any | None:
+    def of_dataset(self, dataset: Dataset[object], options: Any) -> Any | None:
         """Return samples that a Dataset is asked for whenever they are needed; None if it is to be read once.
 
         They have ``labels(workers)``.
@@ -263,11 +266,11 @@ class Modality(ABC):
         """Return the shape of a sample, for the line that a command prints of its data."""
         return f"shape {X.shape[1:]}" if hasattr(X, "shape") else self.name
 
-    def pictures(self, X: Any) -> NDArray[np.uint8] | None:
+    def pictures(self, X: object) -> NDArray[np.uint8] | None:
         """Return decoded samples as pictures (n, c, h, w), which pages and figures show; None if they are none."""
         return None
 
-    def paths(self, X: Any) -> NDArray[np.str_] | None:
+    def paths(self, X: object) -> NDArray[np.str_] | None:
         """Return the files (n,) that samples lie in; None if they do not lie in one each."""
         return None
 
@@ -296,7 +299,9 @@ class Modality(ABC):
         """
         return self.read_labelled(path, Request()).samples
 
-    def decode(self, X: Any, options: Any, request: Request, choose: Any = None) -> tuple[Any, dict[int, str]]:
+    def decode(
+        self, X: Any, options: Any, request: Request, choose: ChooseSize | None = None
+    ) -> tuple[Any, dict[int, str]]:
         """Return samples with their files read, and from the index of each unreadable one to the reason.
 
         ``choose`` is a callback of ``ordinate fit`` that plans a training, see

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -42,8 +42,12 @@ class NamedFiles:
     def __getitem__(self, rows: ArrayLike | slice) -> Self:
         return type(self)(self._paths[selected_rows(len(self), rows)], self.archive)
 
-    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         return type(self), (self._paths, self.archive)
+
+    def drawn(self, *draw: int) -> Self:
+        """Return the same samples; the numbers decide how those are drawn that are drawn whenever they are read."""
+        return self
 
     @property
     def paths(self) -> NDArray[np.str_]:
@@ -73,7 +77,9 @@ class NamedFiles:
 
 def selected_rows(n: int, rows: ArrayLike | slice) -> NDArray[np.int64]:
     """Return the rows of n that an index, an index array, a mask or a slice selects."""
-    return np.atleast_1d(np.arange(n)[rows if isinstance(rows, slice) else np.asarray(rows)])
+    if not isinstance(rows, slice):
+        rows = np.asarray(rows)
+    return np.atleast_1d(np.arange(n)[rows])
 
 
 def _stamp(path: str) -> tuple[int, int]:

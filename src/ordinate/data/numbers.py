@@ -2,7 +2,6 @@
 
 import re
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,15 +12,13 @@ UNIT = re.compile(
     r"\s*([-+]?)\s*([$€£¥₹]?)\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)"
     r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|\s?[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
 )
-GROUPED = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")  # Commas between thousands.
 MISSING_WORDS = {
     "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
     "not measured", "not recorded",
 }  # fmt: skip
-WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 
 
-def as_numbers(values: "pd.Series[Any]") -> "pd.Series[Any]":
+def as_numbers(values: pd.Series) -> pd.Series:
     """Return a column of objects or text that are all numbers, except missing values, as numbers; others as they are.
 
     Decimals of a database are numbers, and so is text such as ``"1.5"``; ``"007"`` is a code.
@@ -36,14 +33,14 @@ def as_numbers(values: "pd.Series[Any]") -> "pd.Series[Any]":
     present = values[~missing].tolist()
     if not present or not all(map(_is_number, present)):
         return values
-    numbers: Any = np.full(len(values), np.nan)
+    numbers = np.full(len(values), np.nan)
     numbers[~missing] = [float(value) for value in present]
     if not missing.any() and all(map(_is_whole, present)) and np.abs(numbers).max() < 2**53:
-        numbers = numbers.astype(np.int64)
+        return pd.Series(numbers.astype(np.int64), index=values.index, name=values.name)
     return pd.Series(numbers, index=values.index, name=values.name)
 
 
-def read_numbers(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:
+def read_numbers(values: pd.Series) -> tuple[pd.Series, str]:
     """Return a column as numbers, and their unit, where its text holds numbers and words for missing values alone.
 
     Other columns are returned as :func:`as_numbers` returns them.
@@ -59,7 +56,7 @@ def read_numbers(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:
     return as_numbers(values), ""
 
 
-def without_words(values: "pd.Series[Any]") -> "pd.Series[Any]":
+def without_words(values: pd.Series) -> pd.Series:
     """Return a column of text with words such as "unknown" replaced by missing values; others as they are."""
     if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
         return values
@@ -67,7 +64,7 @@ def without_words(values: "pd.Series[Any]") -> "pd.Series[Any]":
     return values.astype(object).mask(words.astype(bool)) if words.any() else values
 
 
-def split_unit(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:
+def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
     """Return a column of text whose numbers all have one unit without it, and the unit; others as they are, and "".
 
     Example:
@@ -89,7 +86,7 @@ def split_unit(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:
         this, number = before + after.strip(), sign + number
         if len(this) > 3:
             this = this.removesuffix("s")  # One year, two years.
-        if GROUPED.fullmatch(number):
+        if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", number):
             number = number.replace(",", "")
         if not this or unit not in ("", this) or NUMBER.fullmatch(number) is None:
             return values, ""
@@ -100,13 +97,18 @@ def split_unit(values: "pd.Series[Any]") -> tuple["pd.Series[Any]", str]:
     return without, unit
 
 
-def _is_number(value: Any) -> bool:
+def is_constant(deviation: np.ndarray | float, largest: np.ndarray | float, tolerance: float = 1e-12) -> np.ndarray:
+    """Return whether deviations are no larger than what rounding makes of equal values, the ``largest`` in size."""
+    return np.asarray(deviation <= tolerance * largest)
+
+
+def _is_number(value: object) -> bool:
     if isinstance(value, str):
         return NUMBER.fullmatch(value) is not None
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     if isinstance(value, str):
-        return WHOLE.fullmatch(value) is not None
+        return re.fullmatch(r"\s*[-+]?\d+\s*", value) is not None
     return isinstance(value, int | np.integer) or (isinstance(value, Decimal) and value == value.to_integral_value())

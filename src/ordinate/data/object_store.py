@@ -1,14 +1,17 @@
 """Files under a URL, such as ``s3://bucket/folder``, through fsspec and its package for the store."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ordinate.data.paths import is_url, reading
 from ordinate.errors import OrdinateError
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 
 def listed(url: str) -> list[str]:
@@ -25,8 +28,7 @@ def listed(url: str) -> list[str]:
 def content(url: str) -> bytes:
     """Return the bytes of a file."""
     store, path = _opened(url)
-    read: bytes = store.cat_file(path)
-    return read
+    return store.cat_file(path)
 
 
 def stamp(url: str) -> tuple[int, int]:
@@ -87,7 +89,7 @@ def _download(url: str) -> "TemporaryDirectory[str]":
     return folder
 
 
-def _changed(info: dict[str, Any]) -> str:
+def _changed(info: Mapping[str, object]) -> str:
     """Return the tag of a file, or its time of change, as the store names it."""
     names = ("ETag", "mtime", "LastModified", "updated", "created")
     return str(next((info[name] for name in names if name in info), ""))
@@ -97,7 +99,7 @@ def _name(url: str) -> str:
     return url.partition("?")[0].rstrip("/").rpartition("/")[2]
 
 
-def _opened(url: str) -> tuple[Any, str]:
+def _opened(url: str) -> "tuple[AbstractFileSystem, str]":
     """Return the store, which each process opens for itself, and the path in it."""
     from fsspec.core import url_to_fs
 

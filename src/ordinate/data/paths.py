@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ordinate.errors import OrdinateError, did_you_mean
 
@@ -13,6 +12,14 @@ from ordinate.errors import OrdinateError, did_you_mean
 def is_url(path: str | Path) -> bool:
     """Return whether a path is a URL, such as that of a store."""
     return "://" in str(path)
+
+
+def first_named(names: Iterable[object], most: int = 5) -> str:
+    """Return the first names for a message, which says with an ellipsis that there are more."""
+    named = list(map(str, names))
+    if len(named) > most:
+        named = [*named[:most], "..."]
+    return ", ".join(named)
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -37,7 +44,7 @@ def require_path(path: Path) -> None:
     if there and not (path.is_file() or path.is_dir()):
         raise OrdinateError(path, problem="is a pipe or device", expected="a file or folder")
     if not there:
-        names = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        names = [near.name for near in path.parent.glob("*")]
         raise OrdinateError(path, problem="no such file", hint=did_you_mean(path.name, names, str))
 
 
@@ -54,12 +61,14 @@ def reading(path: str | Path, problem: str | None = None) -> Iterator[None]:
     except Exception as error:
         if problem is None and isinstance(error, UnicodeDecodeError):
             raise not_text(path, error) from error
-        said = next(iter(str(error).splitlines()), "not enough memory" if isinstance(error, MemoryError) else "")
+        said = next(iter(str(error).splitlines()), "")
+        if not said and isinstance(error, MemoryError):
+            said = "not enough memory"
         said = said or type(error).__name__
         raise OrdinateError(path, problem=f"{problem or 'could not be read'}: {said}") from error
 
 
-def require_unique(names: Iterable[Any], path: Path | str) -> None:
+def require_unique(names: Iterable[object], path: Path | str) -> None:
     """Raise an error if several columns of a table have the same name."""
     twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
     if twice:

@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import DecodedSamples, PixelReader, stream
-from ordinate.data.modality import Modality, Reader, Request, are_paths
+from ordinate.data.modality import ChooseSize, Modality, Reader, Request, are_paths
+from ordinate.data.named_files import NamedFiles
+from ordinate.data.options import DataOptions
+from ordinate.data.preprocessing import Preprocessing
 from ordinate.data.streamed import StreamedPixels
 from ordinate.encoders.given import Encoder
 
@@ -27,45 +30,42 @@ class PixelModality(Modality):
 
     @staticmethod
     @abstractmethod
-    def as_array(array: NDArray[Any], /) -> NDArray[Any]:
+    def as_array(array: np.ndarray, /) -> np.ndarray:
         """Return an array of samples, or raise an `OrdinateError` that says why it is none."""
 
-    def recognises(self, X: Any, options: Any = None) -> bool:
+    def recognises(self, X: object, options: DataOptions | None = None) -> bool:
         if self._is_read(X) or getattr(X, "ndim", 1) == self.dimensions:
             return True
         return are_paths(X) and str(next(iter(X))).lower().endswith(self.suffixes or "")
 
-    def check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+    def check(self, estimator: object, X: Any, *, reset: bool) -> DecodedSamples | NamedFiles | np.ndarray:
         if self._is_read(X):
             return X
         if getattr(X, "ndim", 1) == self.dimensions:
             return self.as_array(np.asarray(X))
         return self.reader.files_class(X)
 
-    def _is_read(self, X: Any) -> bool:
+    def _is_read(self, X: object) -> bool:
         return isinstance(X, self.reader.files_class | self.reader.decoded_class)
 
     def fit(self, X: Any, options: Any, *, encoder: Encoder, progress: bool) -> tuple[Reader, DecodedSamples]:
         return self.reader.fit(X, options, progress=progress)
 
-    def paths(self, X: Any) -> NDArray[np.str_] | None:
+    def paths(self, X: object) -> NDArray[np.str_] | None:
         if isinstance(X, DecodedSamples) and isinstance(X.pixels, StreamedPixels):
             X = X.pixels.files
-        if not isinstance(X, self.reader.files_class):
-            return None
-        paths: NDArray[np.str_] = X.paths
-        return paths
+        return X.paths if isinstance(X, self.reader.files_class) else None
 
     def copies(self, X: DecodedSamples) -> tuple[NDArray[np.uint64 | np.int64], str]:
         if isinstance(X.pixels, StreamedPixels):
             return X.pixels.files.codes(), "a copy, by name and size,"
         return super().copies(X.pixels)
 
-    def decode(self, X: Any, options: Any, request: Request, choose: Any = None) -> tuple[Any, dict[int, str]]:
-        if options is None and self.options_class is not None:
-            options = self.options_class()
-        files = self.reader.files_class
-        if not isinstance(X, files):
+    def decode(
+        self, X: Any, options: Any, request: Request, choose: ChooseSize | None = None
+    ) -> tuple[DecodedSamples, dict[int, str]]:
+        options = self.options_of(options)
+        if not isinstance(X, self.reader.files_class):
             X = self.as_array(X)
         preprocessing, notes = self.reader.choose(X, options)
 
@@ -76,12 +76,12 @@ class PixelModality(Modality):
             say(note)
         if choose is not None:
             preprocessing = self.resized(X, preprocessing, options, choose)
-        streamed = stream(X, preprocessing, options, say) if isinstance(X, files) else None
+        streamed = stream(X, preprocessing, options, say)
         if streamed is not None:
             return self.reader.decoded_class(streamed, preprocessing), {}
         pixels, failures = self.reader.decode_all(X, preprocessing, options.workers, request.progress)
         return self.reader.decoded_class(pixels, preprocessing), failures
 
-    def resized(self, X: Any, preprocessing: Any, options: Any, choose: Any) -> Any:
+    def resized(self, X: Any, preprocessing: Any, options: Any, choose: ChooseSize) -> Preprocessing:
         """Return the preprocessing with the size that a plan of the training chooses."""
         return preprocessing

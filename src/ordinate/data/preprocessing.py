@@ -17,5 +17,5 @@ class Preprocessing(Protocol):
     @property
     def channels(self) -> int: ...
 
-    def read(self, samples: Any, index: int) -> NDArray[np.uint8]:
+    def read(self, samples: Any, index: int, /) -> NDArray[np.uint8]:
         """Return a sample (channels, *size), or raise an OrdinateError that names it."""

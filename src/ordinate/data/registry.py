@@ -3,12 +3,12 @@
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from ordinate.data.modality import Modality, Reader
+from ordinate.data.options import DataOptions
+from ordinate.data.saved_fields import JsonObject
 from ordinate.errors import OrdinateError
 
-FOLDERS = ("text", "tables", "volumes", "series", "images")
 _registered: list[Modality] = []
 
 
@@ -40,16 +40,19 @@ def modalities() -> tuple[Modality, ...]:
 
 @cache
 def _built_in() -> tuple[Modality, ...]:
-    return tuple(import_module(f"ordinate.data.{folder}.modality").MODALITY for folder in FOLDERS)
+    folders = ("text", "tables", "volumes", "series", "images")
+    return tuple(import_module(f"ordinate.data.{folder}.modality").MODALITY for folder in folders)
 
 
-def modality_of(X: Any, options: Any = None) -> Modality:
+def modality_of(X: object, options: DataOptions | None = None) -> Modality:
     """Return the kind of samples, in any form that an estimator accepts; tables if nothing is known of them.
 
     Options of an estimator decide for kinds that samples alone do not show, such as text.
     """
     for modality in modalities():
-        given = options if modality.options_class is not None and isinstance(options, modality.options_class) else None
+        given = None
+        if isinstance(options, modality.options_class or ()):
+            given = options
         if modality.recognises(X, given):
             return modality
     return modality_named("tables")
@@ -70,7 +73,7 @@ def modality_of_reader(reader: Reader) -> Modality:
     return next(modality for modality in modalities() if modality.reads_with(reader))
 
 
-def read_state(state: dict[str, Any]) -> Reader:
+def read_state(state: JsonObject) -> Reader:
     """Return the reader that a saved model holds as ``{"kind": ..., **reader.to_dict()}``."""
     kind = state.pop("kind")
     for modality in modalities():

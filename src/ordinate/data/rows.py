@@ -22,14 +22,16 @@ class Samples(Protocol):
 class Undecoded(Protocol):
     """Samples that an index decodes, and of which ``part`` selects some without decoding them."""
 
-    def part(self, rows: NDArray[Any]) -> Self: ...
+    def part(self, rows: np.ndarray) -> Self: ...
 
 
 def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
     """Return rows of a table, array, files or list; ``renumber`` gives those of pandas the index 0, 1, ..."""
     if isinstance(X, pd.DataFrame | pd.Series):
-        taken = X.iloc[rows]
-        return taken.reset_index(drop=True) if renumber else taken
+        X = X.iloc[rows]
+        if renumber:
+            X = X.reset_index(drop=True)
+        return X
     if isinstance(X, Undecoded):
         return X.part(rows)
     if isinstance(X, list | tuple):
@@ -37,7 +39,7 @@ def take(X: Any, rows: NDArray[np.int64], *, renumber: bool = False) -> Any:
     return X[rows]
 
 
-def column_of(values: ArrayLike | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+def column_of(values: ArrayLike | None, rows: NDArray[np.int64]) -> np.ndarray | None:
     """Return the values of some rows, such as their groups or weights; None if there are none."""
     return None if values is None else np.asarray(values)[rows]
 
@@ -114,7 +116,7 @@ class Batches:
         (3, [['a', 'b'], ['c']])
     """
 
-    samples: Any
+    samples: Samples
     rows: int
 
     def __len__(self) -> int:
@@ -125,8 +127,5 @@ class Batches:
             return iter(self.samples.batches(self.rows))
         if len(self) <= self.rows:
             return iter([self.samples])
-        return self._parts()
-
-    def _parts(self) -> Iterator[Any]:
-        for start in range(0, len(self), self.rows):
-            yield take(self.samples, np.arange(start, min(start + self.rows, len(self))))
+        starts = range(0, len(self), self.rows)
+        return (take(self.samples, np.arange(start, min(start + self.rows, len(self)))) for start in starts)

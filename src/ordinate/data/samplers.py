@@ -111,9 +111,8 @@ class ShuffledBatches(SharedBatches):
         """Raise an error if batches are too small for so many processes."""
         check_whole(count, "num_processes")
         if self.batch_size < 2 * count:  # Batches of nearly equal size may be half as large.
-            raise OrdinateError(
-                "batch_size", self.batch_size, f"at least {2 * count} samples to contrast, two per process"
-            )
+            expected = f"at least {2 * count} samples to contrast, two per process"
+            raise OrdinateError("batch_size", self.batch_size, expected)
         if self.size < count:
             raise OrdinateError("num_processes", count, f"at most {self.size}, one per sample")
 
@@ -202,11 +201,8 @@ class RankBatches(ShuffledBatches):
         self.distinct = distinct
         self.pairs = np.flatnonzero(counts >= 2).tolist()
         if distinct > len(self.pairs):
-            raise OrdinateError(
-                "labels",
-                f"{len(self.pairs)} ranks with two samples or more",
-                f"at least {distinct}, for pairs of the same rank in every batch",
-            )
+            expected = f"at least {distinct}, for pairs of the same rank in every batch"
+            raise OrdinateError("labels", f"{len(self.pairs)} ranks with two samples or more", expected)
 
     def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
         """Return other rows, of few blocks drawn at random, of the ranks that these rows lack."""

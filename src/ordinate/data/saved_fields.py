@@ -4,10 +4,11 @@ import math
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-T = TypeVar("T")
+JsonObject = dict[str, Any]  # A reader's state, or the configuration of a network, which a saved model holds as JSON.
+Instance = TypeVar("Instance")
 
 
-def checked_fields(instance: T) -> T:
+def checked_fields(instance: Instance) -> Instance:
     """Return a dataclass made from JSON, whose fields are known to be of their types, and numbers to be finite.
 
     Example:
@@ -29,16 +30,18 @@ def checked_fields(instance: T) -> T:
     return instance
 
 
-def _is_of(value: Any, kind: Any) -> bool:
+def _is_of(value: object, kind: Any) -> bool:
     parts = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
         return any(_is_of(value, part) for part in parts)
     if get_origin(kind) is tuple:
         if not isinstance(value, tuple):
             return False
-        kinds = (parts[0],) * len(value) if parts[-1] is Ellipsis else parts
-        return len(value) == len(kinds) and all(map(_is_of, value, kinds))
-    if kind in (int, float):
-        numbers = int if kind is int else (int, float)
-        return isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
+        if parts[-1] is Ellipsis:
+            parts = (parts[0],) * len(value)
+        return len(value) == len(parts) and all(map(_is_of, value, parts))
+    if kind is float:
+        kind = int | float
+    if kind in (int, int | float):
+        return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, kind)

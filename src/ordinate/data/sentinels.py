@@ -1,14 +1,12 @@
 """Numbers that often stand for missing values."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-SENTINELS = (-9999, -999, -99, -9, 99, 999, 9999)
 
-
-def sentinel_problem(values: "pd.Series[Any]") -> str | None:
+def sentinel_problem(values: pd.Series, sentinels: Sequence[int] = (-9999, -999, -99, -9, 99, 999, 9999)) -> str | None:
     """Return which sentinels are among numbers, further from the others than these from each other; None without any.
 
     Example:
@@ -19,13 +17,13 @@ def sentinel_problem(values: "pd.Series[Any]") -> str | None:
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return None
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    others = numbers[np.isfinite(numbers) & ~np.isin(numbers, SENTINELS)]
+    others = numbers[np.isfinite(numbers) & ~np.isin(numbers, sentinels)]
     if len(others) == 0 or others.min() == others.max():
         return None
     low, high = others.min(), others.max()
-    counts = {number: int((numbers == number).sum()) for number in SENTINELS}
+    counts = {number: int((numbers == number).sum()) for number in sentinels}
     found = [n for n, count in counts.items() if count and not 2 * low - high <= n <= 2 * high - low]
     if not found:
         return None
-    shown = " and ".join(f"{number} in {counts[number]} {'row' if counts[number] == 1 else 'rows'}" for number in found)
+    shown = " and ".join(f"{number} in {counts[number]} rows" for number in found).replace(" in 1 rows", " in 1 row")
     return f"holds {shown}, far from its other values, {low:g} to {high:g}"

@@ -30,8 +30,8 @@ def split_rows(
     else:
         parts = [order[labels[order] == rank] for rank in np.unique(labels)]
         held_out = np.concatenate([part[: min(len(part) - 1, round(share * len(part)))] for part in parts])
-        if len(held_out) == 0:  # All ranks are too small, so one sample of the largest is held out.
-            held_out = max(parts, key=len)[:1] if len(labels) > len(parts) else held_out
+        if len(held_out) == 0 and len(labels) > len(parts):
+            held_out = max(parts, key=len)[:1]  # All ranks are too small, so one sample of the largest is held out.
     held_out = np.sort(held_out)
     return np.setdiff1d(np.arange(len(labels)), held_out), held_out
 

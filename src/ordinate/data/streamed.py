@@ -4,15 +4,17 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ordinate.data.loader import Loader, usable_workers
+from ordinate.data.loader import Loader, workers_for
 from ordinate.data.memory import available_memory
+from ordinate.data.named_files import NamedFiles
+from ordinate.data.paths import first_named
 from ordinate.data.preprocessing import Preprocessing
 from ordinate.data.row_blocks import RowBlocks
 from ordinate.data.rows import random_part
@@ -55,15 +57,15 @@ class Streamed(ABC):
         """Return whether the samples are floating-point numbers, as a tensor does."""
         return self.dtype.is_floating_point
 
-    def __getitem__(self, rows: Any) -> Tensor:
+    def __getitem__(self, rows: ArrayLike | slice) -> Tensor:
         return self.read(rows)[0]
 
     @abstractmethod
-    def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
+    def read(self, rows: ArrayLike | slice, seed: int | None = None) -> tuple[Tensor, list[int]]:
         """Return some samples and their rows, which are other rows if samples that cannot be read are replaced."""
 
     @abstractmethod
-    def part(self, rows: NDArray[Any] | slice) -> Self:
+    def part(self, rows: np.ndarray | slice) -> Self:
         """Return some of the samples, still to be decoded."""
 
     @abstractmethod
@@ -87,7 +89,7 @@ class StreamedPixels(Streamed):
 
     Args:
         files: Files (n) that the preprocessing can read. ``files.draws`` says whether a sample is drawn whenever it is
-            read, as those of a Dataset may be; then ``files.drawn`` draws one.
+            read, as those of a Dataset may be.
         preprocessing: What is done to every file, see :class:`~ordinate.data.preprocessing.Preprocessing`.
         workers: Number of processes that decode.
         labels: Labels (n,) or (n, p). A file that cannot be read is replaced by another with the nearest label, the
@@ -97,7 +99,7 @@ class StreamedPixels(Streamed):
     dtype = torch.uint8
 
     def __init__(
-        self, files: Any, preprocessing: Preprocessing, workers: int = 0, labels: NDArray[Any] | None = None
+        self, files: NamedFiles, preprocessing: Preprocessing, workers: int = 0, labels: np.ndarray | None = None
     ) -> None:
         self.files = files
         self.preprocessing = preprocessing
@@ -109,26 +111,28 @@ class StreamedPixels(Streamed):
         replaceable = 0 if labels is None else len(files)
         self._unreadable = torch.zeros(replaceable, dtype=torch.bool).share_memory_()  # Worker processes set it.
 
-    def part(self, rows: NDArray[Any] | slice) -> Self:
-        labels = None if self.labels is None else self.labels[rows]
+    def part(self, rows: np.ndarray | slice) -> Self:
+        labels = self.labels
+        if labels is not None:
+            labels = labels[rows]
         return type(self)(self.files[rows], self.preprocessing, self.workers, labels)
 
-    def replacing(self, labels: NDArray[Any]) -> Self:
+    def replacing(self, labels: np.ndarray) -> Self:
         """Return the same samples, of which one that cannot be read is replaced by another with the nearest label."""
         return type(self)(self.files, self.preprocessing, self.workers, labels)
 
-    def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
+    def read(self, rows: ArrayLike | slice, seed: int | None = None) -> tuple[Tensor, list[int]]:
         """Return the pixels of some rows, and the rows that they belong to.
 
         With a ``seed``, every place of the batch draws its sample by itself.
         """
         if isinstance(rows, slice):
-            rows = range(*rows.indices(len(self)))
+            rows = np.arange(len(self))[rows]
         read = [self._replaced.get(row, row) for row in np.asarray(rows).tolist()]
         pixels = np.empty((len(read), *self.shape[1:]), dtype=np.uint8)
         for place, row in enumerate(read):
             files = self.files
-            if self.draws and seed is not None:
+            if seed is not None:
                 files = files.drawn(seed, place)
             try:
                 pixels[place] = self.preprocessing.read(files, row)
@@ -140,9 +144,8 @@ class StreamedPixels(Streamed):
 
     def split(self, at_once: int) -> Iterator[Tensor]:
         batches = InOrder(len(self), at_once)
-        workers = usable_workers(self.workers) if len(batches) > 1 else 0
-        data: Any = self
-        return iter(Loader(data, sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))
+        workers = workers_for(len(batches), self.workers, most_here=1)
+        return iter(Loader(self, sampler=batches, batch_size=None, num_workers=workers, generator=torch.Generator()))
 
     def sample(self, most: int = 512) -> Self:
         """Return a random part of the samples, the same each time, to learn the mean and the deviation of all from."""
@@ -151,8 +154,7 @@ class StreamedPixels(Streamed):
         return self.part(random_part(len(self), most))
 
     def digest(self) -> bytes:
-        digest: bytes = self.files.digest()
-        return digest
+        return self.files.digest()
 
     @property
     def note(self) -> str | None:
@@ -160,17 +162,13 @@ class StreamedPixels(Streamed):
         rows = self._unreadable.nonzero()[:, 0].tolist()
         if not rows:
             return None
-        most = 5
-        names = ", ".join(self.files.name(row) for row in rows[:most])
-        if len(rows) > most:
-            names += ", ..."
         return (
             f"{len(rows)} of the {len(self)} files that were streamed could not be read, and others with the nearest "
-            f"label took their place: {names}"
+            f"label took their place: {first_named(map(self.files.name, rows))}"
         )
 
     def _another(
-        self, row: int, labels: NDArray[Any], error: OrdinateError, max_tried: int = 100
+        self, row: int, labels: np.ndarray, error: OrdinateError, max_tried: int = 100
     ) -> tuple[int, NDArray[np.uint8]]:
         """Return a row that replaces one that cannot be read, and its pixels."""
         self._unreadable[row] = True
@@ -221,8 +219,9 @@ def too_large(shape: tuple[int, ...], share_of_memory: float = 0.5, default_byte
         share_of_memory: Largest share of the available memory that they may take.
         default_bytes: Largest number of bytes if the system does not say how much memory is available.
     """
-    available = available_memory()
-    allowed = share_of_memory * available if available else default_bytes
+    allowed: float = default_bytes
+    if available := available_memory():
+        allowed = share_of_memory * available
     if math.prod(shape) <= allowed:
         return None
     return (

@@ -10,10 +10,6 @@ from ordinate.optional import optional
 PARQUET, ARROW, JSON = (".parquet",), (".feather", ".arrow"), (".json", ".jsonl", ".ndjson")
 EXCEL, STATA, SPSS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (".dta",), (".sav", ".zsav")
 TABLES = (*CSV, *PARQUET, *ARROW, *JSON, *EXCEL, *STATA, *SPSS)
-PACKAGES = {
-    PARQUET: ("pyarrow", "parquet"), ARROW: ("pyarrow", "parquet"), EXCEL: ("python_calamine", "excel"),
-    SPSS: ("pyreadstat", "spss"),
-}  # fmt: skip
 
 
 def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
@@ -31,9 +27,12 @@ def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
 
 def require_packages(path: str) -> None:
     """Raise an error if the package is not installed that reads files of this ending, or from the store of this URL."""
-    for endings, (package, extra) in PACKAGES.items():
-        if ends_in(path, endings):
-            optional(package, extra, path)
+    if ends_in(path, (*PARQUET, *ARROW)):
+        optional("pyarrow", "parquet", path)
+    elif ends_in(path, EXCEL):
+        optional("python_calamine", "excel", path)
+    elif ends_in(path, SPSS):
+        optional("pyreadstat", "spss", path)
     if is_url(path):
         from fsspec import get_filesystem_class
 

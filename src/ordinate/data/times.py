@@ -1,12 +1,10 @@
 """Dates, times and spans of time, which pandas would turn into numbers of nanoseconds."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 
-def are_times(values: Any) -> bool:
+def are_times(values: object) -> bool:
     """Whether values (n,) or (n, p) are dates, times, periods or spans of time.
 
     Example:

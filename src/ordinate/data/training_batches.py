@@ -31,7 +31,9 @@ class ArrayBatches(Dataset[tuple[Tensor, ...]]):
         self.x: Any = x  # A tensor or Streamed; methods take it as a tensor.
         self.y = y
         self.weights = weights
-        self.workers = usable_workers(x.workers) if isinstance(x, Streamed) else 0
+        self.workers = 0
+        if isinstance(x, Streamed):
+            self.workers = usable_workers(x.workers)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -80,7 +82,9 @@ class ViewBatches(ArrayBatches):
         super().__init__(x, y, weights)
         self.augmentation = augmentation
         self.views = views
-        self.workers = usable_workers(workers) if augmentation.takes_long or isinstance(x, Streamed) else 0
+        self.workers = 0
+        if augmentation.takes_long or isinstance(x, Streamed):
+            self.workers = usable_workers(workers)
 
     def __getitem__(self, request: Any) -> tuple[Tensor, ...]:
         seed, rows = request

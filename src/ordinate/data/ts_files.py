@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
-
-MISSING = "?"
 
 
 def stack_series(series: Sequence[ArrayLike]) -> Float[np.ndarray, "n c t"]:
@@ -34,7 +31,7 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[np.ndarray, "n c t"]:
     return stacked
 
 
-def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def read_ts(path: str | Path) -> tuple[NDArray[np.float64], np.ndarray]:
     r"""Read series, X (n, channels, length), and their labels, y (n,): continuous targets or classes.
 
     A header of lines ``@name value`` ends with ``@data``; then every line is a series: its channels, separated by
@@ -71,9 +68,8 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
         if in_data:
             *channels, label = (part.strip() for part in line.split(":"))
             if not channels:
-                raise OrdinateError(
-                    where, problem="holds no colon", expected="channels and a target separated by colons"
-                )
+                expected = "channels and a target separated by colons"
+                raise OrdinateError(where, problem="holds no colon", expected=expected)
             series.append([_numbers(channel, where) for channel in channels])
             labels.append(label)
             _check_label(label, classes, where)
@@ -87,9 +83,8 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
             if name.lower() == "classlabel" and header["classlabel"] != "false":
                 classes = value.split()[1:]
         else:
-            raise OrdinateError(
-                where, expected="a line of the header, such as @missing false, or @data", hint=f"got {line!r}"
-            )
+            expected = "a line of the header, such as @missing false, or @data"
+            raise OrdinateError(where, expected=expected, hint=f"got {line!r}")
     if not series:
         raise OrdinateError(path, problem="holds no series", expected="@data and one line per series below it")
     # The channels of a series may also differ in length.
@@ -102,20 +97,21 @@ def read_ts(path: str | Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
 
 def _numbers(text: str, where: str, what: str = "a point") -> NDArray[np.float64]:
     values = [part.strip() for part in text.split(",")]
-    if what != "a point" and (len(values) != 1 or values[0] == MISSING):
-        raise OrdinateError(where, f"{text.strip()!r} as {what}", "one number after the last colon")
+    there = np.array([value != "?" for value in values])
+    numbers = np.full(len(values), np.nan)
     try:
-        numbers = np.array([np.nan if value == MISSING else float(value) for value in values])
+        numbers[there] = [float(value) for value in values if value != "?"]
     except ValueError as error:
         raise OrdinateError(where, problem=f"{what} is no number: {error}") from error
-    written = np.array([value != MISSING for value in values])
-    if not np.isfinite(numbers[written]).all():
+    if not np.isfinite(numbers[there]).all():
         raise OrdinateError(where, problem=f"{what} is not finite", expected="finite numbers, or ? for a missing point")
     return numbers
 
 
 def _check_label(label: str, classes: Sequence[str] | None, where: str) -> None:
     if classes is None:
+        if "," in label or label == "?":
+            raise OrdinateError(where, f"{label!r} as the target", "one number after the last colon")
         _numbers(label, where, what="the target")
     elif label not in classes:
         raise OrdinateError(where, f"the class {label!r}", f"one of @classLabel: {', '.join(classes)}")
@@ -123,9 +119,8 @@ def _check_label(label: str, classes: Sequence[str] | None, where: str) -> None:
 
 def _check_header(name: str, value: str, where: str) -> None:
     if name == "timestamps" and value != "false":
-        raise OrdinateError(
-            where, problem="holds time stamps", expected="series of evenly spaced points: @timeStamps false"
-        )
+        expected = "series of evenly spaced points: @timeStamps false"
+        raise OrdinateError(where, problem="holds time stamps", expected=expected)
     if name == "classlabel" and value != "false" and (not value.startswith("true ") or len(value.split()) < 3):
         raise OrdinateError(where, value, "@classLabel false, or true and two or more classes")
     if name == "targetlabel" and value != "true":
@@ -137,7 +132,9 @@ def _check_header(name: str, value: str, where: str) -> None:
 def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[str, str], where: str) -> None:
     """Hold the last series to the header and to the first one."""
     last, lengths = series[-1], {len(channel) for channel in series[-1]}
-    channels = 1 if header.get("univariate") == "true" else int(header.get("dimensions", len(series[0])))
+    channels = int(header.get("dimensions", len(series[0])))
+    if header.get("univariate") == "true":
+        channels = 1
     if len(last) != channels:
         raise OrdinateError(where, problem=f"has {len(last)} channels", expected=channels)
     if header.get("missing") == "false" and any(np.isnan(channel).any() for channel in last):
@@ -145,6 +142,5 @@ def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[
     if header.get("equallength", "true") == "true":
         length = int(header.get("serieslength", len(series[0][0])))
         if lengths != {length}:
-            raise OrdinateError(
-                where, problem=f"has {min(lengths)} to {max(lengths)} points per channel", expected=length
-            )
+            problem = f"has {min(lengths)} to {max(lengths)} points per channel"
+            raise OrdinateError(where, problem=problem, expected=length)

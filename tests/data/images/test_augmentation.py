@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ordinate.data.images.augmentation import AUGMENTATIONS, Augmentation, check_augmentation
+from ordinate.data.images.augmentation import AUGMENTATIONS, Augmentation
 from ordinate.errors import OrdinateError
 
 SIZE = (24, 32)
@@ -70,4 +70,4 @@ def test_a_hid_view_is_a_crop_of_a_larger_image():
 
 def test_an_unknown_name_is_refused():
     with pytest.raises(OrdinateError, match="augmentation: got 'heavy', expected one of 'auto', 'none'"):
-        check_augmentation("heavy")
+        Augmentation("heavy", (8, 8))

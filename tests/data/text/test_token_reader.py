@@ -58,7 +58,7 @@ def test_texts_of_like_length_pass_together_and_keep_their_place(folder, monkeyp
     with torch.no_grad():
         alone = torch.cat([network(text[None, text > 0]) for text in tokens])
         seen.clear()
-        monkeypatch.setattr(transformer, "TOGETHER", 2)
+        monkeypatch.setattr(transformer.MeanPooledTransformer, "at_once", 2)
         np.testing.assert_allclose(network(tokens), alone, atol=1e-6)
     assert seen == [(2, 3), (2, 4), (1, 5)]
 

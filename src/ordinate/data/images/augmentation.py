@@ -5,14 +5,15 @@ A paper that names a transform without its strength gets a moderate one; the str
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ordinate.checks import check_choice
 from ordinate.data.images.automatic_views import automatic_views
 from ordinate.data.images.warped_views import WarpedViews
-from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 if TYPE_CHECKING:
@@ -20,15 +21,8 @@ if TYPE_CHECKING:
 
 Size = tuple[int, int]
 
-# Up to this many pixels, drawing a batch of automatic views takes less time than a transfer from a worker.
-SMALL = 32 * 32
 
-
-def _flip(v2: Any, _: Size) -> list["Transform"]:
-    return [v2.RandomHorizontalFlip()]
-
-
-def _crop_and_colour(v2: Any, size: Size) -> list["Transform"]:
+def _crop_and_colour(v2: ModuleType, size: Size) -> list["Transform"]:
     """Without the flip, which would change the direction of a gaze (SupCR, MPIIFaceGaze)."""
     return [
         v2.RandomResizedCrop(size, scale=(0.2, 1.0), antialias=True),
@@ -37,44 +31,41 @@ def _crop_and_colour(v2: Any, size: Size) -> list["Transform"]:
     ]
 
 
-def _supcr(v2: Any, size: Size) -> list["Transform"]:
+def _supcr(v2: ModuleType, size: Size) -> list["Transform"]:
     """SupCR's views for AgeDB, IMDB-WIKI and SkyFinder."""
     crop, *colour = _crop_and_colour(v2, size)
     return [crop, v2.RandomHorizontalFlip(), *colour]
 
 
-def _adience(v2: Any, _: Size) -> list["Transform"]:
-    return [*_flips(v2), _affine(v2, 15, 0.1), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+def _adience(v2: ModuleType, _: Size) -> list["Transform"]:
+    return [*_flips(v2), _affine(v2), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
 
 
-def _historical(v2: Any, size: Size) -> list["Transform"]:
+def _historical(v2: ModuleType, size: Size) -> list["Transform"]:
     return [
         v2.RandomCrop(size, pad_if_needed=True, padding_mode="reflect"),
         *_flips(v2),
-        _affine(v2, 15, 0.1),
+        _affine(v2),
         v2.RandomPerspective(0.2, p=0.5),
         v2.RandomApply([v2.AutoAugment()], p=0.01),
     ]
 
 
-def _fundus(v2: Any, _: Size) -> list["Transform"]:
-    return [*_flips(v2), _rotation(v2), _blur(v2), v2.ColorJitter(0.2, 0.2, 0.2, 0.05)]
+def _fundus(v2: ModuleType, _: Size) -> list["Transform"]:
+    return [
+        *_flips(v2),
+        v2.RandomRotation(30, interpolation=v2.InterpolationMode.BILINEAR),
+        v2.RandomApply([v2.GaussianBlur(3, sigma=(0.1, 1.5))], p=0.5),
+        v2.ColorJitter(0.2, 0.2, 0.2, 0.05),
+    ]
 
 
-def _flips(v2: Any) -> list["Transform"]:
+def _flips(v2: ModuleType) -> list["Transform"]:
     return [v2.RandomHorizontalFlip(), v2.RandomVerticalFlip()]
 
 
-def _affine(v2: Any, degrees: float, shift: float) -> "Transform":
-    return v2.RandomAffine(degrees, (shift, shift), (0.9, 1.1), interpolation=v2.InterpolationMode.BILINEAR)
-
-
-def _rotation(v2: Any) -> "Transform":
-    return v2.RandomRotation(30, interpolation=v2.InterpolationMode.BILINEAR)
-
-
-def _blur(v2: Any) -> "Transform":
-    return v2.RandomApply([v2.GaussianBlur(3, sigma=(0.1, 1.5))], p=0.5)
+def _affine(v2: ModuleType) -> "Transform":
+    return v2.RandomAffine(15, (0.1, 0.1), (0.9, 1.1), interpolation=v2.InterpolationMode.BILINEAR)
 
 
 BATCHED: dict[str, Callable[[Tensor], Tensor]] = {
@@ -83,8 +74,8 @@ BATCHED: dict[str, Callable[[Tensor], Tensor]] = {
     "koa": WarpedViews(degrees=10, shift=0.05, scale=0.1, perspective=0.2, sigma=(0.1, 1.5)),
     "bracs": WarpedViews(flips=True, degrees=30, perspective=0.2, sigma=(0.1, 1.5)),
 }
-ONE_BY_ONE: dict[str, Callable[[Any, Size], list["Transform"]]] = {
-    "flip": _flip,
+ONE_BY_ONE: dict[str, Callable[[ModuleType, Size], list["Transform"]]] = {
+    "flip": lambda v2, _: [v2.RandomHorizontalFlip()],
     "supcr": _supcr,
     "gaze": _crop_and_colour,
     "adience": _adience,
@@ -110,10 +101,13 @@ class Augmentation:
     """
 
     def __init__(self, name: str, size: Size) -> None:
-        check_augmentation(name)
+        check_choice(name, AUGMENTATIONS, "augmentation")
         self.name = name
         self.size = size
-        self.transforms = _transforms(name, size) if name in ONE_BY_ONE else []
+        self.transforms: list[Transform] = []
+        if name in ONE_BY_ONE:
+            v2 = optional("torchvision.transforms.v2", "images", f"augmentation {name!r}")
+            self.transforms = ONE_BY_ONE[name](v2, size)
 
     def __call__(self, images: Tensor) -> Tensor:
         """Return a view of each image (n, c, h, w), uint8 (n, c, height, width), drawn from torch's random state."""
@@ -134,14 +128,6 @@ class Augmentation:
     @property
     def takes_long(self) -> bool:
         """Whether drawing is slow enough for worker processes to pay."""
-        return self.changes and (self.name in ONE_BY_ONE or prod(self.size) > SMALL)
-
-
-def _transforms(name: str, size: Size) -> list["Transform"]:
-    return ONE_BY_ONE[name](optional("torchvision.transforms.v2", "images", f"augmentation {name!r}"), size)
-
-
-def check_augmentation(name: Any) -> None:
-    """Raise an error if there is no augmentation of that name."""
-    if name not in AUGMENTATIONS:
-        raise OrdinateError("augmentation", repr(name), f"one of {', '.join(map(repr, AUGMENTATIONS))}")
+        # Drawing a batch of so few pixels takes less time than a transfer from a worker.
+        is_small = prod(self.size) <= 32 * 32
+        return self.changes and (self.name in ONE_BY_ONE or not is_small)

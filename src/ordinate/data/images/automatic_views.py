@@ -1,6 +1,7 @@
 """The augmentation for images of which nothing is known, drawn for a whole batch at once."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +11,6 @@ from torch.nn.functional import grid_sample
 
 # Changes go up to these values in both directions; shifts are shares of the sides.
 DEGREES, SHIFT, SCALE, LIGHT = 10.0, 0.08, 0.1, 0.2
-VALUES_AT_ONCE = 2**17  # This many values stay in the cache.
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,15 @@ def automatic_views(images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"
         >>> automatic_views(torch.zeros(2, 1, 8, 8, dtype=torch.uint8)).shape
         torch.Size([2, 1, 8, 8])
     """
-    at_once = max(1, VALUES_AT_ONCE // images[0].numel())
-    return torch.cat([Changes.draw(len(part)).apply(part) for part in images.split(at_once)])
+    return in_parts(images, lambda part: Changes.draw(len(part)).apply(part))
+
+
+def in_parts(
+    images: UInt8[Tensor, "n c h w"], draw: Callable[[Tensor], Tensor], values_at_once: int = 2**17
+) -> UInt8[Tensor, "n c h w"]:
+    """Return the views that a function draws of some images at a time, whose values stay in the cache."""
+    at_once = max(1, values_at_once // images[0].numel())
+    return torch.cat([draw(part) for part in images.split(at_once)])
 
 
 def centres(pixels: int) -> Float[Tensor, " n"]:

@@ -41,7 +41,7 @@ class DatasetImages(ImageFiles):
 
     def __init__(self, dataset: Any, rows: NDArray[np.int64] | None = None, draw: tuple[int, ...] = ()) -> None:
         self.dataset = dataset
-        self.rows: NDArray[Any] = np.arange(len(self.dataset)) if rows is None else rows
+        self.rows = np.arange(len(dataset)) if rows is None else rows
         self.draw = draw
 
     def __len__(self) -> int:
@@ -50,12 +50,12 @@ class DatasetImages(ImageFiles):
     def __getitem__(self, rows: ArrayLike | slice) -> Self:
         return type(self)(self.dataset, self.rows[selected_rows(len(self), rows)], self.draw)
 
-    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         return type(self), (self.dataset, self.rows, self.draw)
 
-    def drawn(self, *draw: int) -> "DatasetImages":
+    def drawn(self, *draw: int) -> Self:
         """Return the same images, whose random numbers also follow from these numbers."""
-        return DatasetImages(self.dataset, self.rows, draw)
+        return type(self)(self.dataset, self.rows, draw)
 
     @property
     def paths(self) -> NDArray[np.str_]:
@@ -69,11 +69,13 @@ class DatasetImages(ImageFiles):
         with reading(self.name(index)):
             return as_picture(self._item(index)[0])
 
-    def labels(self, workers: int) -> NDArray[Any] | None:
+    def labels(self, workers: int) -> np.ndarray | None:
         """Return the second part of every sample, read by worker processes; None if samples have none."""
         held = Loader(_Labels(self), batch_size=None, num_workers=usable_workers(workers), generator=torch.Generator())
-        labels = [None if label is None else np.asarray(label) for label in held]
-        return None if not labels or labels[0] is None else np.asarray(labels)
+        labels = list(held)
+        if not labels or labels[0] is None:
+            return None
+        return np.array([np.asarray(label) for label in labels])
 
     def digest(self) -> bytes:
         """Return a digest of the class of the Dataset, the rows, and a few images."""
@@ -87,20 +89,22 @@ class DatasetImages(ImageFiles):
         """Return a code of its own for every image, as those of a Dataset have no names."""
         return np.arange(len(self))
 
-    def _item(self, index: int) -> tuple[NDArray[np.uint8], Any]:
+    def _item(self, index: int) -> tuple[NDArray[np.uint8], object]:
         """Return an image (c, h, w) of the Dataset, and its label."""
         row = int(self.rows[index])
         with _seeded(hash((row, *self.draw)) % 2**63):
             item = self.dataset[row]
-        image, *rest = item if isinstance(item, tuple | list) else (item,)
-        pixels = np.asarray(image)
+        label: object = None
+        if isinstance(item, tuple | list):
+            item, *rest = item
+            label = next(iter(rest), None)
+        pixels = np.asarray(item)
         if pixels.ndim == 2:
             pixels = pixels[None]
-        label = rest[0] if rest else None
         return as_images(pixels[None])[0], label
 
 
-class _Labels(Dataset[Any]):
+class _Labels(Dataset[object]):
     """The labels of the samples of a Dataset."""
 
     def __init__(self, images: DatasetImages) -> None:
@@ -109,7 +113,7 @@ class _Labels(Dataset[Any]):
     def __len__(self) -> int:
         return len(self.images)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> object:
         return self.images._item(index)[1]
 
 

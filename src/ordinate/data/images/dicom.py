@@ -2,18 +2,16 @@
 
 import io
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-SHARE_CUT_OFF = 0.5  # Without a window, this many percent of the values lie below the range, and above it.
+    from pydicom import Dataset
 
 
 def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
@@ -40,10 +38,9 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
             raise OrdinateError(name, problem="is a DICOM file without an image")
         check_one_frame(file, name)
         if file.Rows * file.Columns > max_pixels:
-            raise OrdinateError(
-                name, f"{file.Columns} x {file.Rows} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
-            )
-        values: NDArray[Any] = file.pixel_array
+            got = f"{file.Columns} x {file.Rows} pixels"
+            raise OrdinateError(name, got, f"at most {max_pixels}", "max_pixels=N allows N")
+        values: np.ndarray = file.pixel_array
         kind, bits = str(file.get("PhotometricInterpretation")), int(file.BitsStored)
         if kind == "PALETTE COLOR":
             values = apply_color_lut(values, file)
@@ -51,20 +48,23 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
         if values.ndim == 3:
             return Image.fromarray((values >> max(0, bits - 8)).astype(np.uint8))
         values = rescaled(values, file)
-        low, high = _window(file) or np.percentile(values, [SHARE_CUT_OFF, 100 - SHARE_CUT_OFF])
+        low, high = _window(file) or np.percentile(values, [0.5, 99.5])
     grey = ((values - low) / (high - low or 1)).clip(0, 1)
     if kind == "MONOCHROME1":
         grey = 1 - grey
     return Image.fromarray((255 * grey).round().astype(np.uint8))
 
 
-def _window(file: Any) -> tuple[float, float] | None:
+def _window(file: "Dataset") -> tuple[float, float] | None:
     """Return the lowest and highest value that the first window of a file shows; None if it has no window."""
     ends = []
     for name in ("WindowCenter", "WindowWidth"):
         given = file.get(name)
-        several = given if hasattr(given, "__len__") and not isinstance(given, str) else [given]
-        ends.append(float(several[0] if len(several) and several[0] is not None else np.nan))
+        if hasattr(given, "__len__") and not isinstance(given, str):
+            given = next(iter(given), None)
+        if given is None:
+            return None
+        ends.append(float(given))
     centre, width = ends
     if not width > 1 or not np.isfinite(centre):
         return None

@@ -24,7 +24,6 @@ from ordinate.optional import optional
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # No other reader, such as that of PostScript, runs.
 MAX_PIXELS = 178_956_970  # This is Pillow's own limit for an image; in colour, so many pixels take half a GiB.
 
 _limit = threading.Lock()
@@ -92,19 +91,21 @@ class ImageFiles(NamedFiles):
                 content = self.content(index)
                 if is_dicom(content):
                     return open_dicom(content, name, max_pixels)
+                # No other reader, such as that of PostScript, runs.
+                formats = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
                 with _without_limit(image):
-                    opened: Image = image.open(io.BytesIO(content), formats=FORMATS)
+                    opened: Image = image.open(io.BytesIO(content), formats=formats)
             except FileNotFoundError as error:
                 raise OrdinateError(name, problem="no such file") from error
             except KeyError as error:
                 raise OrdinateError(name, problem=f"is not in {self.archive}") from error
             except image.UnidentifiedImageError as error:
-                wrong = "is no image that can be read" if content else "is empty, expected an image"
-                raise OrdinateError(name, problem=wrong) from error
+                if not content:
+                    raise OrdinateError(name, problem="is empty", expected="an image") from error
+                raise OrdinateError(name, problem="is no image that can be read") from error
             if opened.width * opened.height > max_pixels:
-                raise OrdinateError(
-                    name, f"{opened.width} x {opened.height} pixels", f"at most {max_pixels}", "max_pixels=N allows N"
-                )
+                got = f"{opened.width} x {opened.height} pixels"
+                raise OrdinateError(name, got, f"at most {max_pixels}", "max_pixels=N allows N")
             opened.load()
             with suppress(Exception):  # A damaged tag does not turn the image.
                 optional("PIL.ImageOps", "images", "images").exif_transpose(opened, in_place=True)

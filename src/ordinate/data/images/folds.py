@@ -19,10 +19,11 @@ def hold_out(images: Labelled, fold: int) -> Labelled:
         >>> hold_out(images, fold=1).splits.tolist()
         ['train', 'test', 'train']
     """
-    names = set() if images.splits is None else set(images.splits)
+    if images.splits is None:
+        raise OrdinateError("fold", f"{fold}, and this set has no splits, no folds")
+    names = set(images.splits)
     if not names.intersection(FOLDS):
-        held = "no splits" if images.splits is None else f"the splits {', '.join(sorted(names))}"
-        raise OrdinateError("fold", f"{fold}, and this set has {held}, no folds")
+        raise OrdinateError("fold", f"{fold}, and this set has the splits {', '.join(sorted(names))}, no folds")
     if str(fold) not in FOLDS:
         raise OrdinateError("fold", fold, f"0 to {len(FOLDS) - 1}")
     splits = np.where(images.splits == str(fold), "test", "train")

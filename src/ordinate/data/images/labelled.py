@@ -6,24 +6,13 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from ordinate.data.file_tree import DICOM, HIDDEN, IMAGE_SUFFIXES, FileTree
+from ordinate.data.file_tree import DICOM, IMAGE_SUFFIXES, FileTree, is_hidden
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import (
-    LABELS,
-    SPLITS,
-    Columns,
-    has_labels_file,
-    listed_names,
-    read_listed,
-    split_name,
-)
+from ordinate.data.labels_file import LABELS, SPLITS, Columns, has_labels_file, listed_names, read_listed, split_name
 from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
-
-ENDINGS = ", ".join(IMAGE_SUFFIXES)
-SIDES = set(SPLITS.values())
 
 
 class ImageTree(FileTree):
@@ -55,9 +44,11 @@ def read_images(path: str | Path, left_out: Callable[[str], None] | None = None)
     ``left_out`` gets the reason for every image that it names and that is not there, which is an error without it.
     """
     tree = ImageTree.of(path)
-    names = listed_names(tree, "images", left_out) if has_labels_file(tree) else tree.images
+    names = tree.images
+    if has_labels_file(tree):
+        names = listed_names(tree, "images", left_out)
     if not names:
-        raise OrdinateError(path, problem=f"holds no image ({ENDINGS})")
+        raise OrdinateError(path, problem=f"holds no image ({', '.join(IMAGE_SUFFIXES)})")
     return tree.files(names)
 
 
@@ -90,21 +81,24 @@ def read_labelled_images(
 def _folder_per_rank(tree: ImageTree, target: str) -> Labelled:
     parts = [PurePosixPath(name.removeprefix(tree.root)).parts for name in tree.images]
     if not parts:
-        raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({ENDINGS}) in folders")
-    are_split = all(len(part) > 2 and split_name(part[0]) in SIDES for part in parts)
-    level = 1 if are_split else 0
+        endings = ", ".join(IMAGE_SUFFIXES)
+        raise OrdinateError(tree.path, problem=f"holds neither {LABELS} nor images ({endings}) in folders")
+    are_split = all(len(part) > 2 and split_name(part[0]) in SPLITS.values() for part in parts)
+    level = int(are_split)  # The folders of ranks are below those of splits.
     ranks = [part[level] for part in parts]
     if any(len(part) < level + 2 for part in parts) or len(set(ranks)) < 2:
         raise OrdinateError(tree.path, expected=f"a {LABELS}, or a folder of images per rank")
     labels = pd.Series(ranks, name=target)
     numbers = pd.to_numeric(labels, errors="coerce")
+    if numbers.notna().all():
+        labels = numbers
     splits = None
     if are_split:
         splits = pd.Series([split_name(part[0]) for part in parts], name="split")
     empty = sorted(_folders(tree, level) - set(ranks))
     return Labelled(
         tree.files(tree.images),
-        labels if numbers.isna().any() else numbers,
+        labels,
         splits,
         left_out=tuple(f"the rank {rank!r}, as its folder holds no image" for rank in empty),
     )
@@ -112,5 +106,7 @@ def _folder_per_rank(tree: ImageTree, target: str) -> Labelled:
 
 def _folders(tree: ImageTree, level: int) -> set[str]:
     """Return the names of the folders of ranks, with or without images; none of a zip or URL, which list files."""
-    found = tree.path.glob("/".join("*" * (level + 1))) if tree.url is None else ()
-    return {folder.name for folder in found if folder.is_dir() and not HIDDEN.fullmatch(folder.name)}
+    if tree.url is not None:
+        return set()
+    found = tree.path.glob("/".join("*" * (level + 1)))
+    return {folder.name for folder in found if folder.is_dir() and not is_hidden(folder.name)}

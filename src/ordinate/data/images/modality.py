@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
 from ordinate.data.images.dataset_images import DatasetImages
-from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
 from ordinate.data.images.options import ImageOptions
@@ -31,23 +29,25 @@ class ImageModality(PixelModality):
     reader = ImageReader
     dimensions = 4
     as_array = staticmethod(as_images)
+    opens = staticmethod(holds_images)
+    read_unlabelled = staticmethod(read_images)
     parameter = "images"
     options_class = ImageOptions
     command_options = ("image_size", "pretrained", "stream", "fold", "skip_unreadable")
     plans_training = True
 
-    def of_dataset(self, dataset: Dataset[Any], options: ImageOptions | None) -> DatasetImages | None:
-        return DatasetImages(dataset) if options is not None and options.stream else None
+    def of_dataset(self, dataset: Dataset[object], options: ImageOptions | None) -> DatasetImages | None:
+        if options is None or not options.stream:
+            return None
+        return DatasetImages(dataset)
 
     def describe(self, X: Decoded) -> str:
         height, width = X.preprocessing.size
-        return f"{height} x {width} pixels, {'grey' if X.preprocessing.channels == 1 else 'in colour'}"
+        colour = "grey" if X.preprocessing.channels == 1 else "in colour"
+        return f"{height} x {width} pixels, {colour}"
 
-    def pictures(self, X: Any) -> NDArray[np.uint8] | None:
+    def pictures(self, X: object) -> NDArray[np.uint8] | None:
         return X.pixels if isinstance(X, Decoded) else None
-
-    def opens(self, path: str | Path) -> bool:
-        return holds_images(path)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         labelled = read_labelled_images(path, request, skip_unreadable=request.skip_unreadable)
@@ -60,9 +60,6 @@ class ImageModality(PixelModality):
         elif request.fold:
             raise OrdinateError("fold", f"{request.fold}, but {path} has no folds")
         return labelled
-
-    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> ImageFiles:
-        return read_images(path, left_out)
 
     def resized(
         self,

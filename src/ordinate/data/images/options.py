@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ordinate.checks import check_flag, check_streaming, check_whole
-from ordinate.data.images.augmentation import check_augmentation
+from ordinate.checks import check_choice, check_flag, check_streaming, check_whole
+from ordinate.data.images.augmentation import AUGMENTATIONS
 from ordinate.data.images.files import MAX_PIXELS
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
@@ -69,7 +68,7 @@ class ImageOptions(DataOptions):
 
     def __post_init__(self) -> None:
         for name in ("size", "crop", "resize"):
-            given: Any = getattr(self, name)
+            given = getattr(self, name)
             if isinstance(given, list):  # JSON and TOML have lists.
                 given = tuple(given)
                 object.__setattr__(self, name, given)
@@ -87,16 +86,12 @@ class ImageOptions(DataOptions):
         if self.channels not in (None, 1, 3):
             raise OrdinateError("channels", repr(self.channels), "1 (grey) or 3 (RGB)")
         check_flag(self.mirror, "mirror")
-        check_augmentation(self.augmentation)
+        check_choice(self.augmentation, AUGMENTATIONS, "augmentation")
         if self.views is not None:
             check_whole(self.views, "views")
         if self.frozen and not self.pretrained:
-            raise OrdinateError(
-                "frozen",
-                "True with pretrained=False",
-                "pretrained weights to keep",
-                "train_encoder='none' keeps a network of your own",
-            )
+            hint = "train_encoder='none' keeps a network of your own"
+            raise OrdinateError("frozen", "True with pretrained=False", "pretrained weights to keep", hint)
         if self.frozen:
             self.require_one_view("frozen", "True")
         check_whole(self.max_pixels, "max_pixels")
@@ -118,8 +113,6 @@ class ImageOptions(DataOptions):
     def require_one_view(self, name: str, value: str) -> None:
         """Raise an error if views are asked for of images that pass the network once."""
         if self.augmentation not in ("auto", "none") or self.views not in (None, 1):
-            raise OrdinateError(
-                name,
-                f"{value} with augmentation={self.augmentation!r} and views={self.views}",
-                "'auto' or 'none' and one view: features are computed once, of the images as they are",
-            )
+            got = f"{value} with augmentation={self.augmentation!r} and views={self.views}"
+            expected = "'auto' or 'none' and one view: features are computed once, of the images as they are"
+            raise OrdinateError(name, got, expected)

@@ -1,26 +1,20 @@
 """From image files or arrays to pixels of one size: crop, resize, equalise."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.decoded import (
-    MAX_CHUNKS_HERE,
-    MAX_SAMPLES_TO_CHOOSE,
-    DecodedChunks,
-    DecodedSamples,
-    check_size,
-    decode_samples,
-    evenly_spread,
-    stream,
-)
+from ordinate.data.decoded import DecodedChunks, DecodedSamples, check_size, decode_samples, evenly_spread, stream
 from ordinate.data.images.files import MAX_PIXELS, ImageFiles
-from ordinate.data.loader import usable_workers
+from ordinate.data.images.options import ImageOptions
+from ordinate.data.loader import workers_for
+from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -81,11 +75,15 @@ class Preprocessing:
         if image.size != (width, height):
             image = image.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0)
         pixels = np.asarray(image, dtype=np.uint8)
-        return pixels[None] if pixels.ndim == 2 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
+        if pixels.ndim == 2:
+            return pixels[None]
+        return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
 class Decoded(DecodedSamples):
     """Pixels (n, c, h, w) of images."""
+
+    preprocessing: Preprocessing
 
 
 def choose_preprocessing(
@@ -105,8 +103,9 @@ def choose_preprocessing(
     first has more than 8 bits, the range of values of those images becomes 0 to 255.
     """
     seen: list[Image] = []
-    rows = evenly_spread(len(images), MAX_SAMPLES_TO_CHOOSE)
-    is_deep = _may_be_deep(images) and any(map(_is_deep, _readable(images, rows[:1], max_pixels)))
+    rows = evenly_spread(len(images))
+    may_be_deep = isinstance(images, ImageFiles) and not images.has_eight_bits
+    is_deep = may_be_deep and any(map(_is_deep, _readable(images, rows[:1], max_pixels)))
     if is_deep or channels is None or (size is None and crop is None):
         seen = list(_readable(images, rows, max_pixels))
         sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # Decoding names what cannot be read.
@@ -115,11 +114,13 @@ def choose_preprocessing(
     if isinstance(size, int):
         size = (size, size)
     elif size is None:
-        kept = crop or sizes[0]
-        keep = max(kept) <= max_kept_side and (crop is not None or len(set(sizes)) == 1)
-        scale = 1.0 if keep else longer_side / max(kept)
-        size = (max(1, round(kept[0] * scale)), max(1, round(kept[1] * scale)))
-    intensity = _intensity(seen) if is_deep else None
+        size = crop or sizes[0]
+        if max(size) > max_kept_side or (crop is None and len(set(sizes)) > 1):
+            scale = longer_side / max(size)
+            size = (max(1, round(size[0] * scale)), max(1, round(size[1] * scale)))
+    intensity = None
+    if is_deep:
+        intensity = _intensity(seen)
     chosen = Preprocessing(size, channels, crop, equalize, max_pixels, intensity)
     check_size(chosen, CHUNK)
     return chosen
@@ -140,12 +141,14 @@ def decode(
     return decode_samples(images, preprocessing, "image", workers=workers, progress=progress, chunk=CHUNK)
 
 
-def decoded_at(size: tuple[int, int], images: ImageFiles, known: Decoded, options: Any, progress: bool) -> Decoded:
+def decoded_at(
+    size: tuple[int, int], images: ImageFiles, known: Decoded, options: ImageOptions, progress: bool
+) -> Decoded:
     """Return images at another size than the ``known`` ones; they stream if memory does not hold them."""
     preprocessing = replace(known.preprocessing, size=size)
     if preprocessing == known.preprocessing:
         return known
-    pixels: Any = stream(images, preprocessing, options)
+    pixels: NDArray[np.uint8] | StreamedPixels | None = stream(images, preprocessing, options)
     if pixels is None:
         pixels, _ = decode(images, preprocessing, options.workers, progress)
     return Decoded(pixels, preprocessing)
@@ -156,11 +159,11 @@ def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int
     rows = evenly_spread(len(images), timed)
     start = time.perf_counter()
     DecodedChunks(images, preprocessing, [rows])[0]
-    processes = usable_workers(workers) if len(images) > MAX_CHUNKS_HERE * CHUNK else 0
+    processes = workers_for(math.ceil(len(images) / CHUNK), workers)
     return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
 
 
-def as_images(array: NDArray[Any]) -> NDArray[np.uint8]:
+def as_images(array: np.ndarray) -> NDArray[np.uint8]:
     """Return images (n, c, h, w) or (n, h, w, c), c 1 or 3, uint8 or floats from 0 to 1, as uint8 (n, c, h, w)."""
     if array.ndim != 4 or len(array) == 0 or min(array.shape) == 0:
         raise OrdinateError("X", f"shape {array.shape}", "images (n, channels, height, width)")
@@ -201,10 +204,6 @@ def as_picture(pixels: NDArray[np.uint8]) -> "Image":
     return Image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0)))
 
 
-def _may_be_deep(images: Images) -> bool:
-    return isinstance(images, ImageFiles) and not images.has_eight_bits
-
-
 def _is_deep(image: "Image") -> bool:
     """Return whether an image has more than 8 bits."""
     return image.mode.startswith(("I", "F"))
@@ -241,11 +240,8 @@ def _own_range(image: "Image", least_filled: float = 1 / 16) -> tuple[float, flo
         tops = (255.0,)
     top = next((top for top in tops if high <= top), None)
     if low < 0 or top is None or (top == 65535.0 and 0 < high < top * least_filled):
-        raise OrdinateError(
-            "image",
-            f"values from {low:g} to {high:g}",
-            "8 bits, as in training, or the whole range of 16 bits or 0 to 1",
-        )
+        expected = "8 bits, as in training, or the whole range of 16 bits or 0 to 1"
+        raise OrdinateError("image", f"values from {low:g} to {high:g}", expected)
     return 0.0, top
 
 
@@ -254,13 +250,15 @@ def _eight_bits(image: "Image", mode: str, intensity: tuple[float, float] | None
     from PIL import Image
 
     if _is_deep(image):
-        low, high = _own_range(image) if intensity is None else intensity
+        low, high = intensity or _own_range(image)
         scaled = (np.asarray(image, dtype=np.float64) - low) / (high - low) * 255
         image = Image.fromarray(np.nan_to_num(scaled).clip(0, 255).round().astype(np.uint8))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), image)
-    return image if image.mode == mode else image.convert(mode)
+    if image.mode != mode:
+        image = image.convert(mode)
+    return image
 
 
 def _is_grey(image: "Image", tolerance: int = 3) -> bool:

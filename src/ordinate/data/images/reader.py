@@ -22,11 +22,11 @@ class ImageReader(PixelReader):
     """Bring every image to one size and number of channels, see :class:`~ordinate.data.decoded.PixelReader`."""
 
     kind = "images"
-    modality_name = "images"
     preprocessing_class = Preprocessing
     files_class = ImageFiles
     decoded_class = Decoded
     decode_all = staticmethod(decode)
+    preprocessing: Preprocessing
     export_note: ClassVar[str] = (
         "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), turned as its EXIF tag "
         "says, transparency over black; more than 8 bits scaled so that reader.intensity, if given, becomes 0 and "
@@ -34,8 +34,8 @@ class ImageReader(PixelReader):
         "resized to reader.size (height, width), bilinear with antialiasing. The graph normalises them."
     )
 
-    @classmethod
-    def choose(cls, samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
+    @staticmethod
+    def choose(samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
         chosen = choose_preprocessing(
             samples, options.resize or options.size, options.channels, options.crop, options.equalize,
             options.max_pixels,
@@ -49,9 +49,8 @@ class ImageReader(PixelReader):
         self, name: Encoder, embedding_dim: int | None, options: ImageOptions, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
         if not is_named(name) and options.pretrained:
-            raise OrdinateError(
-                "pretrained", repr(options.pretrained), f"False for {describe_encoder(name)}, which brings its weights"
-            )
+            expected = f"False for {describe_encoder(name)}, which brings its weights"
+            raise OrdinateError("pretrained", repr(options.pretrained), expected)
         if not options.pretrained:
             encoder = super().new_encoder(name, embedding_dim, options, for_saved_weights=for_saved_weights)
         else:  # Its normalisation is that of the pretrained weights; saved weights bring it along.
@@ -90,5 +89,5 @@ class ImageReader(PixelReader):
         colour = "grey" if x.shape[1] == 1 else "colour"
         return f"{colour} images of {height} x {width} pixels"
 
-    def shown(self, X: Any, x: Tensor) -> NDArray[np.uint8]:
+    def shown(self, X: object, x: Tensor) -> NDArray[np.uint8]:
         return x.numpy()

@@ -8,7 +8,7 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 from torch.nn.functional import grid_sample, pad
 
-from ordinate.data.images.automatic_views import VALUES_AT_ONCE, centres
+from ordinate.data.images.automatic_views import centres, in_parts
 
 CORNERS = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 
@@ -39,8 +39,7 @@ class WarpedViews:
 
     def __call__(self, images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"]:
         """Return a view of each image, black where it shows nothing of the image; torch's random state draws them."""
-        at_once = max(1, VALUES_AT_ONCE // images[0].numel())
-        return torch.cat([self._views(part) for part in images.split(at_once)])
+        return in_parts(images, self._views)
 
     def _views(self, images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"]:
         n, _, height, width = images.shape

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +17,6 @@ from ordinate.data.paths import reading
 from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError
 
-CSV, NPY = ".csv", ".npy"
-
 
 def holds_matrices(path: str | Path) -> bool:
     """Return whether a path is a folder whose labels.csv names matrices."""
@@ -28,7 +25,7 @@ def holds_matrices(path: str | Path) -> bool:
         return False
     with labels.open(encoding="utf-8", errors="replace") as lines:
         head = [next(lines, ""), next(lines, "")]
-    return any(cell.strip().strip('"').lower().endswith((CSV, NPY)) for cell in head[1].split(","))
+    return any(cell.strip().strip('"').lower().endswith((".csv", ".npy")) for cell in head[1].split(","))
 
 
 def read_matrices(path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool = False) -> Labelled:
@@ -83,12 +80,10 @@ def _read_all(
             failures[row] = str(error)
     regions = {len(matrix) for matrix in matrices.values()}
     if len(regions) > 1:
-        few, many = (next(row for row in matrices if len(matrices[row]) == n) for n in (min(regions), max(regions)))
-        raise OrdinateError(
-            path,
-            problem=f"{paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}",
-            expected="the same regions",
-        )
+        few = min(matrices, key=lambda row: len(matrices[row]))
+        many = max(matrices, key=lambda row: len(matrices[row]))
+        problem = f"{paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}"
+        raise OrdinateError(path, problem=problem, expected="the same regions")
     require_readable_series(failures, path, len(paths), skip_unreadable=skip_unreadable)
     return stack_series(list(matrices.values())), np.array(list(matrices)), tuple(failures.values())
 
@@ -105,18 +100,19 @@ def require_readable_series(
         skip_unreadable: Whether such files are left out; None raises an error that names no way out.
     """
     if not skip_unreadable or len(failures) == total:
-        no_way_out = skip_unreadable is None or len(failures) == total
-        way_out = "" if no_way_out else "; skip_unreadable=True leaves them out"
+        way_out = ""
+        if skip_unreadable is False and len(failures) < total:
+            way_out = "; skip_unreadable=True leaves them out"
         require_readable(failures, total, "files", str(path), way_out, max_named=5)
 
 
-def _read_matrix(path: Path) -> NDArray[Any]:
-    if path.suffix.lower() == NPY:
+def _read_matrix(path: Path) -> np.ndarray:
+    if path.suffix.lower() == ".npy":
         matrix = np.array(np.load(path, mmap_mode="r", allow_pickle=False))  # A memory map cannot exceed its file.
-    elif path.suffix.lower() == CSV:
+    elif path.suffix.lower() == ".csv":
         matrix = pd.read_csv(path, header=None, dtype=np.float64).to_numpy()
     else:
-        raise ValueError(f"expected a file that ends in {CSV} or {NPY}")
+        raise ValueError("expected a file that ends in .csv or .npy")
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "biuf":
         raise ValueError(f"has shape {matrix.shape} and {matrix.dtype}, expected numbers (regions, time)")
     if np.isinf(matrix).any():

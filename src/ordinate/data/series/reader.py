@@ -1,7 +1,7 @@
 """From series (n, channels, length) to the batch of an encoder."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.checks import check_whole
-from ordinate.data.modality import CONSTANT, EMBEDDED_AT_ONCE, Reader
+from ordinate.data.modality import Reader
+from ordinate.data.numbers import is_constant
+from ordinate.data.saved_fields import JsonObject
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.views import RandomCrop, SeriesViews
 from ordinate.data.ts_files import stack_series
@@ -18,14 +20,18 @@ from ordinate.data.views import Views
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 256
-EMBEDDED_POINTS = 2**20  # This many points are embedded at once.
 
 
-def are_series(X: Any) -> bool:
+def are_series(X: object) -> TypeGuard[Iterable[np.ndarray]]:
     """Return whether X is one array (channels, length) per sample, as series of several lengths are."""
     if not isinstance(X, Sequence | np.ndarray | pd.Series) or getattr(X, "ndim", 1) != 1 or len(X) == 0:
         return False
     return hasattr(first := next(iter(X)), "shape") and len(first.shape) == 2
+
+
+def as_series(X: object) -> Float[np.ndarray, "n c t"]:
+    """Return series as one array, in which the end of those that are shorter than others is NaN."""
+    return stack_series(list(X)) if are_series(X) else np.asarray(X)
 
 
 def series_lengths(series: Float[np.ndarray, "n c t"]) -> Int[np.ndarray, " n"]:
@@ -68,7 +74,7 @@ class SeriesScaler(Reader):
         self.notes = notes
 
     @classmethod
-    def fit(cls, series: NDArray[np.floating[Any]]) -> "SeriesScaler":
+    def fit(cls, series: np.ndarray) -> "SeriesScaler":
         values = np.asarray(series)
         _, channels, length = values.shape
         if channels == 0 or length == 0:
@@ -89,11 +95,11 @@ class SeriesScaler(Reader):
         missing = total - int(np.sum(given))
         if missing:
             notes.append(f"series: {missing} of {total} points missing, set to the mean of their channel")
-        reader = cls(mean, np.where(scale > CONSTANT * largest, scale, 0.0), length, notes)
+        reader = cls(mean, np.where(is_constant(scale, largest), 0.0, scale), length, notes)
         reader.longest = int(lengths.max())
         return reader
 
-    def transform(self, series: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    def transform(self, series: np.ndarray) -> NDArray[np.float32]:
         values = np.asarray(series)
         if values.shape[1] != len(self.mean):
             raise OrdinateError("X", f"{values.shape[1]} channels", f"{len(self.mean)}, those of the training data")
@@ -115,7 +121,8 @@ class SeriesScaler(Reader):
         return np.where(np.isnan(values), 0, scaled)
 
     def embedded_at_once(self, x: Tensor) -> int:
-        return max(1, min(EMBEDDED_AT_ONCE, EMBEDDED_POINTS // x.shape[2]))
+        points = 2**20
+        return max(1, min(super().embedded_at_once(x), points // x.shape[2]))
 
     def views(self, options: SeriesOptions, usual: int) -> Views | None:
         if options.crop is None:
@@ -130,26 +137,27 @@ class SeriesScaler(Reader):
     def describe(self, x: Tensor) -> str:
         _, count, length = x.shape
         channels = "one channel" if count == 1 else f"{count} channels"
-        some_end_before = (series_lengths(x.numpy()) < length).any()
-        return f"series of {'up to ' if some_end_before else ''}{length} steps in {channels}"
+        if (series_lengths(x.numpy()) < length).any():
+            return f"series of up to {length} steps in {channels}"
+        return f"series of {length} steps in {channels}"
 
-    def shown(self, X: Any, x: Tensor) -> NDArray[np.float64]:
-        return (stack_series(list(X)) if are_series(X) else np.asarray(X)).astype(np.float64)
+    def shown(self, X: object, x: Tensor) -> NDArray[np.float64]:
+        return as_series(X).astype(np.float64)
 
     @property
     def sample_shape(self) -> tuple[int, int]:
         return len(self.mean), self.length
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "length": self.length, "notes": self.notes}
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "SeriesScaler":
+    def from_dict(cls, state: JsonObject) -> "SeriesScaler":
         mean, scale = (np.array(state[name], dtype=np.float64) for name in ("mean", "scale"))
         return cls(mean, scale, check_whole(state["length"], "length"), state["notes"])
 
 
-def _parts(values: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+def _parts(values: np.ndarray) -> Iterator[NDArray[np.float64]]:
     """Yield so many series at a time, in float64."""
     for start in range(0, len(values), ROWS_AT_ONCE):
         yield values[start : start + ROWS_AT_ONCE].astype(np.float64)

@@ -2,23 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ordinate.data.findings import MAX_NAMED, Finding, MoreThan, any_row, every_row
-from ordinate.data.modality import CONSTANT
-from ordinate.data.numbers import as_numbers, split_unit, without_words
+from ordinate.data.findings import Finding, MoreThan, any_row, every_row
+from ordinate.data.numbers import as_numbers, is_constant, split_unit, without_words
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 1 << 16  # This many rows are in float64 at a time.
 MIN_VALUES_TO_SCORE = 10  # A normal score adds nothing to a column of so few different values.
 MAX_QUANTILES = 200  # At most this many quantiles of a column are kept.
-TRUTHS = {"0": "false", "1": "true"}
 
 
 @dataclass(frozen=True)
@@ -79,14 +76,13 @@ class NumericColumn:
             missing = np.isnan(part)
             filled = np.where(missing, self.median, part)
             if self.scale == 0:
-                unseen |= set(map(plain_text, np.unique(filled[filled != self.median])[:MAX_NAMED]))
-            standardised = np.zeros_like(filled)
-            if self.scale:
+                unseen |= set(map(plain_text, np.unique(filled[filled != self.median])[:5]))
+                standardised = np.zeros_like(filled)
+            else:
                 standardised = (filled - self.mean) / self.scale
             if np.abs(standardised).max() > np.finfo(np.float32).max:
-                raise OrdinateError(
-                    f"column {self.name!r}", problem="its numbers exceed the range of float32 once standardised"
-                )
+                problem = "its numbers exceed the range of float32 once standardised"
+                raise OrdinateError(f"column {self.name!r}", problem=problem)
             rows[:, 0] = standardised
             if self.quantiles:
                 rows[:, 1] = _normal_score(filled, quantiles, rows[:, 0])
@@ -159,15 +155,15 @@ class CategoricalColumn:
 
     def _as_written(self, texts: Sequence[str]) -> list[str]:
         """Return values as training had them, 1.5 as ``1.50``, True as ``true``, where one category alone means it."""
-        truths = {_meaning(category) for category in self.categories} <= {"true", "false"}
+        are_truths = {_meaning(category) for category in self.categories} <= {"true", "false"}
         by_meaning: dict[str, list[str]] = {}
         for category in self.categories:
             by_meaning.setdefault(_meaning(category), []).append(category)
         written = []
         for text in texts:
             meaning = _meaning(text)
-            if truths:
-                meaning = TRUTHS.get(meaning, meaning)
+            if are_truths:
+                meaning = {"0": "false", "1": "true"}.get(meaning, meaning)
             same = by_meaning.get(meaning, [])
             is_other_form = len(same) == 1 and text not in self.categories
             written.append(same[0] if is_other_form else text)
@@ -223,12 +219,12 @@ def almost_numbers(texts: Sequence[str], max_share: float = 0.1) -> str | None:
     if len(rest) > max_share * len(values):
         return None
     commas = ", some with a decimal comma," if (points & ~plain).any() else ""
-    return f"{points.sum()} numbers{commas} and {', '.join(map(repr, rest[:MAX_NAMED]))}"
+    return f"{points.sum()} numbers{commas} and {', '.join(map(repr, rest[:5]))}"
 
 
 def _meaning(text: str) -> str:
     """Return what the ways to write a number, or true and false, have in common; other text as it is."""
-    if text.lower() in TRUTHS.values():
+    if text.lower() in ("false", "true"):
         return text.lower()
     try:
         return plain_text(float(text))
@@ -244,12 +240,12 @@ def texts_of(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
         several = next((value for value in values if pd.api.types.is_list_like(value)), None)
         if several is not None:
             raise OrdinateError(f"column {values.name!r}", repr(several), "a number or a category in every row")
-        values = pd.Series([None if pd.isna(value) else plain_text(value) for value in values], dtype=object)
+        values = values.map(plain_text, na_action="ignore")
     places, different = pd.factorize(values)
     return places, [plain_text(value) for value in different]
 
 
-def plain_text(value: Any) -> str:
+def plain_text(value: object) -> str:
     """Return a value as text, a whole float as the integer that it equals.
 
     Example:
@@ -275,10 +271,9 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     mean = float(filled.mean())
     scale = float(filled.std())
     if not np.isfinite(scale):
-        raise OrdinateError(
-            f"column {name!r}", problem="its numbers exceed the range of float64 when squared", hint="rescale them"
-        )
-    if scale <= CONSTANT * np.abs(filled).max(initial=0):
+        problem = "its numbers exceed the range of float64 when squared"
+        raise OrdinateError(f"column {name!r}", problem=problem, hint="rescale them")
+    if is_constant(scale, np.abs(filled).max(initial=0)):
         scale = 0.0
     quantiles: tuple[float, ...] = ()
     if np.count_nonzero(present[1:] != present[:-1]) >= MIN_VALUES_TO_SCORE:
@@ -290,7 +285,5 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
     column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high, len(present))
     if not missing.any():
         return column, ""
-    return column, (
-        f"{name}: {missing.sum()} of {len(values)} values missing, set to the median {median:g} "
-        "and marked in a column of their own"
-    )
+    what = f"set to the median {median:g} and marked in a column of their own"
+    return column, f"{name}: {missing.sum()} of {len(values)} values missing, {what}"

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,7 +76,7 @@ class CsvTable:
             yield checked_frame(part, self.where)[list(self.columns)].reset_index(drop=True)
 
 
-def _type_of(kinds: set[str]) -> Any:
+def _type_of(kinds: set[str]) -> type | None:
     """Return the type of a column whose parts are of these kinds; None if each part tells it by itself."""
     if kinds in ({"integer"}, {"boolean"}):
         return None

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,14 +14,8 @@ from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
 ISO, AMBIGUOUS = "ISO8601", "ambiguous"
-OF_DAY = ("", " %H:%M", " %H:%M:%S")
 TIMES_OF_DAY = ("%H:%M", "%H:%M:%S")
-FORMS = ("%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
-DAY_OR_MONTH = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"))
-MAY_BE_DATE = re.compile(r"\s*(\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}|\d{1,2}:\d{2}).*")
 ISO_DATE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}(:?\d{2})?)?)?\s*")
-OFFSET = r"(:\d\d(?:\.\d+)?)\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"  # It is left out: hours are local ones.
-DAY = pd.Timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,7 @@ class DateColumn:
         """Names of the columns that it becomes."""
         return [feature for part in self.parts for feature in part.features]
 
-    def fill(self, values: "pd.Series[Any]", out: NDArray[np.float32]) -> set[str]:
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
         """Write the columns (n, width) of dates, which may be text in the form of the training data."""
         numbers = _numbers(_times(self.name, values, self.form), pd.Timestamp(self.origin))
         start = 0
@@ -62,19 +55,19 @@ class DateColumn:
             start += part.width
         return set()
 
-    def findings(self, values: "pd.Series[Any]", coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+    def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return in what respects dates (n,), and their columns (n, width), lie outside of those of training."""
         days = self.parts[0]
         found = [missing_values(self.name, values)]
         if days.scale and self.form not in TIMES_OF_DAY:
             first = pd.Timestamp(self.origin)
-            last = first + days.high * DAY
+            last = first + pd.Timedelta(days=days.high)
             text = f"dates lie outside those of training, {first:%Y-%m-%d} to {last:%Y-%m-%d}"
             found.append(days.outside_range(coded, f"column {self.name!r}: {text}"))
         return found
 
 
-def date_form(values: "pd.Series[Any]") -> str | None:
+def date_form(values: pd.Series) -> str | None:
     """Return the form of a column of dates, None for another; ``"ambiguous"`` if day and month are ambiguous.
 
     Example:
@@ -85,27 +78,29 @@ def date_form(values: "pd.Series[Any]") -> str | None:
         return ISO
     present = values.dropna()
     is_other = pd.api.types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)
-    if is_other or len(present) == 0:
-        return None
-    if not all(isinstance(value, str) for value in present):
+    if is_other or len(present) == 0 or not all(isinstance(value, str) for value in present):
         return None
     texts = pd.Series(present.unique())
-    if MAY_BE_DATE.fullmatch(texts[0]) is None:
+    may_be = r"\s*(\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}|\d{1,2}:\d{2}).*"
+    if re.fullmatch(may_be, texts[0]) is None:
         return None
     if all(map(ISO_DATE.fullmatch, texts)):
         return ISO if _fits(texts, ISO) else None
-    for form in (*TIMES_OF_DAY, *(form + of_day for of_day in OF_DAY for form in FORMS)):
+    for form in TIMES_OF_DAY:
         if _fits(texts, form):
             return form
-    for of_day in OF_DAY:
-        for forms in DAY_OR_MONTH:
+    for of_day in ("", " %H:%M", " %H:%M:%S"):
+        for form in ("%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"):
+            if _fits(texts, form + of_day):
+                return form + of_day
+        for forms in (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y")):
             fitting = [form + of_day for form in forms if _fits(texts, form + of_day)]
             if fitting:
                 return fitting[0] if len(fitting) == 1 else AMBIGUOUS
     return None
 
 
-def fit_date(name: str, values: "pd.Series[Any]", form: str) -> tuple[DateColumn, str]:
+def fit_date(name: str, values: pd.Series, form: str) -> tuple[DateColumn, str]:
     """Learn a column of dates (n,), and return it with a note on what it became."""
     times = _times(name, values, form)
     origin = pd.Timestamp(0) if times.isna().all() else times.min()
@@ -121,14 +116,14 @@ def fit_date(name: str, values: "pd.Series[Any]", form: str) -> tuple[DateColumn
     return DateColumn(name, form, origin.isoformat(), tuple(columns)), note
 
 
-def _numbers(times: "pd.Series[Any]", origin: pd.Timestamp) -> dict[str, "pd.Series[Any]"]:
+def _numbers(times: pd.Series, origin: pd.Timestamp) -> dict[str, pd.Series]:
     """Return the numbers of dates by their names; those of a missing date are NaN."""
     parts = {"year": times.dt.year, "month": times.dt.month, "day": times.dt.day, "weekday": times.dt.day_of_week}
     hours = times.dt.hour + times.dt.minute / 60
-    return {"days": (times - origin) / DAY, **parts, "hour": hours}
+    return {"days": (times - origin) / pd.Timedelta(days=1), **parts, "hour": hours}
 
 
-def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
+def _times(name: str, values: pd.Series, form: str) -> pd.Series:
     """Return dates, or text of a form, as local times without a zone."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.dtype.categories.dtype)
@@ -150,14 +145,15 @@ def _times(name: str, values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
     return times
 
 
-def _fits(texts: "pd.Series[Any]", form: str) -> bool:
+def _fits(texts: pd.Series, form: str) -> bool:
     """Return whether all texts are dates of a form; the first ones mostly tell."""
     return all(bool(_parsed(part, form).notna().all()) for part in (texts[:100], texts))
 
 
-def _parsed(values: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
+def _parsed(values: pd.Series, form: str) -> pd.Series:
     texts = values.astype("str").str.strip()
     if form == ISO:
         texts = texts.where(texts.map(lambda text: ISO_DATE.fullmatch(str(text)) is not None))
-        texts = texts.str.replace(OFFSET, r"\1", regex=True)
+        offset = r"(:\d\d(?:\.\d+)?)\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"  # It is left out: hours are local ones.
+        texts = texts.str.replace(offset, r"\1", regex=True)
     return pd.to_datetime(texts, format=form, errors="coerce")

@@ -15,7 +15,7 @@ from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
 from ordinate.data.numbers import read_numbers
-from ordinate.data.saved_fields import checked_fields
+from ordinate.data.saved_fields import JsonObject, checked_fields
 from ordinate.data.tables.columns import (
     ROWS_AT_ONCE,
     CategoricalColumn,
@@ -27,7 +27,7 @@ from ordinate.data.tables.columns import (
 )
 from ordinate.data.tables.dates import AMBIGUOUS, DateColumn, date_form, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
-from ordinate.data.tables.parquet_table import ParquetTable, in_memory
+from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
 from ordinate.data.tables.streamed_rows import StreamedRows
 from ordinate.data.tables.views import TableViews
 from ordinate.encoders.build import build_encoder
@@ -83,7 +83,7 @@ class TableFeatures(Reader):
         """
         columns: list[Column] = []
         notes: list[str] = []
-        if isinstance(frame, ParquetTable) and frame.streams:
+        if streams(frame):
             all_rows = len(frame)
             frame = frame.spread(LEARNED_FROM)
             notes.append(
@@ -107,12 +107,12 @@ class TableFeatures(Reader):
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
             hint = None
-            if _are_numbered(self.names) != _are_numbered(frame.columns):
-                on_array = "the model was trained on an array and got a table"
-                hint = on_array if _are_numbered(self.names) else "the model was trained on a table and got an array"
-            raise OrdinateError(
-                "columns", expected=f"those of the training data: {self.names}", hint=hint, problem=f"missing {absent}"
-            )
+            if _are_numbered(self.names) and not _are_numbered(frame.columns):
+                hint = "the model was trained on an array and got a table"
+            elif _are_numbered(frame.columns) and not _are_numbered(self.names):
+                hint = "the model was trained on a table and got an array"
+            expected = f"those of the training data: {self.names}"
+            raise OrdinateError("columns", problem=f"missing {absent}", expected=expected, hint=hint)
         if out is None:
             out = np.empty((len(frame), self.width), dtype=np.float32)
         findings: list[Finding] = []
@@ -120,11 +120,8 @@ class TableFeatures(Reader):
         for places, part in parts:
             rows = out[places]  # They are a part of the matrix itself if the places are a slice.
             unseen = self.fill(part, rows)
-            start = 0
-            for column in self.columns:
-                coded = rows[:, start : start + column.width]
-                findings += column.findings(part[column.name], coded, unseen[column.name])
-                start += column.width
+            for column, place in self._places():
+                findings += column.findings(part[column.name], rows[:, place], unseen[column.name])
             if not isinstance(places, slice):
                 out[places] = rows
         report(findings)
@@ -132,15 +129,18 @@ class TableFeatures(Reader):
 
     def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
         """Write the rows (n, width) of a table, and return the categories of each column never seen in training."""
-        unseen, start = {}, 0
+        return {column.name: column.fill(frame[column.name], out[:, place]) for column, place in self._places()}
+
+    def _places(self) -> Iterator[tuple[Column, slice]]:
+        """Yield the columns, each with its place in the matrix."""
+        start = 0
         for column in self.columns:
-            unseen[column.name] = column.fill(frame[column.name], out[:, start : start + column.width])
+            yield column, slice(start, start + column.width)
             start += column.width
-        return unseen
 
     def check(self, frame: pd.DataFrame | ParquetTable) -> None:
         """Raise an error if the numbers or dates of a table, or of a part of one that streams, cannot be read."""
-        if isinstance(frame, ParquetTable) and frame.streams:
+        if streams(frame):
             frame = frame.spread(LEARNED_FROM)
         for column in self.columns:
             if isinstance(column, NumericColumn | DateColumn):
@@ -151,7 +151,7 @@ class TableFeatures(Reader):
 
         Of a table that streams return :class:`~ordinate.data.tables.streamed_rows.StreamedRows`.
         """
-        if isinstance(X, ParquetTable) and X.streams:
+        if streams(X):
             return StreamedRows(X[self.names], self)
         shape = (len(X), self.width)
         out = None
@@ -175,7 +175,7 @@ class TableFeatures(Reader):
     def describe(self, x: Tensor) -> str:
         return "rows of one column" if len(self.columns) == 1 else f"rows of {len(self.columns)} columns"
 
-    def shown(self, X: Any, x: Tensor) -> pd.DataFrame:
+    def shown(self, X: object, x: Tensor) -> pd.DataFrame:
         X = in_memory(X)
         return X if isinstance(X, pd.DataFrame) else as_frame(np.asarray(X))
 
@@ -222,42 +222,45 @@ class TableFeatures(Reader):
 
     def _numeric(self) -> Iterator[tuple[int, NumericColumn]]:
         """Yield the columns that are numbers, and where they start in the matrix."""
-        start = 0
-        for column in self.columns:
-            place = start
-            for part in column.parts if isinstance(column, DateColumn) else [column]:
+        for column, place in self._places():
+            start = place.start
+            parts = column.parts if isinstance(column, DateColumn) else [column]
+            for part in parts:
                 if isinstance(part, NumericColumn):
-                    yield place, part
-                place += part.width
-            start += column.width
+                    yield start, part
+                start += part.width
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         columns = [asdict(column) for column in self.columns]
         for column in columns:
             column.pop("weights", None)
         return {"columns": columns, "notes": self.notes, "most_periodic": self.most_periodic}
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "TableFeatures":
+    def from_dict(cls, state: JsonObject) -> "TableFeatures":
         columns = [_restored(column) for column in state["columns"]]
         return cls(columns, state["notes"], state["most_periodic"])
 
     def tensors(self) -> dict[str, Tensor]:
-        texts = {str(place): column for place, column in enumerate(self.columns) if isinstance(column, TextColumn)}
-        return {place: torch.from_numpy(column.weights) for place, column in texts.items()}
+        return {place: torch.from_numpy(column.weights) for place, column in self._texts.items()}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        expected = {str(place): column for place, column in enumerate(self.columns) if isinstance(column, TextColumn)}
         shapes = {place: tuple(tensor.shape) for place, tensor in tensors.items()}
-        if shapes != {place: (1 + column.width, HASHES) for place, column in expected.items()}:
-            raise OrdinateError("model", f"weights of text of the shapes {shapes}", f"those of {len(expected)} columns")
+        if shapes != {place: (1 + column.width, HASHES) for place, column in self._texts.items()}:
+            got = f"weights of text of the shapes {shapes}"
+            raise OrdinateError("model", got, f"those of {len(self._texts)} columns")
         columns = list(self.columns)
-        for place, column in expected.items():
+        for place, column in self._texts.items():
             columns[int(place)] = replace(column, weights=tensors[place].numpy())
         self.columns = tuple(columns)
 
+    @property
+    def _texts(self) -> dict[str, TextColumn]:
+        """The columns of free text by their places among all columns."""
+        return {str(place): column for place, column in enumerate(self.columns) if isinstance(column, TextColumn)}
 
-def _restored(state: dict[str, Any]) -> Column:
+
+def _restored(state: JsonObject) -> Column:
     """Return a column of a saved model; the weights of text come later."""
     if "categories" in state:
         return checked_fields(CategoricalColumn(state["name"], tuple(state["categories"])))
@@ -270,30 +273,36 @@ def _restored(state: dict[str, Any]) -> Column:
     return _number(state)
 
 
-def _number(state: dict[str, Any]) -> NumericColumn:
+def _number(state: JsonObject) -> NumericColumn:
     return checked_fields(NumericColumn(**{**state, "quantiles": tuple(state["quantiles"])}))
 
 
-def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
+def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) -> str:
+    """Return a note on the numbers of a column of text; of a column of numbers none."""
+    words = set(given[numbers.isna() & given.notna()])
+    if words:
+        return f"{name}: contains numbers and {', '.join(map(repr, sorted(words)))}, treated as missing"
+    if unit:
+        return f"{name}: contains numbers with the unit {unit}, and is treated as numbers"
+    if pd.api.types.infer_dtype(given, skipna=True) == "string":
+        return f"{name}: is text that contains only numbers, and is treated as numbers"
+    return ""
+
+
+def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
     """Learn a column (n,), and return it with notes on what it became."""
     values, unit = read_numbers(given)
     form = date_form(values)
     if form not in (None, AMBIGUOUS):
         date, note = fit_date(name, values, form)
         return date, [note]
-    notes = []
     if is_number(values):
-        if unit:
-            notes.append(f"{name}: contains numbers with the unit {unit}, and is treated as numbers")
-        words = set(given[values.isna() & given.notna()])
-        if words:
-            notes.append(f"{name}: contains numbers and {', '.join(map(repr, sorted(words)))}, treated as missing")
-        elif not unit and pd.api.types.infer_dtype(given, skipna=True) == "string":
-            notes.append(f"{name}: is text that contains only numbers, and is treated as numbers")
         number, note = fit_numeric(name, values)
-        return replace(number, unit=unit), [*notes, *filter(None, [note])]
+        return replace(number, unit=unit), list(filter(None, [_note_on_text(name, given, values, unit), note]))
+    notes = []
+    ambiguous = "day and month of its dates are ambiguous; write them as 2020-01-31"
     if form == AMBIGUOUS:
-        notes.append(f"{name}: day and month of its dates are ambiguous; write them as 2020-01-31")
+        notes.append(f"{name}: {ambiguous}")
     categories = tuple(sorted(set(texts_of(values)[1])))
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
     almost = None if is_declared else almost_numbers(categories)
@@ -303,15 +312,13 @@ def _fit_column(name: str, given: "pd.Series[Any]") -> tuple[Column, list[str]]:
         if text.width > 0:
             return text, [f"{name}: is free text, and is treated as {text.width} components of its words"]
     if too_many:
-        hint = f"it has {almost}" if almost else "drop identifiers; text=TextOptions() reads free text"
+        hint = "drop identifiers; text=TextOptions() reads free text"
         if form == AMBIGUOUS:
-            hint = "day and month of its dates are ambiguous; write them as 2020-01-31"
-        raise OrdinateError(
-            f"column {name!r}",
-            f"text with {len(categories)} different values in {len(values)} rows",
-            "numbers, dates, categories or sentences",
-            hint,
-        )
+            hint = ambiguous
+        elif almost:
+            hint = f"it has {almost}"
+        got = f"text with {len(categories)} different values in {len(values)} rows"
+        raise OrdinateError(f"column {name!r}", got, "numbers, dates, categories or sentences", hint)
     if almost:
         notes.append(f"{name}: has {almost}, and is treated as {len(categories)} categories")
     missing = int(values.isna().sum())
@@ -325,7 +332,7 @@ def _are_numbered(names: Sequence[str] | pd.Index) -> bool:
     return list(names) == [f"x{i}" for i in range(len(names))]
 
 
-def as_frame(values: NDArray[Any], names: Sequence[str] | None = None) -> pd.DataFrame:
+def as_frame(values: np.ndarray, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return an array (n, features) as a table with columns of these names; None for x0, x1, and so on."""
     numbered = [f"x{i}" for i in range(values.shape[1])]
     return pd.DataFrame(values, columns=pd.Index(numbered if names is None else names))

@@ -3,11 +3,9 @@
 import json
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ordinate.data.csv_files import MISSING, read_csv, warn
 from ordinate.data.csv_format import CSV
@@ -22,10 +20,10 @@ NPZ, TS = (".npz",), (".ts",)
 TS_TARGET = "target"  # The only label of a .ts file gets this name.
 
 
-def read_samples(path: str | Path, say: Callable[[str], None] = warn) -> Any:
+def read_samples(path: str | Path, say: Callable[[str], None] = warn) -> pd.DataFrame | np.ndarray:
     """Read samples without labels, for prediction: a DataFrame, the array ``X`` of an npz, or series."""
     content = _read(Path(path), say)
-    return _array(content, "X", Path(path)) if isinstance(content, dict) else content
+    return _samples(content, Path(path)) if isinstance(content, dict) else content
 
 
 def read_labelled(
@@ -36,7 +34,7 @@ def read_labelled(
     say: Callable[[str], None] = warn,
     *,
     drop_unlabelled: bool | None = None,
-) -> tuple[Any, pd.Series]:
+) -> tuple[pd.DataFrame | np.ndarray, pd.Series]:
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
     Args:
@@ -54,15 +52,15 @@ def read_labelled(
     """
     path = Path(path)
     content = _read(path, say)
-    X: pd.DataFrame | NDArray[Any]
+    X: pd.DataFrame | np.ndarray
     if isinstance(content, dict):
-        X, labels = _array(content, "X", path), _array(content, target, path)
+        X = _samples(content, path)
+        labels = _array(content, target, path)
         if labels.ndim != 1:
             raise OrdinateError(path, problem=f"{target!r} has shape {labels.shape}", expected="one label per sample")
         if len(X) != len(labels):
-            raise OrdinateError(
-                path, problem=f"X holds {len(X)} samples and {target!r} {len(labels)}", expected="one label per sample"
-            )
+            problem = f"X holds {len(X)} samples and {target!r} {len(labels)}"
+            raise OrdinateError(path, problem=problem, expected="one label per sample")
         y = pd.Series(labels, name=target)
     else:
         require_names(content.columns, [target, *drop, *categorical], path)
@@ -75,7 +73,7 @@ def read_labelled(
     return X, y.reset_index(drop=True)
 
 
-def require_left(columns: Collection[Any], path: str | Path) -> None:
+def require_left(columns: Collection[object], path: str | Path) -> None:
     """Raise an error if no column is left to train on."""
     if len(columns) == 0:
         raise OrdinateError(path, problem="no column is left in addition to the target", expected="at least one")
@@ -84,12 +82,11 @@ def require_left(columns: Collection[Any], path: str | Path) -> None:
 def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
     """Raise an error if a column whose numbers are codes is the target or dropped."""
     if both := set(categorical).intersection(left_out):
-        raise OrdinateError(
-            "categorical", problem=f"{', '.join(both)} is the target or dropped", expected="columns of X"
-        )
+        problem = f"{', '.join(both)} is the target or dropped"
+        raise OrdinateError("categorical", problem=problem, expected="columns of X")
 
 
-def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[str, NDArray[Any]]:
+def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[str, np.ndarray]:
     name = path.name.lower()
     if path.is_dir():
         raise OrdinateError(path, problem="is a folder", expected="a file")
@@ -103,7 +100,8 @@ def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[
             check_npz(path)
             with np.load(path, allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in arrays.files}
-    return checked_frame(read_csv(path, path, say) if name.endswith(CSV) else _read_table(path, say), path)
+    frame = read_csv(path, path, say) if name.endswith(CSV) else _read_table(path, say)
+    return checked_frame(frame, path)
 
 
 def _read_table(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
@@ -180,31 +178,26 @@ def checked_frame(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
     if frame.empty:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
     if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
-        raise OrdinateError(
-            path, problem=f"has the one column {frame.columns[0]!r}", expected="separators", hint="--sep names them"
-        )
+        problem = f"has the one column {frame.columns[0]!r}"
+        raise OrdinateError(path, problem=problem, expected="separators", hint="--sep names them")
     require_unique(frame.columns, path)
     return frame.set_axis([str(column) for column in frame.columns], axis=1)
 
 
-def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
+def _array(arrays: dict[str, np.ndarray], name: str, path: Path) -> np.ndarray:
     if name not in arrays:
-        raise OrdinateError(
-            path, problem=f"holds no array {name!r}", expected="'X' and the target", hint=f"it holds {sorted(arrays)}"
-        )
-    if name == "X":
-        _check_samples(arrays[name], path)
+        problem, hint = f"holds no array {name!r}", f"it holds {sorted(arrays)}"
+        raise OrdinateError(path, problem=problem, expected="'X' and the target", hint=hint)
     return arrays[name]
 
 
-def _check_samples(X: NDArray[Any], path: Path | str) -> None:
+def _samples(arrays: dict[str, np.ndarray], path: Path) -> np.ndarray:
+    X = _array(arrays, "X", path)
     if X.ndim not in (2, 3, 4, 5) or X.size == 0:
-        raise OrdinateError(
-            path,
-            problem=f"X has shape {X.shape}",
-            expected="no fewer than one sample, (n, features), (n, c, t), (n, c, h, w) or (n, c, d, h, w)",
-        )
+        expected = "no fewer than one sample, (n, features), (n, c, t), (n, c, h, w) or (n, c, d, h, w)"
+        raise OrdinateError(path, problem=f"X has shape {X.shape}", expected=expected)
     if X.dtype.kind not in "biuf":
         raise OrdinateError(path, problem=f"X holds {X.dtype}", expected="numbers")
     if np.isinf(X).any():
         raise OrdinateError(path, problem="X holds infinity", expected="finite numbers or NaN for missing values")
+    return X

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,11 +16,7 @@ from ordinate.data.rows import random_part
 from ordinate.data.tables.columns import missing_values
 
 HASHES = 2**13
-MAX_COMPONENTS = 32
-MAX_LEARNED_FROM = 2**16  # At most this many texts decide the components.
 ROWS_AT_ONCE = 2**14
-LEAST_SPREAD = 0.05  # A component has at least this share of the largest standard deviation.
-LEAST_WORDS = 3  # Text of fewer words on average is taken for names or categories.
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +44,7 @@ class TextColumn:
         """Names of the columns that it becomes."""
         return [f"{self.name}, component {number}" for number in range(self.width)]
 
-    def fill(self, values: "pd.Series[Any]", out: NDArray[np.float32]) -> set[str]:
+    def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
         """Write the columns (n, width) of texts."""
         missing = values.isna().to_numpy()
         texts = values.astype(object).where(~missing, "").astype(str).tolist()
@@ -60,31 +55,41 @@ class TextColumn:
         out[missing] = 0
         return set()
 
-    def findings(self, values: "pd.Series[Any]", coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
+    def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return how many texts are missing."""
         return [missing_values(self.name, values)]
 
 
-def is_free_text(texts: Sequence[str]) -> bool:
-    """Return whether different values of a column are sentences rather than names.
+def is_free_text(texts: Sequence[str], least_words: int = 3) -> bool:
+    """Return whether different values of a column are sentences, of ``least_words`` words on average, not names.
 
     Example:
         >>> is_free_text(["no pain at all", "some pain when walking"]), is_free_text(["mild", "very severe"])
         (True, False)
     """
-    return len(texts) > 0 and sum(len(text.split()) for text in texts) >= LEAST_WORDS * len(texts)
+    return len(texts) > 0 and sum(len(text.split()) for text in texts) >= least_words * len(texts)
 
 
-def fit_text(name: str, values: "pd.Series[Any]") -> TextColumn:
-    """Learn the components of a column of texts (n,)."""
-    texts = values.dropna().astype(str).iloc[random_part(int(values.notna().sum()), MAX_LEARNED_FROM)]
+def fit_text(
+    name: str, values: pd.Series, max_components: int = 32, max_learned_from: int = 2**16, least_spread: float = 0.05
+) -> TextColumn:
+    """Learn the components of a column of texts (n,).
+
+    Args:
+        name: Name of the column.
+        values: Texts (n,).
+        max_components: Largest number of components.
+        max_learned_from: Largest number of texts that decide the components.
+        least_spread: Smallest standard deviation of a component, as a share of the largest.
+    """
+    texts = values.dropna().astype(str).iloc[random_part(int(values.notna().sum()), max_learned_from)]
     counts = _counts(texts.tolist())
     frequency = np.log((1 + counts.shape[0]) / (1 + counts.getnnz(axis=0))) + 1
     weighted = normalize(counts @ diags_array(frequency))
-    decomposition = TruncatedSVD(min(MAX_COMPONENTS, len(texts)), random_state=0)
+    decomposition = TruncatedSVD(min(max_components, len(texts)), random_state=0)
     found = decomposition.fit_transform(weighted)
     spread = found.std(axis=0)
-    kept = spread > LEAST_SPREAD * spread.max()  # Similar texts span few directions; the others are rounding errors.
+    kept = spread > least_spread * spread.max()  # Similar texts span few directions; the others are rounding errors.
     components = decomposition.components_[kept] / spread[kept, None]
     means = found.mean(axis=0)[kept] / spread[kept]
     return TextColumn(name, tuple(means.tolist()), np.vstack([frequency, components]).astype(np.float32))

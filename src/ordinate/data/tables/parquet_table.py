@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from ordinate.data.large_labels import are_large, empty_labels
-from ordinate.data.paths import require_names, require_path, require_unique
+from ordinate.data.paths import reading, require_names, require_path, require_unique
 from ordinate.data.table_formats import PARQUET, ends_in
-from ordinate.data.tables.row_groups import RowGroups, changed
+from ordinate.data.tables.row_groups import RowGroups, changed, in_parts_of
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 ROWS_AT_ONCE = 1 << 16
-SPREAD_OVER = 16  # Rows are drawn from at least this many row groups.
 STREAMED_FROM = 2**26  # Training decodes rows of a table with more values (rows times columns) when it needs them.
 
 
@@ -60,19 +62,14 @@ class ParquetTable:
     ndim = 2
 
     def __init__(
-        self,
-        path: str | Path,
-        *,
-        drop: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        stream: bool | None = None,
+        self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = (), stream: bool | None = None
     ) -> None:
         optional("pyarrow", "parquet", "parquet")
         from pyarrow.parquet import ParquetDataset
 
         self.path = Path(path)
         require_path(self.path)
-        with self._reading():
+        with reading(self.path):
             files = ParquetDataset(self.path)
             require_unique(files.schema.names, self.path)
             self._rows_in_files = sum(part.count_rows() for part in files.fragments)
@@ -99,10 +96,10 @@ class ParquetTable:
         return len(self), len(self.columns)
 
     @overload
-    def __getitem__(self, key: str) -> "pd.Series[Any]": ...
+    def __getitem__(self, key: str) -> pd.Series: ...
     @overload
-    def __getitem__(self, key: "list[Any] | pd.Index[Any] | NDArray[Any] | slice") -> "ParquetTable": ...
-    def __getitem__(self, key: Any) -> "pd.Series[Any] | ParquetTable":
+    def __getitem__(self, key: "list[Any] | pd.Index[Any] | np.ndarray | slice") -> "ParquetTable": ...
+    def __getitem__(self, key: Any) -> "pd.Series | ParquetTable":
         if isinstance(key, str):
             return self._read(key)
         view = self._view()
@@ -144,20 +141,20 @@ class ParquetTable:
         """Return about so many of the rows, from all over the files: every k-th of some row groups."""
         return self if len(self) <= most else self.decided()[self.spread_rows(most)]
 
-    def spread_rows(self, most: int) -> NDArray[np.int64]:
-        """Return which rows these are."""
+    def spread_rows(self, most: int, least_groups: int = 16) -> NDArray[np.int64]:
+        """Return which rows these are, of at least ``least_groups`` row groups if there are as many."""
         if len(self) <= most:
             return np.arange(len(self))
         places = self.places(self.row_groups.starts)
         groups = np.flatnonzero(np.diff(places))
-        count = min(len(groups), max(SPREAD_OVER, -(-most * len(groups) // len(self))))
+        count = min(len(groups), max(least_groups, -(-most * len(groups) // len(self))))
         groups = groups[np.unique(np.linspace(0, len(groups) - 1, count).round().astype(np.int64))]
         stops = np.minimum(places[groups + 1], places[groups] + most)
         step = -(-int((stops - places[groups]).sum()) // most)
         rows = np.concatenate([np.arange(*run, step) for run in zip(places[groups], stops, strict=True)])
         return rows if self.order is None else self.order[rows]
 
-    def ends(self, name: str) -> tuple[Any, Any]:
+    def ends(self, name: str) -> tuple[float, float]:
         """Return the least and the largest value of a column of numbers; of all rows, the files mostly tell them."""
         column = self[[name]]
         told = column.row_groups.ends(name) if self._is_whole else None
@@ -166,7 +163,7 @@ class ParquetTable:
         parts = [frame[name] for _, frame in column.in_order(ROWS_AT_ONCE)]
         return min(part.min() for part in parts), max(part.max() for part in parts)
 
-    def labels(self) -> "pd.Series[Any] | NDArray[Any]":
+    def labels(self) -> pd.Series | np.ndarray:
         """Return the one column of the table; more than 128 MiB of whole numbers or floats lie in a file."""
         if len(self.columns) != 1:
             raise OrdinateError("y", f"a table of {len(self.columns)} columns", "one column, as table[['label']]")
@@ -213,7 +210,7 @@ class ParquetTable:
         return self._row_groups(text_as_codes=True)
 
     def _row_groups(self, *, text_as_codes: bool) -> RowGroups:
-        with self._reading():
+        with reading(self.path):
             groups = RowGroups(self.path, list(self.columns), text_as_codes=text_as_codes)
         self._check_rows(int(groups.starts[-1]))
         return groups
@@ -237,7 +234,9 @@ class ParquetTable:
         A table of some of the rows is read batch by batch, each from the start.
         """
         if self._is_whole:
-            yield from map(self.as_frame, self._parts(rows))
+            groups = self._row_groups(text_as_codes=False)
+            parts = chain.from_iterable(self.readable(groups.read(group, rows)) for group in range(len(groups)))
+            yield from map(self.as_frame, in_parts_of(parts, rows))
         else:
             yield from (self[slice(start, start + rows)].to_pandas() for start in range(0, len(self), rows))
 
@@ -260,51 +259,26 @@ class ParquetTable:
                 if place == places[group + 1]:
                     break
 
-    def _parts(self, rows: int) -> Iterator[Any]:
-        """Yield arrow tables of ``rows`` rows of the files, the last one of what is left."""
-        import pyarrow as pa
-
-        groups, held = self._row_groups(text_as_codes=False), None
-        for group in range(len(groups)):
-            for part in self.readable(groups.read(group, rows)):
-                held = part if held is None else pa.concat_tables([held, part])
-                while len(held) >= rows:
-                    yield held.slice(0, rows)
-                    held = held.slice(rows)
-        if held is not None and len(held):
-            yield held
-
-    def readable(self, parts: Iterator[Any]) -> Iterator[Any]:
+    def readable(self, parts: "Iterator[pa.Table]") -> "Iterator[pa.Table]":
         """Yield what is read of the files, and raise what goes wrong as an `OrdinateError` that names them."""
-        with self._reading():
+        with reading(self.path):
             yield from parts
 
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        from pyarrow import ArrowException
-
-        try:
-            yield
-        except OrdinateError:
-            raise
-        except (ArrowException, OSError, ValueError, TypeError, LookupError) as error:  # Metadata may be damaged.
-            raise self._unreadable(error) from error
-
-    def as_frame(self, part: Any, rows: NDArray[np.int64] | None = None) -> pd.DataFrame:
+    def as_frame(self, part: "pa.Table", rows: NDArray[np.int64] | None = None) -> pd.DataFrame:
         """Return some rows of an arrow table, or all, as pandas would have read them."""
         if rows is not None and not np.array_equal(rows, np.arange(len(part))):
             part = part.take(rows)
-        with self._reading():
+        with reading(self.path):
             frame = part.unify_dictionaries().to_pandas(use_threads=False).reset_index(drop=True)
             frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
-    def _read(self, name: str) -> "pd.Series[Any]":
+    def _read(self, name: str) -> pd.Series:
         require_names(self.columns, [name], self.path)
         if self._stream and not self._is_whole:
             values = self._read_where_they_lie(name)
         else:
-            with self._reading():
+            with reading(self.path):
                 values = pd.read_parquet(self.path, columns=[name]).iloc[:, 0]
             self._check_rows(len(values))
             if not self._is_whole:
@@ -313,7 +287,7 @@ class ParquetTable:
             values = values.astype("category")
         return values.reset_index(drop=True).rename(name)
 
-    def _read_where_they_lie(self, name: str) -> "pd.Series[Any]":
+    def _read_where_they_lie(self, name: str) -> pd.Series:
         """Return a column of some rows, for which only the row groups are read that hold any."""
         view = self[[name]]
         view._categorical = frozenset()
@@ -332,16 +306,13 @@ class ParquetTable:
         if found != self._rows_in_files:
             raise changed(self.path, found, self._rows_in_files)
 
-    def _unreadable(self, error: Exception) -> OrdinateError:
-        return OrdinateError(self.path, problem=f"could not be read: {str(error).splitlines()[0]}")
 
-
-def is_plain_index(key: NDArray[Any], n: int) -> bool:
+def is_plain_index(key: np.ndarray, n: int) -> bool:
     """Return whether an array holds whole numbers from 0 to below n."""
     return key.dtype.kind in "iu" and key.ndim == 1 and len(key) > 0 and key.min() >= 0 and key.max() < n
 
 
-def streams(X: Any) -> bool:
+def streams(X: object) -> TypeGuard[ParquetTable]:
     """Return whether samples are a table in parquet files that training decodes as it needs its rows."""
     return isinstance(X, ParquetTable) and X.streams
 

@@ -1,7 +1,6 @@
 """Columns that tell rows apart instead of describing them, and columns that are the label in other words."""
 
 import re
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,15 +10,11 @@ from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.dates import AMBIGUOUS, date_form
 from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.free_text import is_free_text
-from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.tables.parquet_table import ParquetTable, streams
 
 LOOKED_AT = 1000  # This many rows may show that a column need not be read to its end.
 # Pandas and pyarrow give these names to columns without one.
 UNNAMED = re.compile(r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__")
-IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}  # One word of the name.
-# The last word of the name.
-PERSONS = {"patient", "subject", "participant", "person", "user", "customer", "donor", "animal"}
-NUMBERS = {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}  # The whole name.
 
 
 def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
@@ -44,7 +39,7 @@ def _head(X: pd.DataFrame | ParquetTable) -> pd.DataFrame:
     return pd.DataFrame({name: read_numbers(head[name])[0] for name in head.columns})
 
 
-def _reason(name: str, values: "pd.Series[Any]", X: pd.DataFrame | ParquetTable | None = None) -> str | None:
+def _reason(name: str, values: pd.Series, X: pd.DataFrame | ParquetTable | None = None) -> str | None:
     """Return why a column of a table identifies rows; of the first rows alone (without it), why it may."""
     if not _are_codes(values) or values.isna().any():
         return None
@@ -64,7 +59,7 @@ def _reason(name: str, values: "pd.Series[Any]", X: pd.DataFrame | ParquetTable 
     return "numbers the rows" if X is None or _is_count(X, name, values) else None
 
 
-def _reason_of_text(values: "pd.Series[Any]") -> str | None:
+def _reason_of_text(values: pd.Series) -> str | None:
     """Return why text that is another one in every row identifies rows; dates and sentences do not."""
     form = date_form(values)
     if form == AMBIGUOUS:
@@ -76,18 +71,17 @@ def _reason_of_text(values: "pd.Series[Any]") -> str | None:
     return "has a text of its own in every row"
 
 
-def _is_count(X: pd.DataFrame | ParquetTable, name: str, values: "pd.Series[Any]") -> bool:
-    told = X.ends(name) if isinstance(X, ParquetTable) and X.streams else (values.min(), values.max())
-    low, high = map(int, told)
-    return low in (0, 1) and high - low == len(X) - 1
+def _is_count(X: pd.DataFrame | ParquetTable, name: str, values: pd.Series) -> bool:
+    low, high = X.ends(name) if streams(X) else (values.min(), values.max())
+    return int(low) in (0, 1) and int(high) - int(low) == len(X) - 1
 
 
 def _read_part(X: pd.DataFrame | ParquetTable) -> pd.DataFrame | ParquetTable:
     """Return the rows of a table from which its columns are analysed: some of many that stream, or all."""
-    return X.spread(LEARNED_FROM) if isinstance(X, ParquetTable) and X.streams else X
+    return X.spread(LEARNED_FROM) if streams(X) else X
 
 
-def _are_codes(values: "pd.Series[Any]") -> bool:
+def _are_codes(values: pd.Series) -> bool:
     """Whether values are whole numbers, or text or other categories."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return not pd.api.types.is_float_dtype(values.dtype.categories.dtype)
@@ -99,7 +93,9 @@ def _are_codes(values: "pd.Series[Any]") -> bool:
 def _is_identifier(name: str) -> bool:
     """Whether a name says identifier or row number: patient_id, SampleID, uuid, index."""
     words = _words(name)
-    return not IDENTIFIERS.isdisjoint(words) or " ".join(words) in NUMBERS
+    if not {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}.isdisjoint(words):
+        return True
+    return " ".join(words) in {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}
 
 
 def _is_person(name: str) -> bool:
@@ -107,7 +103,8 @@ def _is_person(name: str) -> bool:
     words = _words(name)
     if len(words) > 1 and words[-1] in {"no", "nr", "number", "code", "key"}:
         words.pop()
-    return bool(words) and words[-1] in PERSONS
+    persons = {"patient", "subject", "participant", "person", "user", "customer", "donor", "animal"}
+    return bool(words) and words[-1] in persons
 
 
 def _words(name: str) -> list[str]:
@@ -131,7 +128,7 @@ def find_group_columns(X: pd.DataFrame | ParquetTable, least: int = 20) -> list[
     return [name for name in X.columns if _may_repeat(head[name]) and _are_groups(name, as_numbers(X[name]), least)]
 
 
-def _may_repeat(values: "pd.Series[Any]") -> bool:
+def _may_repeat(values: pd.Series) -> bool:
     """Return whether values are codes; missing ones make whole numbers floats."""
     values = values.dropna()
     if pd.api.types.is_float_dtype(values.dtype):
@@ -139,7 +136,7 @@ def _may_repeat(values: "pd.Series[Any]") -> bool:
     return _are_codes(values)
 
 
-def _are_groups(name: str, values: "pd.Series[Any]", least: int, most_rows: int = 10, share: float = 0.8) -> bool:
+def _are_groups(name: str, values: pd.Series, least: int, most_rows: int = 10, share: float = 0.8) -> bool:
     sizes = values.value_counts().to_numpy()
     sizes = sizes[sizes > 0]  # A category may have no row.
     if len(sizes) < least or sizes.max() == 1:
@@ -150,7 +147,7 @@ def _are_groups(name: str, values: "pd.Series[Any]", least: int, most_rows: int 
     return usual > 1 and sizes.sum() <= most_rows * len(sizes) and bool((sizes == usual).mean() >= share)
 
 
-def find_row_order(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[str]:
+def find_row_order(X: pd.DataFrame | ParquetTable, y: pd.Series) -> list[str]:
     """Return the columns of different whole numbers that rise or fall from row to row, as the label does.
 
     They may number the rows, with gaps, of a file that is sorted by its label; or the file is sorted by a feature.
@@ -161,13 +158,13 @@ def find_row_order(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[
     return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(as_numbers(part[name]))]
 
 
-def _is_sorted(y: "pd.Series[Any]") -> bool:
+def _is_sorted(y: pd.Series) -> bool:
     blocks, values = int((y != y.shift()).sum()), y.nunique()
     one_way = pd.api.types.is_numeric_dtype(y) and (y.is_monotonic_increasing or y.is_monotonic_decreasing)
     return bool(one_way) or (blocks == values and 2 * values <= len(y))
 
 
-def _goes_one_way(values: "pd.Series[Any]") -> bool:
+def _goes_one_way(values: pd.Series) -> bool:
     if not pd.api.types.is_integer_dtype(values.dtype) or values.isna().any() or not values.is_unique:
         return False
     return bool(values.is_monotonic_increasing or values.is_monotonic_decreasing)
@@ -187,7 +184,7 @@ def find_sentinels(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
     return {name: problem for name, problem in problems.items() if problem is not None}
 
 
-def find_label_columns(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> list[str]:
+def find_label_columns(X: pd.DataFrame | ParquetTable, y: pd.Series) -> list[str]:
     """Return the columns that are the label in other words: every value of one goes with one value of the other.
 
     Where most labels are different, as of any measurement, a column must rise or fall with the label too.
@@ -199,12 +196,12 @@ def find_label_columns(X: pd.DataFrame | ParquetTable, y: "pd.Series[Any]") -> l
     """
     head = _head(X)
     names = [name for name in X.columns if _says(head[name], y.iloc[:LOOKED_AT])]
-    if isinstance(X, ParquetTable) and X.streams:
+    if streams(X):
         X, y = X.spread(LEARNED_FROM), y.iloc[X.spread_rows(LEARNED_FROM)]
     return [name for name in names if len(y) <= LOOKED_AT or _says(as_numbers(X[name]), y)]
 
 
-def _says(values: "pd.Series[Any]", y: "pd.Series[Any]") -> bool:
+def _says(values: pd.Series, y: pd.Series) -> bool:
     if values.isna().any() or not pd.api.types.is_hashable(values.iloc[0]):
         return False
     codes, labels = pd.factorize(values)[0], pd.factorize(y)[0]

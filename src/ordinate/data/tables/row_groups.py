@@ -2,15 +2,17 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ordinate.errors import OrdinateError
 
-BUFFER = 1 << 16  # This many bytes of a column are read from a file at a time.
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.dataset import ParquetFileFragment
 
 
 class RowGroups:
@@ -37,12 +39,11 @@ class RowGroups:
         subfolders = HivePartitioning.discover(infer_dictionary=True)  # Pandas reads subfolders in the same way.
         found = dataset(path, format="parquet", partitioning=subfolders)
         fields = [found.schema.field(name) for name in found.schema.names if name in names]
-        texts = [field for field in fields if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
-        self._codes = [field.name for field in texts] if text_as_codes else []
-        fields = [
-            field.with_type(pa.dictionary(pa.int32(), field.type)) if field.name in self._codes else field
-            for field in fields
-        ]
+        self._codes: list[str] = []
+        for place, field in enumerate(fields):
+            if text_as_codes and (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+                self._codes.append(field.name)
+                fields[place] = field.with_type(pa.dictionary(pa.int32(), field.type))
         self._schema = pa.schema(fields, found.schema.metadata)
         self._partitioning = found.partitioning
         self._files = list(found.get_fragments())
@@ -54,35 +55,29 @@ class RowGroups:
     def __len__(self) -> int:
         return len(self._places)
 
-    def read(self, group: int, rows: int) -> Iterator[Any]:
+    def read(self, group: int, rows: int) -> "Iterator[pa.Table]":
         """Yield arrow tables of ``rows`` rows of a group, the last one of what is left."""
-        import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         place, there = self._places[group]
         file = self._files[place]
         if _stat(file) != self._stats[place]:
             raise self._changed()
-        held = self._schema.empty_table()
         with file.open() as source:
-            # A scan of the dataset, or a buffer filled in advance, would hold whole row groups.
+            # A scan of the dataset, or a large buffer filled in advance, would hold whole row groups.
             opened = ParquetFile(
-                source, metadata=file.metadata, pre_buffer=False, buffer_size=BUFFER, read_dictionary=self._codes
+                source, metadata=file.metadata, pre_buffer=False, buffer_size=2**16, read_dictionary=self._codes
             )
             present = [name for name in self._schema.names if name in opened.schema_arrow.names]
-            for batch in opened.iter_batches(rows, row_groups=[there], columns=present, use_threads=False):
-                held = pa.concat_tables([held, self._complete(pa.Table.from_batches([batch]), file)])
-                while len(held) >= rows:
-                    yield held.slice(0, rows)
-                    held = held.slice(rows)
-        if len(held):
-            yield held
+            batches = opened.iter_batches(rows, row_groups=[there], columns=present, use_threads=False)
+            yield from in_parts_of((self._complete(batch, file) for batch in batches), rows)
 
-    def _complete(self, part: Any, file: Any) -> Any:
+    def _complete(self, batch: "pa.RecordBatch", file: "ParquetFileFragment") -> "pa.Table":
         """Return rows of a file with the columns that the names of its folders make, in the schema's order."""
         import pyarrow as pa
         from pyarrow.dataset import get_partition_keys
 
+        part = pa.Table.from_batches([batch])
         for name, value in get_partition_keys(file.partition_expression).items():
             if name in self._schema.names:
                 values = self._partitioning.dictionaries[self._partitioning.schema.get_field_index(name)]
@@ -90,7 +85,7 @@ class RowGroups:
                 part = part.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
         return part.select(self._schema.names).cast(self._schema)
 
-    def ends(self, name: str) -> tuple[Any, Any] | None:
+    def ends(self, name: str) -> tuple[float, float] | None:
         """Return the least and the largest value of a column as the files tell them; None if they do not."""
         groups = [group.statistics or {} for file in self._files for group in file.row_groups]
         if not all(name in told for told in groups):
@@ -110,9 +105,23 @@ class RowGroups:
         return changed(self.path, found, int(self.starts[-1]))
 
 
-def _stat(file: Any) -> tuple[int, int]:
+def _stat(file: "ParquetFileFragment") -> tuple[int, int]:
     stat = Path(file.path).stat()
     return stat.st_size, stat.st_mtime_ns
+
+
+def in_parts_of(tables: "Iterable[pa.Table]", rows: int) -> "Iterator[pa.Table]":
+    """Yield the rows of arrow tables ``rows`` at a time, the last part of what is left."""
+    import pyarrow as pa
+
+    held = None
+    for table in tables:
+        held = table if held is None else pa.concat_tables([held, table])
+        while len(held) >= rows:
+            yield held.slice(0, rows)
+            held = held.slice(rows)
+    if held is not None and len(held):
+        yield held
 
 
 def changed(path: Path, found: int, expected: int) -> OrdinateError:

@@ -6,43 +6,27 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import pandas as pd
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ordinate.data.row_blocks import RowBlocks
 from ordinate.data.streamed import Streamed
 from ordinate.data.tables.parquet_table import ParquetTable
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ordinate.data.tables.features import TableFeatures
+
 POOL_BYTES = 2**25  # Batches are drawn from a pool of rows of this size.
 KEPT_BYTES = 2**25  # Rows up to this size are decoded once and kept.
-MOST_AT_ONCE = 8  # A pool draws from at most this many parts of the files.
-COLUMNS_AT_ONCE = 256  # The reader of each column holds pages of about 2 MB.
 FEWEST_ROWS = 64  # A block has at least this many rows.
 
 Decoded = tuple[NDArray[np.float32], dict[str, set[str]]]
-
-
-class RowFeatures(Protocol):
-    """The features that turn the rows of a table into numbers."""
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns of the table."""
-
-    @property
-    def width(self) -> int:
-        """Number of columns of the matrix."""
-
-    def transform(self, frame: ParquetTable, /) -> NDArray[np.float32]:
-        """Return the matrix (n, width) of a table."""
-
-    def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
-        """Write the matrix of a table, and return the categories of each column that were never seen in training."""
 
 
 class StreamedRows(Streamed):
@@ -62,14 +46,15 @@ class StreamedRows(Streamed):
     _kept: Tensor | None
     workers = 0  # A transfer from another process takes longer than decoding.
 
-    def __init__(self, table: ParquetTable, features: RowFeatures) -> None:
+    def __init__(self, table: ParquetTable, features: "TableFeatures") -> None:
         self.table = table
         self.features = features
         self.shape = torch.Size((len(table), features.width))
         self._few = 4 * self.shape.numel() <= KEPT_BYTES
         self._unseen = torch.zeros(len(features.names), dtype=torch.bool).share_memory_()
         self._groups = table.row_groups
-        at_once = min(MOST_AT_ONCE, max(1, COLUMNS_AT_ONCE // len(features.names)))
+        # A pool draws from up to 8 parts of the files; fewer of a wide table, as the reader of a column holds 2 MB.
+        at_once = min(8, max(1, 256 // len(features.names)))
         self._block_rows = max(FEWEST_ROWS, POOL_BYTES // (4 * at_once * features.width))
         starts = self._groups.starts
         blocks = -(-np.diff(starts) // self._block_rows)  # Blocks of each group.
@@ -81,14 +66,11 @@ class StreamedRows(Streamed):
         )
         self._forget()
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def part(self, rows: NDArray[Any] | slice) -> Self:
+    def part(self, rows: np.ndarray | slice) -> Self:
         """Return some of the rows, still to be decoded."""
         return type(self)(self.table[rows], self.features)
 
-    def read(self, rows: Any, seed: int | None = None) -> tuple[Tensor, list[int]]:
+    def read(self, rows: ArrayLike | slice, seed: int | None = None) -> tuple[Tensor, list[int]]:
         """Return rows, and their numbers."""
         wanted = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows)
         if self._process != os.getpid():  # Processes that share an open file would also share its position.
@@ -96,14 +78,14 @@ class StreamedRows(Streamed):
         if self._few:
             if self._kept is None:
                 self._kept = torch.from_numpy(self.features.transform(self.table))
-            return self._kept[wanted], rows
+            return self._kept[wanted], wanted.tolist()
         decoded = np.empty((len(wanted), self.shape[1]), dtype=np.float32)
         blocks, places = self.blocks.find(wanted)
         for block in np.unique(blocks):
             here = np.flatnonzero(blocks == block)
             decoded[here] = self._block(int(block)).take(places[here], axis=0)
         self._read_ahead()
-        return torch.from_numpy(decoded), rows
+        return torch.from_numpy(decoded), wanted.tolist()
 
     def split(self, at_once: int) -> Iterator[Tensor]:
         """Yield all rows in their order, so many at a time."""
@@ -121,14 +103,14 @@ class StreamedRows(Streamed):
             return None
         return f"values of {', '.join(names)} that were not among the rows learned from are treated as missing"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.table, self.features), {"_unseen": self._unseen}  # Files are opened again.
 
     def _forget(self) -> None:
         self._process = os.getpid()
         self._kept = None
         self._decoded: OrderedDict[int, NDArray[np.float32]] = OrderedDict()
-        self._readers: OrderedDict[int, Iterator[Any]] = OrderedDict()  # The key is the next block of the reader.
+        self._readers: OrderedDict[int, Iterator[pa.Table]] = OrderedDict()  # The key is the next block of the reader.
         self._reading = Lock()  # Guards the readers and their positions.
         self._ahead: dict[int, Future[Decoded]] = {}
 
@@ -175,7 +157,7 @@ class StreamedRows(Streamed):
                 self._unseen[place] = True
                 warnings.warn(unseen_warning(name, unseen[name]), UserWarning, stacklevel=5)
 
-    def _next(self, block: int) -> Any:
+    def _next(self, block: int) -> "pa.Table":
         """Return a block of the files, from the reader that stands before it where there is one."""
         group = int(self.blocks.runs[block])
         reader = self._readers.pop(block, None)

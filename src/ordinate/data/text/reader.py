@@ -1,6 +1,7 @@
 """What the readers of text share."""
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,8 +14,6 @@ from ordinate.data.text.samples import Texts, as_texts
 from ordinate.encoders.given import Encoder, is_factory
 from ordinate.encoders.text import TextEncoder
 from ordinate.errors import OrdinateError
-
-EMBEDDED_AT_ONCE = 64
 
 
 class TextReader(Reader):
@@ -29,7 +28,7 @@ class TextReader(Reader):
     has_dropout = True
     per_sample: int
 
-    def read(self, X: Texts, folder: Any = None) -> Tensor:
+    def read(self, X: Texts, folder: Path | None = None) -> Tensor:
         if X.per_sample != self.per_sample:
             raise OrdinateError("X", f"{X.per_sample} texts per sample", f"{self.per_sample}, as in training")
         return self.transform(X)
@@ -47,21 +46,22 @@ class TextReader(Reader):
         self, name: Encoder, embedding_dim: int | None, options: TextOptions, *, for_saved_weights: bool, **task: Any
     ) -> nn.Module:
         sentences, width = self.sentence_encoder(name, embedding_dim, options)
-        ends_there = is_factory(name) and self.per_sample == 1
-        return TextEncoder(sentences, width, self.per_sample, None if ends_there else embedding_dim)
+        if is_factory(name) and self.per_sample == 1:  # The network of the user ends in the embedding.
+            embedding_dim = None
+        return TextEncoder(sentences, width, self.per_sample, embedding_dim)
 
     def blank(self, n: int) -> Tensor:
         return torch.ones(n, *self.sample_shape, dtype=self.input_dtype)
 
     def embedded_at_once(self, x: Tensor) -> int:
-        return EMBEDDED_AT_ONCE
+        return 64
 
     @property
     def n_features_in(self) -> int:
         return self.per_sample
 
     def describe(self, x: Tensor) -> str:
-        return "texts" if self.per_sample == 1 else "pairs of texts"
+        return {1: "texts", 2: "pairs of texts"}[self.per_sample]
 
-    def shown(self, X: Any, x: Tensor) -> pd.DataFrame:
+    def shown(self, X: object, x: Tensor) -> pd.DataFrame:
         return X if isinstance(X, pd.DataFrame) else pd.DataFrame(as_texts(X).columns).add_prefix("text ")

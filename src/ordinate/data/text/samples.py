@@ -1,7 +1,5 @@
 """Samples that are texts, one or two each."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -18,7 +16,7 @@ class Texts:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def __getitem__(self, rows: Any) -> "Texts":
+    def __getitem__(self, rows: NDArray[np.int64] | slice) -> "Texts":
         return Texts(self.columns[rows])
 
     @property
@@ -32,7 +30,7 @@ class Texts:
         return list(self.columns.ravel())
 
 
-def as_texts(X: Any) -> Texts:
+def as_texts(X: object) -> Texts:
     """Return n strings, (n, 2) strings, or a DataFrame of one or two columns of strings as samples.
 
     Raises:
@@ -54,7 +52,8 @@ def as_texts(X: Any) -> Texts:
     for row, sample in enumerate(values):
         for value in sample:
             if not isinstance(value, str):
-                missing = value is None or value is pd.NA or value != value  # noqa: PLR0124  # NaN differs from itself.
-                found = "lacks a text" if missing else f"holds {value!r}"
+                found = f"holds {value!r}"
+                if pd.api.types.is_scalar(value) and pd.isna(value):
+                    found = "lacks a text"
                 raise OrdinateError("X", problem=f"sample {row} {found}", expected="a string")
     return Texts(values)

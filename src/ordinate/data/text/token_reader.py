@@ -2,22 +2,19 @@
 
 import copy
 import hashlib
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from ordinate.data.saved_fields import JsonObject
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
 from ordinate.data.text.transformer import MeanPooledTransformer, Pretrained, load_pretrained
 from ordinate.encoders.given import Encoder
 from ordinate.randomness import own_random_numbers
-
-AT_ONCE = 64  # The transformer embeds this many texts at once.
-CACHED = 100_000  # A process keeps at most this many sentence embeddings.
 
 _embedded: dict[tuple[str, str], Tensor] = {}  # The key is the transformer and the text, so each is computed once.
 
@@ -57,14 +54,18 @@ class TokenReader(TextReader):
         if not self.frozen:
             return self._tokens(texts.flat).reshape(len(texts), *self.sample_shape)
         self._digest = self._digest or self._fingerprint()
-        if len(_embedded) > CACHED:
+        if len(_embedded) > 100_000:  # The cache of a process must not grow without end.
             _embedded.clear()
         flat = texts.flat
         new = sorted({text for text in flat if (self._digest, text) not in _embedded})
         new.sort(key=len)  # Batches of similar lengths need little padding.
-        device = torch.device("cuda" if self.on_gpu and torch.cuda.is_available() else "cpu")
-        network = self.pretrained.network.to(device).eval()
-        parts = [new[start : start + AT_ONCE] for start in range(0, len(new), AT_ONCE)]
+        network = self.pretrained.network.eval()
+        device = torch.device("cpu")
+        if self.on_gpu and torch.cuda.is_available():
+            device = torch.device("cuda")
+        network.to(device)
+        at_once = 64
+        parts = [new[start : start + at_once] for start in range(0, len(new), at_once)]
         with torch.no_grad():
             for part in tqdm(parts, desc="embedding texts", disable=not self.progress, leave=False):
                 tokens = self._tokens(part)
@@ -85,9 +86,10 @@ class TokenReader(TextReader):
 
     @property
     def sample_shape(self) -> tuple[int, int]:
-        return (self.per_sample, self.pretrained.network.width if self.frozen else self.max_length)
+        return self.per_sample, self.pretrained.network.width if self.frozen else self.max_length
 
-    def tensors(self) -> dict[str, Tensor]:  # The encoder holds a transformer that is trained.
+    def tensors(self) -> dict[str, Tensor]:
+        # The encoder holds a transformer that is trained.
         return self.pretrained.network.state_dict() if self.frozen else {}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
@@ -95,7 +97,7 @@ class TokenReader(TextReader):
         if self.frozen:
             self.pretrained.network.load_state_dict(tensors)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return {
             "config": self.pretrained.config,
             "tokenizer": self.pretrained.tokenizer,
@@ -106,7 +108,7 @@ class TokenReader(TextReader):
         }
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "TokenReader":
+    def from_dict(cls, state: JsonObject) -> "TokenReader":
         with own_random_numbers():  # A new network draws random weights before it loads the saved ones.
             network = MeanPooledTransformer(state["config"]).eval()
         pretrained = Pretrained(network, state["config"], state["tokenizer"], state["max_length"])

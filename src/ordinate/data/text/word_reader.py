@@ -1,7 +1,6 @@
 """From texts to numbers of words, for an encoder over word vectors."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.checks import check_whole
+from ordinate.data.saved_fields import JsonObject
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
@@ -19,8 +19,6 @@ from ordinate.encoders.network import feature_width
 from ordinate.encoders.text import BiLSTM, WordNetwork
 
 PADDING, UNKNOWN, FIRST_WORD = 0, 1, 2
-LEARNED_DIM, LEAST_OCCURRENCES = 100, 2  # These apply to word vectors learned from scratch.
-SEED = 0  # The first values of learned vectors use this seed.
 
 
 class WordReader(TextReader):
@@ -42,12 +40,19 @@ class WordReader(TextReader):
         self._numbers = {word: number for number, word in enumerate(words, start=FIRST_WORD)}
 
     @classmethod
-    def fit(cls, texts: Texts, options: TextOptions) -> "WordReader":
-        """Choose the words: those that the file of word vectors has, or those that occur twice."""
+    def fit(cls, texts: Texts, options: TextOptions, learned_dim: int = 100, least: int = 2) -> "WordReader":
+        """Choose the words: those that the file of word vectors has, or those that occur twice.
+
+        Args:
+            texts: Training texts.
+            options: Options of text.
+            learned_dim: Dimension of vectors that are learned from scratch.
+            least: Smallest number of occurrences of a word whose vector is learned from scratch.
+        """
         counts = Counter(word for text in texts.flat for word in tokenize(text))
         if options.word_vectors is None:
-            words = [word for word, count in counts.most_common() if count >= LEAST_OCCURRENCES]
-            drawn = np.random.default_rng(SEED).normal(scale=0.1, size=(len(words) + 1, LEARNED_DIM))
+            words = [word for word, count in counts.most_common() if count >= least]
+            drawn = np.random.default_rng(seed=0).normal(scale=0.1, size=(len(words) + 1, learned_dim))
             vectors = drawn.astype(np.float32)
         else:
             words, read = read_word_vectors(options.word_vectors, counts)
@@ -81,12 +86,12 @@ class WordReader(TextReader):
     def sample_shape(self) -> tuple[int, int]:
         return (self.per_sample, self.max_length)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         names = ("words", "dim", "per_sample", "max_length", "notes")
         return {name: getattr(self, name) for name in names}
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "WordReader":
+    def from_dict(cls, state: JsonObject) -> "WordReader":
         for name in ("dim", "per_sample", "max_length"):
             check_whole(state[name], name)
         return cls(**state)

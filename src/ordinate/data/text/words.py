@@ -13,7 +13,6 @@ from ordinate.data.memory import check_npz
 from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 
-MOST_FREQUENT = 50_000
 TOKEN = re.compile(
     r"""\w+?(?=n't\b)   # the verb before n't
       | n't\b
@@ -38,7 +37,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def read_word_vectors(
-    path: str | Path, needed: Collection[str] = (), most_frequent: int = MOST_FREQUENT
+    path: str | Path, needed: Collection[str] = (), most_frequent: int = 50_000
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Read vectors of the first words of a file, which are the most frequent ones, and of those that are needed.
 
@@ -58,7 +57,8 @@ def read_word_vectors(
     path, needed = Path(path), set(needed)
     vectors: dict[str, NDArray[np.float32]] = {}
     with reading("word_vectors", f"{path} could not be read"):
-        for place, (word, vector) in enumerate(_npz_rows(path) if path.suffix == ".npz" else _text_rows(path)):
+        rows = _npz_rows(path) if path.suffix == ".npz" else _text_rows(path)
+        for place, (word, vector) in enumerate(rows):
             if (place < most_frequent or word in needed) and word not in vectors:
                 vectors[word] = np.asarray(vector, dtype=np.float32)
     if not vectors:
@@ -73,10 +73,11 @@ def _npz_rows(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
     check_npz(path)
     with np.load(path, allow_pickle=False) as arrays:
         words, vectors = arrays["words"], arrays["vectors"]
-    names = str(words).split("\n") if words.ndim == 0 else [str(word) for word in words]
+    if words.ndim == 0:
+        words = str(words).split("\n")
     if vectors.ndim != 2:
         raise ValueError(f"vectors have shape {vectors.shape}, expected (words, d)")
-    yield from zip(names, vectors, strict=True)
+    yield from zip(map(str, words), vectors, strict=True)
 
 
 def _text_rows(path: Path) -> Iterator[tuple[str, list[str]]]:

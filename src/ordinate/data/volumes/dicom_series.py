@@ -1,20 +1,21 @@
 """A folder of DICOM slices as one volume."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
-from ordinate.data.file_tree import DICOM, HIDDEN
+from ordinate.data.file_tree import DICOM, is_hidden
 from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 
-TO_RAS = np.diag([-1.0, -1.0, 1.0])  # The axes of DICOM run to the left, to the back and up.
-MAX_GAP = 1.5  # A gap of so many times the usual one means that a slice is missing.
+if TYPE_CHECKING:
+    from pydicom import Dataset
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,7 @@ class DicomSeries:
 
 def slices_in(folder: Path) -> list[Path]:
     """Return the DICOM files of a folder."""
-    return sorted(
-        path for path in folder.iterdir() if path.name.lower().endswith(DICOM) and not HIDDEN.fullmatch(path.name)
-    )
+    return sorted(path for path in folder.iterdir() if path.name.lower().endswith(DICOM) and not is_hidden(path.name))
 
 
 def is_series(folder: Path) -> bool:
@@ -71,32 +70,30 @@ def open_series(folder: Path) -> DicomSeries:
     for path, header in headers.items():
         check_one_frame(header, str(path))
     with reading(folder, "holds DICOM slices that cannot be read"):
-        _require_one(folder, headers, "series", lambda header: header.get("SeriesInstanceUID"))
-        _require_one(folder, headers, "sizes", lambda header: f"{header.Columns} x {header.Rows}")
-        _require_one(folder, headers, "numbers of channels", lambda header: header.get("SamplesPerPixel", 1), 1)
-        if all(_is_placed(header) for header in headers.values()):
+        slices = headers.values()
+        _require_one(folder, "series", (header.get("SeriesInstanceUID") for header in slices))
+        _require_one(folder, "sizes", (f"{header.Columns} x {header.Rows}" for header in slices))
+        _require_one(folder, "numbers of channels", [1, *(header.get("SamplesPerPixel", 1) for header in slices)])
+        if all("ImagePositionPatient" in header and "ImageOrientationPatient" in header for header in slices):
             return _by_position(folder, headers)
         return _by_number(folder, headers)
 
 
-def _header(path: Path) -> Any:
+def _header(path: Path) -> "Dataset":
     with reading(path, "is damaged or no DICOM file"):
         return read_dicom(path, header_only=True)
 
 
-def _require_one(folder: Path, headers: dict[Path, Any], noun: str, of: Any, expected: Any = None) -> None:
-    """Raise an error if slices differ in what a function returns for their headers, or from what is expected."""
-    found = list(dict.fromkeys(map(of, headers.values())))
-    if len(found) > 1 or (expected is not None and found != [expected]):
+def _require_one(folder: Path, noun: str, values: Iterable[object]) -> None:
+    """Raise an error if the values of the slices differ."""
+    found = list(dict.fromkeys(values))
+    if len(found) > 1:
         shown = ", ".join(map(str, found[:3]))
         raise OrdinateError(folder, problem=f"holds DICOM slices of several {noun}: {shown}", expected="one series")
 
 
-def _is_placed(header: Any) -> bool:
-    return "ImagePositionPatient" in header and "ImageOrientationPatient" in header
-
-
-def _by_position(folder: Path, headers: dict[Path, Any]) -> DicomSeries:
+def _by_position(folder: Path, headers: "dict[Path, Dataset]", max_gap: float = 1.5) -> DicomSeries:
+    """Return the slices by their positions; a gap of ``max_gap`` times the usual one means that a slice is missing."""
     orientations = np.array([header.ImageOrientationPatient for header in headers.values()], dtype=np.float64)
     if np.abs(orientations - orientations[0]).max() > 1e-2:
         raise OrdinateError(folder, problem="holds DICOM slices of several orientations", expected="one series")
@@ -107,7 +104,7 @@ def _by_position(folder: Path, headers: dict[Path, Any]) -> DicomSeries:
     gaps = np.diff(places[order])
     if gaps.min() < 1e-3:
         raise OrdinateError(folder, problem="holds two DICOM slices in the same place", expected="one volume")
-    if gaps.max() > MAX_GAP * np.median(gaps):
+    if gaps.max() > max_gap * np.median(gaps):
         problem = f"lacks a slice: a gap of {gaps.max():g} mm among gaps of {np.median(gaps):g} mm"
         raise OrdinateError(folder, problem=problem, expected="all slices of the series")
     first, last = positions[order[0]], positions[order[-1]]
@@ -115,7 +112,7 @@ def _by_position(folder: Path, headers: dict[Path, Any]) -> DicomSeries:
     return _series(headers, order, axes, first)
 
 
-def _by_number(folder: Path, headers: dict[Path, Any]) -> DicomSeries:
+def _by_number(folder: Path, headers: "dict[Path, Dataset]") -> DicomSeries:
     numbers = [header.get("InstanceNumber") for header in headers.values()]
     if None in numbers or len(set(numbers)) < len(numbers):
         problem = "holds DICOM slices without positions and without instance numbers that differ"
@@ -127,14 +124,15 @@ def _by_number(folder: Path, headers: dict[Path, Any]) -> DicomSeries:
 
 
 def _series(
-    headers: dict[Path, Any], order: NDArray[np.int64], axes: NDArray[np.float64], first: NDArray[np.float64]
+    headers: "dict[Path, Dataset]", order: NDArray[np.int64], axes: NDArray[np.float64], first: NDArray[np.float64]
 ) -> DicomSeries:
     """Return the slices in an order; ``axes`` (3, 3) has unit steps along rows and columns, and one to a next slice."""
     paths = list(headers)
     header = headers[paths[0]]
     between_rows, between_columns = map(float, header.get("PixelSpacing") or (1, 1))
+    to_ras = np.diag([-1.0, -1.0, 1.0])  # The axes of DICOM run to the left, to the back and up.
     affine = np.eye(4)
-    affine[:3, :3] = TO_RAS @ axes * [between_columns, between_rows, 1]
-    affine[:3, 3] = TO_RAS @ first
+    affine[:3, :3] = to_ras @ axes * [between_columns, between_rows, 1]
+    affine[:3, 3] = to_ras @ first
     shape = int(header.Columns), int(header.Rows), len(paths)
     return DicomSeries(tuple(paths[place] for place in order), shape, affine)

@@ -23,9 +23,7 @@ from ordinate.data.volumes.dicom_series import is_series
 from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
 from ordinate.errors import OrdinateError
 
-SUBJECTS = ("subject", "eid")  # UK Biobank's labels.csv uses one of these columns.
 T1_IN_MNI = "T1/T1_brain_to_MNI.nii.gz"  # The zips of field 20252 hold this file.
-FIRST_VISIT = "{}_20252_2_0"  # UK Biobank gives this name to the zip of a subject's first imaging visit.
 
 
 def holds_volumes(path: str | Path) -> bool:
@@ -57,8 +55,9 @@ def _are_slices(path: Path, folder: Path) -> bool:
 def _tree_of_volumes(path: str | Path) -> FileTree:
     """List a folder, in which each folder of DICOM slices counts as one file."""
     tree = FileTree.of(path)
-    names = {name.rpartition("/")[0] if name.lower().endswith(DICOM) else name for name in tree.names}
-    return replace(tree, names=tuple(sorted(names - {""})))
+    slices = set(tree.ending_in(DICOM))
+    folders = {name.rpartition("/")[0] for name in slices}
+    return replace(tree, names=tuple(sorted((folders | set(tree.names) - slices) - {""})))
 
 
 def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None) -> VolumeFiles:
@@ -71,7 +70,7 @@ def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None
         frame = read_labels_file(tree, "volumes")
         if path_column(frame) is not None:
             return _files(tree, listed_names(tree, "volumes", left_out))
-        if any(name in frame for name in SUBJECTS):
+        if subject_column(frame) is not None:
             return _of_subjects(Path(path), frame)[0]
     names = [name for name in tree.names if name.lower().endswith(SUFFIXES) or Path(tree.where(name)).is_dir()]
     if not names:
@@ -97,7 +96,7 @@ def read_labelled_volumes(
         raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
     tree = _tree_of_volumes(path)
     frame = read_labels_file(tree, "volumes")
-    if any(name in frame for name in SUBJECTS) and path_column(frame) is None:
+    if subject_column(frame) is not None and path_column(frame) is None:
         return read_ukbiobank(path, columns)
     listed = read_listed(tree, "volumes", skip_unreadable)
     return listed.labelled(_files(tree, listed.names), columns)
@@ -126,13 +125,23 @@ def _files(tree: FileTree, names: list[str]) -> VolumeFiles:
 
 def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
     """Return a volume per subject, and the column of subjects."""
-    column = next((name for name in SUBJECTS if name in frame), None)
+    column = subject_column(frame)
     if column is None:
-        raise OrdinateError(f"{path / LABELS}", expected=f"a column of subjects, {' or '.join(map(repr, SUBJECTS))}")
+        raise OrdinateError(path / LABELS, expected="a column of subjects, 'subject' or 'eid'")
     require_filled(frame[column], path / LABELS, "subject")
     subjects = frame[column].astype(str)
     elsewhere = subjects[subjects.isin([".", ".."]) | subjects.str.contains(r"[/\\\0]")]
     if len(elsewhere):
         raise OrdinateError(path / LABELS, f"the subject {elsewhere.iloc[0]!r}", "the name of a folder next to it")
-    folders = ((path / subject, path / FIRST_VISIT.format(subject)) for subject in subjects)
-    return VolumeFiles((plain if plain.is_dir() else visit) / T1_IN_MNI for plain, visit in folders), column
+    paths = []
+    for subject in subjects:
+        folder = path / subject
+        if not folder.is_dir():
+            folder = path / f"{subject}_20252_2_0"  # The zip of a subject's first imaging visit has this name.
+        paths.append(folder / T1_IN_MNI)
+    return VolumeFiles(paths), column
+
+
+def subject_column(frame: pd.DataFrame) -> str | None:
+    """Return the column of a labels.csv that names UK Biobank's subjects; None if there is none."""
+    return next((name for name in ("subject", "eid") if name in frame), None)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ordinate.checks import check_positive, check_streaming, check_whole
 from ordinate.data.options import DataOptions
@@ -56,15 +55,17 @@ class VolumeOptions(DataOptions):
         check_streaming(self)
 
 
-def _three(given: Any, name: str, expected: str) -> tuple[Any, ...]:
-    values = (given,) * 3 if isinstance(given, int | float) else given
-    if not isinstance(values, tuple | list) or len(values) != 3:  # JSON has lists.
+def _three(given: object, name: str, expected: str) -> tuple[float, ...]:
+    if isinstance(given, int | float):
+        return given, given, given
+    if not isinstance(given, tuple | list) or len(given) != 3:  # JSON has lists.
         raise OrdinateError(name, repr(given), expected)
-    return tuple(values)
+    return tuple(given)
 
 
-def _range(given: Any) -> tuple[float, float]:
-    fits = isinstance(given, Sequence) and len(given) == 2 and all(isinstance(end, int | float) for end in given)
-    if not fits or not all(map(math.isfinite, given)) or not given[0] < given[1]:
-        raise OrdinateError("intensity", repr(given), "(low, high), two finite numbers in ascending order")
-    return float(given[0]), float(given[1])
+def _range(given: object) -> tuple[float, float]:
+    if isinstance(given, Sequence) and len(given) == 2 and all(isinstance(end, int | float) for end in given):
+        low, high = map(float, given)
+        if math.isfinite(low) and math.isfinite(high) and low < high:
+            return low, high
+    raise OrdinateError("intensity", repr(given), "(low, high), two finite numbers in ascending order")

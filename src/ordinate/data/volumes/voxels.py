@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from numpy.typing import NDArray
 
-from ordinate.data.decoded import MAX_SAMPLES_TO_CHOOSE, DecodedSamples, check_size, decode_samples, evenly_spread
+from ordinate.data.decoded import DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.memory import require_memory
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import reading
@@ -26,7 +26,6 @@ from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 SUFFIXES = (".nii", ".nii.gz")
-AXES = (("L", "R"), ("P", "A"), ("I", "S"))
 
 
 class VolumeFiles(NamedFiles):
@@ -58,7 +57,7 @@ class VolumeFiles(NamedFiles):
         places = np.argsort(nibabel.io_orientation(opened.affine)[:, 0])
         voxels = np.array(opened.shape[:3], dtype=np.float64)[places]
         lengths = np.array(nibabel.affines.voxel_sizes(opened.affine), dtype=np.float64)[places]
-        channels = opened.shape[3] if len(opened.shape) == 4 else 1
+        channels = math.prod(opened.shape[3:])
         return channels, voxels, lengths
 
     def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
@@ -73,11 +72,14 @@ class VolumeFiles(NamedFiles):
         if np.isinf(values).any():
             raise OrdinateError(path, problem="holds infinity", expected="finite numbers")
         values = np.nan_to_num(values)  # Some programs write NaN outside of the brain.
-        values = values[None] if values.ndim == 3 else np.moveaxis(values, 3, 0)
+        if values.ndim == 3:
+            values = values[..., None]
+        values = np.moveaxis(values, 3, 0)
         transforms = optional("monai.transforms", "volumes", "volumes")
         data = optional("monai.data", "volumes", "volumes")
         with reading(path, "cannot be turned and resampled"):
-            volume = transforms.Orientation("RAS", labels=AXES)(data.MetaTensor(values, affine=opened.affine))
+            axes = (("L", "R"), ("P", "A"), ("I", "S"))
+            volume = transforms.Orientation("RAS", labels=axes)(data.MetaTensor(values, affine=opened.affine))
             if spacing is not None:
                 channels, voxels, lengths = self.extent(index)
                 size = 4 * channels * float(np.prod(voxels * lengths / spacing))
@@ -117,7 +119,7 @@ def _unpacked(path: str, opened: Any) -> bytes:
     return content
 
 
-Volumes = VolumeFiles | NDArray[Any]
+Volumes = VolumeFiles | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -143,25 +145,31 @@ class VolumePreprocessing:
 
     def read(self, volumes: Volumes, index: int) -> UInt8[np.ndarray, "c d h w"]:
         """Return a volume as the encoder sees it; an `OrdinateError` names one that cannot be read as such."""
-        values = volumes.read(index, self.spacing) if isinstance(volumes, VolumeFiles) else volumes[index]
+        if isinstance(volumes, VolumeFiles):
+            name = volumes.name(index)
+            values = volumes.read(index, self.spacing)
+        else:
+            name = f"volume {index}"
+            values = volumes[index]
         if len(values) != self.channels:
-            name = volumes.name(index) if isinstance(volumes, VolumeFiles) else f"volume {index}"
             raise OrdinateError(name, problem=f"has {len(values)} channels", expected=self.channels)
         resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
 
-    def scaled(self, values: NDArray[Any]) -> UInt8[np.ndarray, "c d h w"]:
+    def scaled(self, values: np.ndarray) -> UInt8[np.ndarray, "c d h w"]:
         """Return the channels scaled to 0..255, what lies beyond the range at its ends."""
         levels = np.empty(values.shape, dtype=np.uint8)
         for place, channel in enumerate(values.astype(np.float32)):
             low, high = self.intensity or _range(channel)
-            shares = (channel - low) / (high - low if high > low else 1.0)
+            shares = (channel - low) / (high - low or 1.0)
             levels[place] = (shares.clip(0, 1) * 255).round()
         return levels
 
 
 class DecodedVolumes(DecodedSamples):
     """Voxels (n, c, d, h, w) of volumes."""
+
+    preprocessing: VolumePreprocessing
 
 
 def choose_volume_preprocessing(
@@ -175,8 +183,9 @@ def choose_volume_preprocessing(
     channels, sizes = _extents(volumes, options)
     size: Any = options.size
     if size is None:
-        keeps_own = len(set(sizes)) == 1 and max(sizes[0]) <= max_side
-        size = sizes[0] if keeps_own else (max_side,) * 3
+        size = sizes[0]
+        if len(set(sizes)) > 1 or max(size) > max_side:
+            size = (max_side,) * 3
     spacing: Any = options.spacing  # The options have made it three lengths.
     largest = np.max(sizes, axis=0)
     notes = []
@@ -199,7 +208,7 @@ def decode_volumes(
     return decode_samples(volumes, preprocessing, "volume", workers=workers, progress=progress)
 
 
-def as_volumes(array: NDArray[Any]) -> NDArray[Any]:
+def as_volumes(array: np.ndarray) -> np.ndarray:
     """Return an array of volumes (n, c, d, h, w), checked to hold finite numbers."""
     if array.ndim != 5 or 0 in array.shape:
         raise OrdinateError("X", f"shape {array.shape}", "volumes (n, channels, depth, height, width)")
@@ -213,7 +222,7 @@ def _extents(volumes: Volumes, options: VolumeOptions) -> tuple[int, list[tuple[
     if not isinstance(volumes, VolumeFiles):
         return volumes.shape[1], [volumes.shape[2:]]
     channels, sizes = 1, []
-    for row in reversed(evenly_spread(len(volumes), MAX_SAMPLES_TO_CHOOSE)):
+    for row in reversed(evenly_spread(len(volumes))):
         try:
             channels, voxels, lengths = volumes.extent(row)
         except OrdinateError:
