@@ -70,8 +70,8 @@ class Order:
     self_index: Int[Tensor, " n"] | None
 
 
-def rows_of(values: Tensor | None, rows: slice) -> Tensor | None:
-    """Return some rows of a tensor; None if there is none."""
+def rows_of(values: Tensor | None, rows: slice | Tensor) -> Tensor | None:
+    """Return some rows of a tensor, by a slice, an index or a mask; None if there is no tensor."""
     if values is None:
         return None
     return values[rows]

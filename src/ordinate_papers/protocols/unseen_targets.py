@@ -1,27 +1,24 @@
 """Errors on targets that training has not seen (SupCR, Section 4.5, Table 6; SupReMix, Appendix D.3, Table 15)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import Samples, column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, train
 
-MOST_BARS, BARS = 256, 100  # The distribution of targets has at most 256 bars, else 100.
-
 
 def unseen_targets(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    estimator: BaseEstimator,
+    X: Samples,
+    y: ArrayLike,
+    X_test: Samples,
+    y_test: ArrayLike,
     *,
     ranges: Sequence[tuple[float, float]],
     drawn: int | None = None,
@@ -147,11 +144,11 @@ def draw_modes(
     return np.sort(chosen)
 
 
-def _distribution(targets: NDArray[np.float64], rows: NDArray[np.intp]) -> dict[str, Any]:
-    """Return how many of the rows have each target, or lie in each of 100 bins where targets are many."""
+def _distribution(targets: NDArray[np.float64], rows: NDArray[np.intp]) -> Figures:
+    """Return how many of the rows have each target, or lie in each of 100 bins where targets are more than 256."""
     values = np.unique(targets)
-    if len(values) > MOST_BARS:
-        edges = np.linspace(values[0], values[-1], BARS + 1)
+    if len(values) > 256:
+        edges = np.linspace(values[0], values[-1], 101)
         counts, centres = np.histogram(targets[rows], edges)[0], (edges[1:] + edges[:-1]) / 2
     else:
         counts, centres = np.bincount(np.searchsorted(values, targets[rows]), minlength=len(values)), values
