@@ -259,25 +259,16 @@ def _read_recordings(chosen: DataSet, seed: int, **options: Any) -> SplitSamples
     return read.samples, read.labels.to_numpy(dtype=np.float64), _given(chosen, read.splits)
 
 
-def _read_regions(chosen: DataSet, seed: int) -> SplitSamples:
-    read = read_matrices(_folder(chosen), Columns("age"))
-    return read.samples, *_ages(chosen, read, seed)
-
-
-def _read_volumes(chosen: DataSet, seed: int) -> SplitSamples:
-    read = read_ukbiobank(_folder(chosen))
-    return read.samples, *_ages(chosen, read, seed)
-
-
-def _ages(chosen: DataSet, read: Labelled, seed: int) -> tuple[NDArray[np.float64], Split]:
-    """Return ages and split; where ``labels.csv`` has no split, the paper's shares of the subjects are drawn."""
-    splits = read.splits
+def _read_ages(chosen: DataSet, seed: int, read: Callable[[Path], Labelled]) -> SplitSamples:
+    """Read subjects and their ages; where ``labels.csv`` has no split, the paper's shares of the subjects are drawn."""
+    found = read(_folder(chosen))
+    splits = found.splits
     if splits is None:
-        subjects = read.groups
+        subjects = found.groups
         if subjects is None:
-            subjects = pd.Series(range(len(read)))
+            subjects = pd.Series(range(len(found)))
         splits = _drawn(subjects, chosen.reading["shares"], seed)
-    return read.labels.to_numpy(dtype=np.float64), _given(chosen, splits)
+    return found.samples, found.labels.to_numpy(dtype=np.float64), _given(chosen, splits)
 
 
 READERS: Mapping[str, Callable[..., SplitSamples]] = {
@@ -287,8 +278,8 @@ READERS: Mapping[str, Callable[..., SplitSamples]] = {
     "images": _read_images,
     "text": _read_pairs,
     "eeg": _read_recordings,
-    "regions": _read_regions,
-    "volumes": _read_volumes,
+    "regions": partial(_read_ages, read=lambda folder: read_matrices(folder, Columns("age"))),
+    "volumes": partial(_read_ages, read=read_ukbiobank),
 }
 
 

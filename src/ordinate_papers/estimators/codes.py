@@ -234,12 +234,9 @@ def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedCol
         elif code == "one_hot":
             columns.append(CodedColumn(name, tuple(sorted(values.unique(), key=str)), is_number=False))
         else:
-            raise OrdinateError(
-                "order",
-                f"none for column {name!r}",
-                f"its values from lowest to highest for {code!r}",
-                "give order, or an ordered pandas categorical",
-            )
+            expected = f"its values from lowest to highest for {code!r}"
+            hint = "give order, or an ordered pandas categorical"
+            raise OrdinateError("order", f"none for column {name!r}", expected, hint)
     return columns
 
 

@@ -41,8 +41,6 @@ from ordinate_papers.estimators.lmnn import (
     weigh_pairs,
 )
 
-PASSES = 3  # Each of at most this many passes uses the targets that are nearest after the one before.
-
 
 @dataclass(eq=False, repr=False)
 class LatentIntervals(BaseEstimator):
@@ -52,6 +50,7 @@ class LatentIntervals(BaseEstimator):
         distribution: Distribution of a latent value in its interval.
         learn_map: Whether to learn the map, as in Ord-LMNN; False keeps the identity (Thresh-Eucl).
         n_neighbors: Number of target neighbours of a sample.
+        passes: Largest number of passes, each of which uses the targets that are nearest after the one before.
 
     Attributes:
         means_, variances_: Moments of the latent values of all features' levels, one feature after the other.
@@ -69,6 +68,7 @@ class LatentIntervals(BaseEstimator):
     distribution: str = "uniform"
     learn_map: bool = True
     n_neighbors: int = 3
+    passes: int = 3
 
     def fit(self, places: NDArray[np.intp], classes: NDArray[np.intp], sizes: Sequence[int]) -> "LatentIntervals":
         """Learn from the places (n, d) of samples' levels, their classes (n,) and every feature's number of levels."""
@@ -105,7 +105,7 @@ class LatentIntervals(BaseEstimator):
         point = np.concatenate(start)
         shape_bounds = [(1.0, 20.0), (1.0, 20.0), (0.0, 1.0)][:shapes]
         bounds = [(None, None)] * mapped + [(0.0, None)] * sum(sizes) + shape_bounds * d
-        for _ in range(PASSES):
+        for _ in range(self.passes):
             found = descend(point, loss, find, 300, bounds)
             point, self.loss_ = found.point, found.loss
             self.components_, _, moments = unpack(point)

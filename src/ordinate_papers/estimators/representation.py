@@ -412,9 +412,6 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
         sizes = np.bincount(bins)
         held = int((sizes > 1).sum())
         if held == 0 or len(sizes) == 1:
-            raise OrdinateError(
-                "bin_size",
-                f"{bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more",
-                "two bins and a pair in one of them for SupCon",
-            )
+            got = f"{bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more"
+            raise OrdinateError("bin_size", got, "two bins and a pair in one of them for SupCon")
         return RankBatches(bins, batch_size, distinct=min(2, held), seed=seed)

@@ -114,9 +114,8 @@ class TripletLoss(nn.Module):
         self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         check_comparable(labels)
-        return triplet_term(squared_distances(embeddings), labels, self.margin, weights).to(
-            upcast_half(embeddings).dtype
-        )
+        loss = triplet_term(squared_distances(embeddings), labels, self.margin, weights)
+        return loss.to(upcast_half(embeddings).dtype)
 
 
 class QuadrupletLoss(nn.Module):
@@ -143,11 +142,8 @@ def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 
     """Raise where fewer ranks than ``ranks`` occur, or fewer than ``pairs`` occur twice."""
     counts = labels.unique(return_counts=True)[1]
     if len(counts) < ranks or (counts > 1).sum() < pairs:
-        raise OrdinateError(
-            "labels",
-            f"a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more",
-            f"{ranks} and {pairs}",
-        )
+        got = f"a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more"
+        raise OrdinateError("labels", got, f"{ranks} and {pairs}")
 
 
 def squared_distances(embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:

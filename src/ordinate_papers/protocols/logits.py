@@ -15,10 +15,10 @@ from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures
 from ordinate_papers.protocols.trial import check_labels
 
-HARDEST = 1000  # This many negative pairs are shown (Fig. 3).
 
-
-def logits(estimator: BaseEstimator, X: Samples, y: ArrayLike, *, shares: Sequence[float]) -> Figures:
+def logits(
+    estimator: BaseEstimator, X: Samples, y: ArrayLike, *, shares: Sequence[float], hardest: int = 1000
+) -> Figures:
     """Logits of pairs of real training samples over the training of the encoder.
 
     A logit is the inner product of two embeddings of norm 1, as the loss sees them, behind the projection head where
@@ -31,6 +31,7 @@ def logits(estimator: BaseEstimator, X: Samples, y: ArrayLike, *, shares: Sequen
         X: Training samples.
         y: (n,), their targets, some of which are the same.
         shares: Shares of the encoder's epochs, after which logits are taken.
+        hardest: Number of negative pairs whose distribution is taken, those with the largest logits.
 
     Returns:
         For every share ``positive_logits`` and ``hard_negative_logits``, means; ``logit_gap``; and
@@ -58,7 +59,7 @@ def logits(estimator: BaseEstimator, X: Samples, y: ArrayLike, *, shares: Sequen
     # A fit that continues from a checkpoint would lack the first epochs.
     model.set_params(training__callbacks=[record], training__checkpoint_dir=None).fit(X, targets)
     edges = np.linspace(-1, 1, 81)
-    measured = [_measure(embeddings, low, high, positive, edges) for embeddings in record.embeddings]
+    measured = [_measure(embeddings, low, high, positive, edges, hardest) for embeddings in record.embeddings]
     over_shares = {name: [figures[name] for figures in measured] for name in measured[0]}
     return {**over_shares, "logit_edges": edges.tolist()}
 
@@ -69,12 +70,13 @@ def _measure(
     high: NDArray[np.intp],
     positive: NDArray[np.bool_],
     edges: NDArray[np.float64],
+    most: int,
 ) -> Figures:
-    """Return the figures of the pairs ``low``, ``high`` of embeddings, of which some are positive."""
+    """Return the figures of the pairs ``low``, ``high`` of embeddings; of the negative ones ``most`` are shown."""
     units = unit_norm(embeddings)
     values = np.clip((units @ units.T)[low, high], -1, 1)
     positives, negatives = values[positive], values[~positive]
-    hardest = np.sort(negatives)[-HARDEST:]
+    hardest = np.sort(negatives)[-most:]
     return {
         "positive_logits": float(positives.mean()),
         "hard_negative_logits": float(hardest.mean()),

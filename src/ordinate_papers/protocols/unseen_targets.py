@@ -62,15 +62,9 @@ def unseen_targets(
     unseen = in_ranges(test_targets, ranges)
     seen_rows = np.flatnonzero(~in_ranges(targets, ranges))
     if len(seen_rows) in (0, len(targets)) or unseen.all() or not unseen.any():
-        raise OrdinateError(
-            "ranges",
-            (
-                f"{list(ranges)}, which hold {len(targets) - len(seen_rows)} of {len(targets)} training "
-                f"and {unseen.sum()} of {len(unseen)} test samples"
-            ),
-            "ranges that hold some of both and not all",
-        )
-
+        left_out = f"{len(targets) - len(seen_rows)} of {len(targets)} training"
+        got = f"{list(ranges)}, which hold {left_out} and {unseen.sum()} of {len(unseen)} test samples"
+        raise OrdinateError("ranges", got, "ranges that hold some of both and not all")
     if drawn is not None:
         seen_rows = draw_modes(targets.astype(np.float64), ranges, drawn, seed)
 

@@ -236,14 +236,6 @@ def _embedding_order(trial: Trial) -> Metrics:
     return {**_of_ranks(trial, model), **embedding_order(model, *trial.train, *trial.test)}
 
 
-def _embedding_map(trial: Trial) -> Metrics:
-    return embedding_map(trial.fit(), *trial.test)
-
-
-def _logits(trial: Trial) -> Metrics:
-    return logits(trial.build(), *trial.train, shares=SHARES)
-
-
 def _label_bias(trial: Trial, boundary: Sequence[int], up: float = 0.6, down: float = 0.3) -> Metrics:
     found = trial.measure(label_bias, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed)
     return _without("relabelled", found["rows"][0])
@@ -342,6 +334,6 @@ PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
     "epoch_time": _epoch_time,
     "pairing_time": _pairing_time,
     "embedding_order": _embedding_order,
-    "embedding_map": _embedding_map,
-    "logits": _logits,
+    "embedding_map": lambda trial: embedding_map(trial.fit(), *trial.test),
+    "logits": lambda trial: logits(trial.build(), *trial.train, shares=SHARES),
 }

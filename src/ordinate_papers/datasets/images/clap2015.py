@@ -36,10 +36,8 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     }
     absent = [name for name in names if name not in files]
     if absent:
-        raise OrdinateError(
-            layout.path,
-            problem=f"{len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}",
-        )
+        problem = f"{len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}"
+        raise OrdinateError(layout.path, problem=problem)
     if not np.isfinite(ages).all():
         raise OrdinateError(
             layout.path, "a mean age that is not finite", "rows of image;mean age;deviation in its tables"

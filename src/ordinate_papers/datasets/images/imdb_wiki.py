@@ -45,11 +45,8 @@ def _single_faces(layout: Layout, name: str, source: str) -> tuple[list[str], ND
         paths = np.atleast_1d(meta["full_path"][()])
     # Scipy raises NotImplementedError for MATLAB's version 7.3, which it does not read.
     except (KeyError, ValueError, TypeError, IndexError, NotImplementedError, MatReadError) as error:
-        raise OrdinateError(
-            f"{layout.path / name}",
-            problem="could not be read",
-            expected=f"{source} with the fields {', '.join(NUMBERS)} and full_path",
-        ) from error
+        expected = f"{source} with the fields {', '.join(NUMBERS)} and full_path"
+        raise OrdinateError(layout.path / name, problem="could not be read", expected=expected) from error
     age = ages_at(born, taken.astype(np.int64))
     kept = np.isfinite(score) & (score > 0) & ~(second > 0) & (age >= 0)
     kept &= age <= 100  # Higher ages, in years, count as wrong labels.

@@ -75,10 +75,8 @@ class Layout(ImageTree):
                 found.get("/".join(parts[-depth:]), []).append(name)
         absent = [end for end in ends if not found[end]]
         if absent:
-            raise OrdinateError(
-                self.path,
-                problem=f"{len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}",
-            )
+            problem = f"{len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}"
+            raise OrdinateError(self.path, problem=problem)
         for end, names in found.items():
             if len(set(names)) > 1:
                 raise OrdinateError(self.path, problem=f"holds {end} more than once, as {names[0]} and {names[1]}")
@@ -102,15 +100,13 @@ class Layout(ImageTree):
             file = io.BytesIO(self.content(name))
             frame = pd.read_csv(file, sep=sep, usecols=usecols, dtype=str, index_col=False, keep_default_na=False)
         except ValueError as error:
-            raise OrdinateError(
-                f"{self.path / name}", problem=f"could not be read: {str(error).splitlines()[0]}"
-            ) from error
+            reason = str(error).splitlines()[0]
+            raise OrdinateError(self.path / name, problem=f"could not be read: {reason}") from error
         frame = frame.rename(columns=lambda column: str(column).strip()).apply(lambda column: column.str.strip())
         lacking = [column for column in columns if column not in frame]
         if lacking:
-            raise OrdinateError(
-                f"{self.path / name}", f"the columns {', '.join(map(repr, frame))}", f"{', '.join(map(repr, lacking))}"
-            )
+            got = f"the columns {', '.join(map(repr, frame))}"
+            raise OrdinateError(self.path / name, got, ", ".join(map(repr, lacking)))
         if frame.empty:
             raise OrdinateError(f"{self.path / name}", problem="holds no rows")
         return frame

@@ -9,8 +9,6 @@ from ordinate.data.labelled import Labelled
 from ordinate_papers.datasets.images.folds import random_blocks, rank_folds
 from ordinate_papers.datasets.images.layout import IMAGE, SUFFIX, Layout
 
-FILE = rf"(?P<file>{IMAGE})"
-
 
 def read_koa(root: str | Path) -> Labelled:
     """Read Knee Osteoarthritis (Chen 2018): the label is the KL grade, 0 to 4; the group the subject.
@@ -19,7 +17,7 @@ def read_koa(root: str | Path) -> Labelled:
     together (Appendix A.3). The folder ``auto_test``, the test knees as a detector found them, is left out.
     """
     return Layout.of(root).read(
-        rf"(?P<split>train|val|test)/(?P<grade>[0-4])/{FILE}",
+        rf"(?P<split>train|val|test)/(?P<grade>[0-4])/(?P<file>{IMAGE})",
         "train, val and test with folders 0 to 4, as in train/0/9001695L.png",
         label=("grade", lambda match: int(match["grade"])),
         group=("subject", lambda match: PurePosixPath(match["file"]).stem.rstrip("LRlr")),
@@ -32,7 +30,7 @@ def read_bracs(root: str | Path) -> Labelled:
     The splits are the owner's; CLOC trains on train and validation together (3,969 and 570 images, Appendix A.5).
     """
     return Layout.of(root).read(
-        rf"(?P<split>train|val|test)/(?P<type>0_N|1_PB|2_UDH|3_FEA|4_ADH|5_DCIS|6_IC)/{FILE}",
+        rf"(?P<split>train|val|test)/(?P<type>0_N|1_PB|2_UDH|3_FEA|4_ADH|5_DCIS|6_IC)/(?P<file>{IMAGE})",
         "train, val and test with folders 0_N to 6_IC, as in train/0_N/BRACS_264_N_1.png",
         label=("subtype", lambda match: int(match["type"][0])),
         group=("slide", lambda match: "_".join(match["file"].split("_")[:2])),
@@ -46,7 +44,7 @@ def read_hid(root: str | Path, seed: int = 0) -> Labelled:
     train on (CLOC's Section 4.1); the 15 left over are in no fold. The paper's own drawing is not published.
     """
     images = Layout.of(root).read(
-        rf"19(?P<decade>[3-7])0s/{FILE}",
+        rf"19(?P<decade>[3-7])0s/(?P<file>{IMAGE})",
         "folders 1930s to 1970s of images",
         label=("decade", lambda match: int(match["decade"]) - 3),
     )
@@ -61,7 +59,7 @@ def read_busi(root: str | Path, seed: int = 0) -> Labelled:
     """
     ranks = ("normal", "benign", "malignant")
     images = Layout.of(root).read(
-        rf"(?P<rank>{'|'.join(ranks)})/(?![^/]*_mask){FILE}",
+        rf"(?P<rank>{'|'.join(ranks)})/(?![^/]*_mask)(?P<file>{IMAGE})",
         "folders normal, benign and malignant, as in benign/benign (1).png",
         label=("rank", lambda match: ranks.index(match["rank"].lower())),
     )

@@ -16,10 +16,8 @@ WINDOW = {"window": 5.0}
 AIRFOIL = {"temperature": 1.0, "window": 7.0}
 LDS, FDS = {"lds": "sqrt_inverse"}, {"fds": True}
 SIZES = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 191_509)
-AGE_DB = {"temperature": 0.5, **WINDOW}
-SQUARED = {"head_loss": "mse"}  # The metric is squared as well; SupReMix does not specify the loss of its heads.
-SENTENCES = {"temperature": 1.0, "window": 1.0, **SQUARED}
-FINE_TUNED = {"scheme": "fine_tune"}
+# The metric is squared as well; SupReMix does not specify the loss of its heads.
+SENTENCES = {"temperature": 1.0, "window": 1.0, "head_loss": "mse"}
 PAIRS = "Logits are of at most 2000 training samples, without augmentation, behind the projection head."
 
 
@@ -106,7 +104,7 @@ TABLES = (
             supcon={"bin_size": 0.1, "head": "linear"},
             simcse={"positives_above": 2.0, "embedding_dim": None, "head": "linear"},
         ),
-        dataset="stsb_dir", on_its_data=SQUARED,
+        dataset="stsb_dir", on_its_data={"head_loss": "mse"},
         note="Heads are trained on squared errors, as they are measured; the paper does not say. SimCSE "
         "contrasts the two sentences of a pair, positives above a score of 2; its head sees the features of the pair.",
     ),
@@ -123,7 +121,7 @@ TABLES = (
         _methods(
             {"Vanilla": (0.834, 3.11, 15.31), "SupCon": (0.844, 3.14, 15.78), "SupCR": (0.856, 3.03, 14.69),
              "SupReMix": (0.863, 2.97, 14.37)}, 0.5, 3.0,
-            supcon={"bin_size": 1.0}, contrastive=FINE_TUNED, batch_size=128,
+            supcon={"bin_size": 1.0}, contrastive={"scheme": "fine_tune"}, batch_size=128,
         ),
         dataset="uk_biobank",
     ),
@@ -143,7 +141,7 @@ TABLES = (
         "supremix-6", "SupReMix on HCP-Aging", "SupReMix, Table 6", _columns("pearson", "mae", "mse"),
         _methods(
             {"Vanilla": (0.654, 8.99, 126.43), "SupCon": (0.592, 9.81, 160.93), "SupReMix": (0.744, 8.43, 116.11)},
-            0.5, 5.0, supcon={"bin_size": 1.0}, contrastive=FINE_TUNED,
+            0.5, 5.0, supcon={"bin_size": 1.0}, contrastive={"scheme": "fine_tune"},
         ),
         dataset="hcp_aging",
     ),
@@ -193,7 +191,7 @@ TABLES = (
         tuple(
             Row(f"gamma = {name}", (mae,), group=group, dataset=dataset, settings={"window": window}, on_its_data=own)
             for group, dataset, own, figures in (
-                ("AgeDB", "agedb_dir", AGE_DB,
+                ("AgeDB", "agedb_dir", {"temperature": 0.5, **WINDOW},
                  (("1", 1.0, 7.36), ("3", 3.0, 7.28), ("5", 5.0, 7.12), ("10", 10.0, 7.55),
                   ("infinity", 1_000.0, 8.00))),
                 ("STS-B", "stsb_dir", SENTENCES,
@@ -209,12 +207,13 @@ TABLES = (
         tuple(
             Column(f"{title} {NAMES[metric]}", dataset=name, metric=metric, on_its_data=settings)
             for title, name, settings, metrics in (
-                ("AgeDB", "agedb_dir", AGE_DB, MAE_GM),
+                ("AgeDB", "agedb_dir", {"temperature": 0.5, **WINDOW}, MAE_GM),
                 ("STS-B", "stsb_dir", SENTENCES, ("mse", "pearson")),
                 ("IMDB-WIKI", "imdb_wiki_dir", {"temperature": 0.3, **WINDOW}, MAE_GM),
-                ("UK Biobank", "uk_biobank", {"temperature": 0.5, "window": 3.0, **FINE_TUNED}, ("mae", "mse")),
+                ("UK Biobank", "uk_biobank", {"temperature": 0.5, "window": 3.0, "scheme": "fine_tune"},
+                 ("mae", "mse")),
                 ("UCI", "airfoil", AIRFOIL, MAE_GM),
-                ("HCP", "hcp_aging", {"temperature": 0.5, "window": 5.0, **FINE_TUNED}, MAE_GM),
+                ("HCP", "hcp_aging", {"temperature": 0.5, "window": 5.0, "scheme": "fine_tune"}, MAE_GM),
             )
             for metric in metrics
         ),
