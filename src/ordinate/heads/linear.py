@@ -81,12 +81,9 @@ class RegressionHead(nn.Module):
         """
         targets = check_targets(labels, n)
         if targets.shape[1] != self.target_dim:
-            raise OrdinateError(
-                "labels",
-                f"shape {tuple(labels.shape)}",
-                f"({n}, {self.target_dim}) for a head of {self.target_dim} target dimension(s)",
-                f"give the method target_dim={targets.shape[1]}",
-            )
+            expected = f"({n}, {self.target_dim}) for a head of {self.target_dim} target dimension(s)"
+            hint = f"give the method target_dim={targets.shape[1]}"
+            raise OrdinateError("labels", f"shape {tuple(labels.shape)}", expected, hint)
         return targets
 
     @abstractmethod
