@@ -5,9 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
-
-from sklearn.base import BaseEstimator
+from typing import TYPE_CHECKING, Any
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
@@ -19,6 +17,9 @@ from ordinate.training.options import Training
 from ordinate_papers.datasets.catalogue import DATA
 from ordinate_papers.tables.budgets import Budget
 from ordinate_papers.tables.run import Settings
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def task_of(name: str, task: Task) -> Task | None:
@@ -45,7 +46,7 @@ def build(
     seed: int = 0,
     num_classes: int | None = None,
     **settings: Any,
-) -> BaseEstimator:
+) -> "BaseEstimator":
     """Return the unfitted estimator of a model.
 
     Args:
@@ -107,7 +108,7 @@ def build(
     return kind(**own).set_params(**from_plain(in_groups(kind, chosen)))
 
 
-def flat_names(kind: type[BaseEstimator]) -> set[str]:
+def flat_names(kind: "type[BaseEstimator]") -> set[str]:
     """Return the names of an estimator's parameters and of the options in its groups, without the groups' names."""
     from ordinate.estimators.plain import EndToEndRegressor  # It imports PyTorch, which takes seconds.
 
@@ -123,13 +124,13 @@ def flat_names(kind: type[BaseEstimator]) -> set[str]:
     return names
 
 
-def has_head(kind: type[BaseEstimator]) -> bool:
+def has_head(kind: "type[BaseEstimator]") -> bool:
     """Return whether the head of an estimator is a group of options."""
     parameters = inspect.signature(kind).parameters
     return "head" in parameters and isinstance(parameters["head"].default, Head)
 
 
-def in_groups(kind: type[BaseEstimator], settings: Settings) -> Settings:
+def in_groups(kind: "type[BaseEstimator]", settings: Settings) -> Settings:
     """Return flat settings of an estimator, options of groups under their nested names."""
     parameters = inspect.signature(kind).parameters
     of_training = {each.name for each in fields(Training)}
@@ -147,7 +148,7 @@ def in_groups(kind: type[BaseEstimator], settings: Settings) -> Settings:
     return grouped
 
 
-def _spend(name: str, budget: Budget, kind: type[BaseEstimator], known: set[str]) -> Settings:
+def _spend(name: str, budget: Budget, kind: "type[BaseEstimator]", known: set[str]) -> Settings:
     """Return a budget under the names of an estimator's parameters, without those that it lacks."""
     epochs: int | tuple[int, int] = budget.epochs
     if has_head(kind):
