@@ -21,8 +21,8 @@ from ordinate.estimators.recipes import read_recipe
 from ordinate.metrics import rank_report
 from ordinate_papers.datasets import reading
 from ordinate_papers.tables.budgets import Budget, budget
-from ordinate_papers.tables.execute import PROTOCOLS, Metrics, Trial
-from ordinate_papers.tables.results import ResultsFile
+from ordinate_papers.tables.execute import PROTOCOLS, Trial
+from ordinate_papers.tables.results import Metrics, ResultsFile
 from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.workers import complete
 

@@ -1,6 +1,5 @@
 """What the papers add to the core: baselines, data sets, recipes and commands."""
 
-from collections.abc import Mapping
 from importlib.resources import files
 
 from ordinate.extensions import Extension, Model, Task, of_ranks, of_targets
@@ -22,38 +21,39 @@ def _neighbours(metric: str, **settings: str) -> Model:
     return Model({"ranks": estimator}, {"metric": metric, **settings}, embeds=False)
 
 
-LATER_LOSSES = ("sord", "squared_emd", "weighted_kappa", "binomial", "poisson")
-CODES = ("raw", "one_hot", "thermometer")
-DISTRIBUTIONS = ("uniform", "beta", "beta_rectangular")
-MODELS: Mapping[str, Model] = {
-    "supcon": _representation("supcon", METRIC_LEARNING),
-    "simclr": _representation("simclr", METRIC_LEARNING),
-    "dino": _representation("dino"),
-    "simcse": of_targets(f"{ESTIMATORS}.representation:RepresentationRegressor", METRIC_LEARNING, loss="simcse"),
-    "rnc": _representation("supcr"),
-    "siamese": _representation("siamese", METRIC_LEARNING, head="neighbours"),
-    **{name: _representation(name, head="neighbours") for name in ("triplet", "quadruplet", "n_pair")},
-    "poe": of_ranks(f"{ESTIMATORS}.poe:POEClassifier"),
-    "gol": of_ranks(f"{ESTIMATORS}.gol:GOLClassifier"),
-    "mwr": of_ranks(f"{ESTIMATORS}.mwr:MWRClassifier"),
-    **{name: of_ranks(f"{ESTIMATORS}.rank_losses:RankLossClassifier", loss=name) for name in LATER_LOSSES},
-    "balanced_mse": of_targets(f"{ESTIMATORS}.rare_targets:BalancedMSERegressor"),
-    "conr": of_targets(f"{ESTIMATORS}.rare_targets:ConRRegressor"),
-    **{f"knn_{code}": _neighbours("euclidean", code=code) for code in CODES},
-    **{f"lmnn_{code}": _neighbours("lmnn", code=code) for code in CODES},
-    "knn_gower": _neighbours("gower"),
-    "knn_intervals": _neighbours("intervals"),
-    **{f"lmnn_{name}": _neighbours("lmnn_intervals", distribution=name) for name in DISTRIBUTIONS},
-}
-ENCODERS = {
-    "airfoil": "ordinate_papers.networks:airfoil",
-    "airfoil_standardised": "ordinate_papers.networks:airfoil_standardised",
-    "small_resnet1d": "ordinate_papers.networks:small_resnet1d",
-}
-
 EXTENSION = Extension(
-    models=MODELS,
-    encoders=ENCODERS,
+    models={
+        "supcon": _representation("supcon", METRIC_LEARNING),
+        "simclr": _representation("simclr", METRIC_LEARNING),
+        "dino": _representation("dino"),
+        "simcse": of_targets(f"{ESTIMATORS}.representation:RepresentationRegressor", METRIC_LEARNING, loss="simcse"),
+        "rnc": _representation("supcr"),
+        "siamese": _representation("siamese", METRIC_LEARNING, head="neighbours"),
+        **{name: _representation(name, head="neighbours") for name in ("triplet", "quadruplet", "n_pair")},
+        "poe": of_ranks(f"{ESTIMATORS}.poe:POEClassifier"),
+        "gol": of_ranks(f"{ESTIMATORS}.gol:GOLClassifier"),
+        "mwr": of_ranks(f"{ESTIMATORS}.mwr:MWRClassifier"),
+        **{
+            name: of_ranks(f"{ESTIMATORS}.rank_losses:RankLossClassifier", loss=name)
+            for name in ("sord", "squared_emd", "weighted_kappa", "binomial", "poisson")
+        },
+        "balanced_mse": of_targets(f"{ESTIMATORS}.rare_targets:BalancedMSERegressor"),
+        "conr": of_targets(f"{ESTIMATORS}.rare_targets:ConRRegressor"),
+        **{
+            f"{name}_{code}": _neighbours(metric, code=code)
+            for name, metric in (("knn", "euclidean"), ("lmnn", "lmnn"))
+            for code in ("raw", "one_hot", "thermometer")
+        },
+        "knn_gower": _neighbours("gower"),
+        "knn_intervals": _neighbours("intervals"),
+        **{
+            f"lmnn_{name}": _neighbours("lmnn_intervals", distribution=name)
+            for name in ("uniform", "beta", "beta_rectangular")
+        },
+    },
+    encoders={
+        name: f"ordinate_papers.networks:{name}" for name in ("airfoil", "airfoil_standardised", "small_resnet1d")
+    },
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",
     predictors={

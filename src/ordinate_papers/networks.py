@@ -33,14 +33,14 @@ def airfoil(reader: Any, embedding_dim: int | None, *, standardised: bool = Fals
     """SupReMix's network for airfoil, d-20-30-10 (Section 4), on the numbers of the file: Hz, m and m/s."""
     if not reader.numbers_only:
         raise OrdinateError("encoder", "'airfoil' for other samples", "columns of numbers alone")
-    start, places, means, scales = 0, [], [], []
-    for column in reader.columns:
-        places.append(start)
-        means.append(0.0 if standardised else column.mean)
-        scales.append(1.0 if standardised else column.scale)
-        start += column.width
-    numbers = AsInTheFile(torch.tensor(places), torch.tensor(means), torch.tensor(scales))
-    widths = (len(places), 20, 30, check_whole(embedding_dim or 0, "embedding_dim"))
+    columns = reader.columns
+    places = torch.tensor([0, *(column.width for column in columns[:-1])]).cumsum(0)
+    means, scales = torch.zeros(len(columns)), torch.ones(len(columns))
+    if not standardised:
+        means = torch.tensor([column.mean for column in columns])
+        scales = torch.tensor([column.scale for column in columns])
+    numbers = AsInTheFile(places, means, scales)
+    widths = (len(columns), 20, 30, check_whole(embedding_dim or 0, "embedding_dim"))
     layers = [(nn.Linear(low, high), nn.ReLU()) for low, high in pairwise(widths)]
     return nn.Sequential(numbers, *(layer for pair in layers for layer in pair))
 

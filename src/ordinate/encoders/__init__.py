@@ -8,13 +8,6 @@ from ordinate.encoders.resnet1d import ResNet1d
 from ordinate.encoders.text import BiLSTM, TextEncoder
 
 __all__ = [
-    "MLP",
-    "BiLSTM",
-    "ImageEncoder",
-    "OTDConvNet",
-    "PeriodicEmbedding",
-    "ResNet1d",
-    "TextEncoder",
-    "build_encoder",
+    "MLP", "BiLSTM", "ImageEncoder", "OTDConvNet", "PeriodicEmbedding", "ResNet1d", "TextEncoder", "build_encoder",
     "build_image_encoder",
-]
+]  # fmt: skip

@@ -8,12 +8,9 @@ from torch import nn
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.encoders.image import build_image_encoder
 from ordinate.encoders.mlp import MLP, PeriodicEmbedding
-from ordinate.encoders.resnet1d import RESNET24, ResNet1d
+from ordinate.encoders.resnet1d import ResNet1d
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError, did_you_mean
-
-# Each encoder takes samples with this many dimensions; "auto" is the first.
-ENCODERS = {"mlp": 1, "resnet1d": 2, "resnet1d24": 2, "resnet3d18": 4}
 
 
 def build_encoder(
@@ -50,27 +47,24 @@ def build_encoder(
     if not is_named(name):
         of_data = {key: options[key] for key in ("mean", "std") if key in options}
         return build_given_encoder(name, sample_shape, embedding_dim, **of_data)
-    if len(sample_shape) == 3 and name not in ENCODERS:
+    dimensions_of = {"mlp": 1, "resnet1d": 2, "resnet1d24": 2, "resnet3d18": 4}
+    if len(sample_shape) == 3 and name not in dimensions_of:
         return build_image_encoder(name, sample_shape, embedding_dim, **options)
-    fitting = [kind for kind, dimensions in ENCODERS.items() if dimensions == len(sample_shape)]
-    if name != "auto" and name not in ENCODERS:
-        near = did_you_mean(str(name), fitting)
-        images = (
-            f"networks for images take samples of shape (channels, height, width), these have {tuple(sample_shape)}"
-        )
-        raise OrdinateError(
-            "encoder",
-            repr(name),
-            f"'auto', {', '.join(map(repr, ENCODERS))}, or a torch.nn.Module",
-            f"{near} {images}" if near else images,
-        )
+    fitting = [kind for kind, dimensions in dimensions_of.items() if dimensions == len(sample_shape)]
+    if name != "auto" and name not in dimensions_of:
+        hint = f"networks for images take samples of shape (channels, height, width), these have {tuple(sample_shape)}"
+        if near := did_you_mean(str(name), fitting):
+            hint = f"{near} {hint}"
+        expected = f"'auto', {', '.join(map(repr, dimensions_of))}, or a torch.nn.Module"
+        raise OrdinateError("encoder", repr(name), expected, hint)
     if not fitting or name not in ("auto", *fitting):
         raise OrdinateError("encoder", problem=f"{name!r} does not take samples of shape {tuple(sample_shape)}")
     if len(sample_shape) == 4:
         return ResNet3d18(sample_shape, embedding_dim, **options)
     if len(sample_shape) == 2:
-        depth: dict[str, Any] = {"blocks": RESNET24} if name == "resnet1d24" else {}
-        return ResNet1d(sample_shape[0], embedding_dim, **depth, **options)
+        if name == "resnet1d24":
+            options["blocks"] = (2, 3, 4, 2)
+        return ResNet1d(sample_shape[0], embedding_dim, **options)
     if not numeric:
         return MLP(sample_shape[0], embedding_dim, **options)
     periodic = PeriodicEmbedding(sample_shape[0], numeric)

@@ -57,9 +57,10 @@ def build_given_encoder(
     width = feature_width(network, samples, name, of_series=is_series, hint=hint)
     if is_table or is_series:  # Their predictions are computed in float64.
         feature_width(copy.deepcopy(network).double(), samples.double(), name, of_series=is_series)
+    linear = embedding_dim
     if is_factory(encoder):
         check_width(width, embedding_dim, name)
-    linear = None if is_factory(encoder) else embedding_dim
+        linear = None
     if is_table:
         if columns is None:
             columns = range(sample_shape[0])

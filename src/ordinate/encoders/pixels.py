@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from ordinate.encoders.network import NetworkEncoder, PartlyTrained, freeze
 
-FROZEN_HIDDEN = 256
-
 
 class PixelEncoder(NetworkEncoder):
     """Pixels to 0..1, normalised by channel, through a network to features, through a linear layer to the embedding.
@@ -103,6 +101,7 @@ class FrozenImageEncoder(ImageEncoder):
         embedding_dim: Dimension d of the embeddings (n, d); None leaves the features as they are.
         mean: Mean of each channel, on the scale 0..1.
         std: Deviation of each channel, on the same scale.
+        hidden: Units of the hidden layer of the embedding.
 
     It also takes features (n, out_channels) of :meth:`features` instead of images, so that they are computed once.
 
@@ -121,23 +120,25 @@ class FrozenImageEncoder(ImageEncoder):
         embedding_dim: int | None,
         mean: Sequence[float],
         std: Sequence[float],
+        hidden: int = 256,
     ) -> None:
         super().__init__(backbone, out_channels, embedding_dim, mean, std)
         self._kept = freeze(self.backbone, "none")
         if embedding_dim is not None:
             self.embedding = nn.Sequential(
                 nn.BatchNorm1d(out_channels, affine=False),
-                nn.Linear(out_channels, FROZEN_HIDDEN),
+                nn.Linear(out_channels, hidden),
                 nn.ReLU(),
-                nn.Linear(FROZEN_HIDDEN, embedding_dim),
+                nn.Linear(hidden, embedding_dim),
             )
 
     def train_only(self, trained: int | str) -> PartlyTrained:
         return self
 
     def forward(self, images: Tensor) -> Float[Tensor, "n d"]:
-        features = images if images.dim() == 2 else self.features(images)
-        embeddings: Tensor = self.embedding(features)
+        if images.dim() > 2:
+            images = self.features(images)
+        embeddings: Tensor = self.embedding(images)
         return embeddings
 
 

@@ -7,9 +7,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-RESNET18 = (2, 2, 2, 2)  # Residual blocks per stage.
-RESNET24 = (2, 3, 4, 2)
-
 
 class ResNet1d(nn.Module):
     """1-D ResNet: a convolution, stages of residual blocks that halve the length, pooling over time, a linear layer.
@@ -22,7 +19,7 @@ class ResNet1d(nn.Module):
     see zeros there, as they do beyond the end of a series. Pooling over time and the statistics of batch normalisation
     leave them out. The length of the padding changes neither embeddings nor gradients.
 
-    SupCR's experiments on EEG (Section 4) use a "24-layer 1D ResNet" without details. With ``RESNET24`` blocks, the
+    SupCR's experiments on EEG (Section 4) use a "24-layer 1D ResNet" without details. With (2, 3, 4, 2) blocks, the
     encoder ``"resnet1d24"``, the network has 24 layers with weights, counted as He et al. count (the stem, two per
     block, the linear layer). That two convolutions make a block, that its 11 blocks are spread over the stages nearly
     as ResNet-34's are, that the stem has no max pooling, the width and the kernels of 7 and 3 were chosen here.
@@ -43,7 +40,7 @@ class ResNet1d(nn.Module):
     """
 
     def __init__(
-        self, in_channels: int, embedding_dim: int | None, blocks: Sequence[int] = RESNET18, width: int = 64
+        self, in_channels: int, embedding_dim: int | None, blocks: Sequence[int] = (2, 2, 2, 2), width: int = 64
     ) -> None:
         super().__init__()
         self.stem = nn.Sequential(

@@ -11,9 +11,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from ordinate.encoders.network import PartlyTrained, features_in
 from ordinate.errors import OrdinateError
 
-DROPOUT = 0.2
-PAIR_HIDDEN = 512  # Units of the hidden layer of the network on pair features.
-
 
 class TextEncoder(PartlyTrained):
     """Texts through a sentence encoder, and a network from what they give to the embedding.
@@ -28,6 +25,8 @@ class TextEncoder(PartlyTrained):
         width: Width of these vectors.
         per_sample: Number of texts of a sample, 1 or 2.
         embedding_dim: Dimension d of the embeddings (n, d); None leaves the features as they are.
+        hidden: Units of the hidden layer.
+        dropout: Share of the features and of the hidden units dropped in training.
 
     Example:
         >>> encoder = TextEncoder(BiLSTM(torch.randn(9, 5), hidden=4), width=8, per_sample=2, embedding_dim=3)
@@ -37,7 +36,16 @@ class TextEncoder(PartlyTrained):
 
     network_name = "sentences"
 
-    def __init__(self, sentences: nn.Module | None, width: int, per_sample: int, embedding_dim: int | None) -> None:
+    def __init__(
+        self,
+        sentences: nn.Module | None,
+        width: int,
+        per_sample: int,
+        embedding_dim: int | None,
+        *,
+        hidden: int = 512,
+        dropout: float = 0.2,
+    ) -> None:
         super().__init__()
         self.sentences = sentences
         self.per_sample = per_sample
@@ -45,13 +53,9 @@ class TextEncoder(PartlyTrained):
         self.embedding: nn.Module = nn.Identity()
         if embedding_dim is not None:
             self.embedding = nn.Sequential(
-                nn.Dropout(DROPOUT),
-                nn.Linear(features, PAIR_HIDDEN),
-                nn.Tanh(),
-                nn.LayerNorm(PAIR_HIDDEN),
-                nn.Dropout(DROPOUT),
-                nn.Linear(PAIR_HIDDEN, embedding_dim),
-            )
+                nn.Dropout(dropout), nn.Linear(features, hidden), nn.Tanh(), nn.LayerNorm(hidden), nn.Dropout(dropout),
+                nn.Linear(hidden, embedding_dim),
+            )  # fmt: skip
         self.train()
 
     def train(self, mode: bool = True) -> Self:
@@ -98,6 +102,7 @@ class BiLSTM(nn.Module):
         vectors: Vectors (v, w) of the words, the first of padding.
         hidden: Number of units in each direction; vectors of a text have twice as many.
         frozen: Whether the word vectors stay as they are.
+        dropout: Share of the words' numbers dropped in training.
 
     Example:
         >>> network = BiLSTM(torch.randn(100, 50), hidden=16)
@@ -105,10 +110,12 @@ class BiLSTM(nn.Module):
         torch.Size([2, 32])
     """
 
-    def __init__(self, vectors: Float[Tensor, "v w"], hidden: int, *, frozen: bool = True) -> None:
+    def __init__(
+        self, vectors: Float[Tensor, "v w"], hidden: int, *, frozen: bool = True, dropout: float = 0.2
+    ) -> None:
         super().__init__()
         self.words = nn.Embedding.from_pretrained(vectors, freeze=frozen, padding_idx=0)
-        self.dropout = nn.Dropout(DROPOUT)
+        self.dropout = nn.Dropout(dropout)
         self.lstm = nn.LSTM(vectors.shape[1], hidden, 2, batch_first=True, bidirectional=True)
 
     def forward(self, words: Int[Tensor, "n t"]) -> Float[Tensor, "n 2h"]:

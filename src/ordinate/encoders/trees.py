@@ -1,14 +1,16 @@
 """Decision trees as tensors, so that they are saved, and run elsewhere, like the rest of a model."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-LOG_PROBABILITY_OF_UNSEEN = -50.0  # It is that of a class that a model has not seen.
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 class Trees(nn.Module):
@@ -47,7 +49,7 @@ class Trees(nn.Module):
         }
 
     @classmethod
-    def of_forest(cls, forest: Any, columns: int | None = None) -> Self:
+    def of_forest(cls, forest: "BaseEstimator", columns: int | None = None) -> Self:
         """Return the trees of a fitted forest of scikit-learn, which compares float32 inputs.
 
         Args:
@@ -113,16 +115,18 @@ class BoostedTrees(Trees):
     """
 
     @classmethod
-    def of_boosting(cls, model: Any, columns: int | None = None) -> Self:
+    def of_boosting(cls, model: "BaseEstimator", columns: int | None = None) -> Self:
         """Return the trees of a fitted ``HistGradientBoostingClassifier`` or ``Regressor`` without missing values.
 
         Args:
             model: Fitted model, whose classes, if it has some, are numbered from 0.
             columns: Number of classes, of which the model may have seen fewer; None for regression.
         """
-        start = np.zeros(1) if columns is None else np.full(columns, LOG_PROBABILITY_OF_UNSEEN)
-        seen = [0] if columns is None else np.asarray(model.classes_, dtype=np.int64)
-        start[seen] = 0.0
+        start, seen = np.zeros(1), np.array([0])
+        if columns is not None:
+            seen = np.asarray(model.classes_, dtype=np.int64)
+            start = np.full(columns, -50.0)  # It is the logarithm of the probability of a class that was not seen.
+            start[seen] = 0.0
         places = seen[-1:] if len(seen) == 2 else seen  # Only the second of two classes has a score.
         start[places] = np.ravel(model._baseline_prediction)  # It has no public name.
         rounds = model._predictors
@@ -141,21 +145,23 @@ class BoostedTrees(Trees):
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n o"]:
         scores = super().forward(x)
-        return scores if self.out_features == 1 else scores.softmax(1)
+        if self.out_features == 1:
+            return scores
+        return scores.softmax(1)
 
 
 class _Tree(NamedTuple):
     """The nodes of a tree, from its root on."""
 
-    feature: Any
-    threshold: Any
-    left: Any
-    right: Any
-    is_leaf: Any
-    value: Any
+    feature: NDArray[np.integer]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.integer]
+    right: NDArray[np.integer]
+    is_leaf: NDArray[np.bool_]
+    value: NDArray[np.float64]
 
 
-def _below(thresholds: Any) -> Any:
+def _below(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the largest float32 that are not above thresholds in float64: both divide float32 numbers equally."""
     rounded = thresholds.astype(np.float32)
     return np.where(rounded > thresholds, np.nextafter(rounded, np.float32(-np.inf)), rounded)

@@ -1,15 +1,12 @@
 """Encoder of volumes: MONAI's 3-D ResNet-18 between normalised voxels and a linear embedding."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from torch import nn
 
 from ordinate.encoders.pixels import PixelEncoder
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
-
-SMALL_VOLUME = 32  # The usual stem would leave next to nothing of a volume with a shorter side.
 
 
 class ResNet3d18(PixelEncoder):
@@ -50,16 +47,18 @@ class ResNet3d18(PixelEncoder):
         if len(sample_shape) != 4:
             raise OrdinateError("sample_shape", tuple(sample_shape), "(channels, depth, height, width)")
         channels, *sides = sample_shape
-        mean = [0.5] * channels if mean is None else mean
-        std = [0.25] * channels if std is None else std
+        if mean is None:
+            mean = [0.5] * channels
+        if std is None:
+            std = [0.25] * channels
         if len(mean) != channels or len(std) != channels or min(std) <= 0:
             raise OrdinateError("mean, std", f"{mean} and {std}", "a number and one above 0 for each channel")
-        backbone = _backbone(channels, list(widths), small=min(sides) < SMALL_VOLUME)
+        backbone = _backbone(channels, list(widths), small=min(sides) < 32)
         super().__init__(backbone, widths[-1], embedding_dim, mean, std)
 
 
 def _backbone(channels: int, widths: list[int], *, small: bool) -> nn.Module:
-    stem: dict[str, Any] = {"conv1_t_size": 7, "conv1_t_stride": 2, "no_max_pool": False}
+    stem: dict[str, int] = {"conv1_t_size": 7, "conv1_t_stride": 2, "no_max_pool": False}
     if small:
         stem = {"conv1_t_size": 3, "conv1_t_stride": 1, "no_max_pool": True}
     network: nn.Module = optional("monai.networks.nets.resnet", "volumes", "encoder").ResNet(

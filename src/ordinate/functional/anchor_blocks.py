@@ -15,11 +15,6 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype
 
-MAX_ANCHORS_ON_CPU = 256  # Blocks of this size were measured to be the fastest from 256 to 4096 samples.
-MAX_ELEMENTS_ON_CPU = 1 << 20  # Larger matrices leave the cache, and are mapped anew each time.
-MAX_ELEMENTS_ON_GPU = 1 << 27  # These are rows enough for every multiprocessor when there are a million samples.
-MIN_BYTES_PER_ELEMENT = 512  # A block and the tensors made from it take an eighth of so much memory of the GPU.
-
 Gradients = Sequence[Tensor] | None
 RowSums = Callable[..., tuple[Tensor, Gradients]]
 
@@ -45,20 +40,23 @@ def anchor_blocks(n: int, m: int, block_size: int | None, device: torch.device) 
         device: Device of the embeddings.
     """
     if block_size is None:
-        block_size = max(1, _max_elements(device) // m)
-        if device.type == "cpu":
-            block_size = min(MAX_ANCHORS_ON_CPU, block_size)
+        block_size = _fast_block_size(m, device)
     for start in range(0, n, block_size):
         yield slice(start, min(n, start + block_size))
 
 
-def _max_elements(device: torch.device) -> int:
-    """Return the largest number of elements of a block."""
+def _fast_block_size(m: int, device: torch.device) -> int:
+    """Return the number of anchors of a block that is fast on a device."""
     if device.type == "cpu":
-        return MAX_ELEMENTS_ON_CPU
-    if device.type != "cuda":
-        return MAX_ELEMENTS_ON_GPU >> 4
-    return min(MAX_ELEMENTS_ON_GPU, torch.cuda.get_device_properties(device).total_memory // MIN_BYTES_PER_ELEMENT)
+        # From 256 to 4096 samples, blocks of 256 were measured to be the fastest. Matrices of more than 2**20 elements
+        # leave the cache, and are mapped anew each time.
+        return max(1, min(256, 2**20 // m))
+    most = 2**23
+    if device.type == "cuda":
+        # With 2**27 elements there are rows enough for every multiprocessor when there are a million samples. A block
+        # and the tensors made from it take up to 64 bytes per element, which is then an eighth of the memory.
+        most = min(2**27, torch.cuda.get_device_properties(device).total_memory // 512)
+    return max(1, most // m)
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,8 @@ class Order:
     self_index: Int[Tensor, " n"] | None
 
 
-def rows_of(values: Tensor | None, rows: slice) -> Tensor | None:
-    """Return some rows of a tensor; None if there is none."""
+def rows_of(values: Tensor | None, rows: slice | Tensor) -> Tensor | None:
+    """Return some rows of a tensor, by a slice, an index or a mask; None if there is no tensor."""
     if values is None:
         return None
     return values[rows]
@@ -113,7 +111,9 @@ def block_sums(
         values[block], gradient = rows(block, rows_of(coefficients, block))
         if coefficients is not None:
             pairs.add_gradient(block, gradient)
-    return values, None if coefficients is None else pairs.gradients()
+    if coefficients is None:
+        return values, None
+    return values, pairs.gradients()
 
 
 def reduced(row_sums: RowSums, coefficients: Float[Tensor, " n"] | None, *tensors: Tensor) -> Tensor:

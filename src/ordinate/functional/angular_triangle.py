@@ -152,14 +152,14 @@ def angular_triangle_with_options(
         target = to_accumulation_dtype((ranks[anchor] - ref_ranks[other]).abs()) / (num_classes - 1)
         row_sums = _GivenPairs(anchor, other, target)
     if not holds_anywhere(count > 0, contrast.group):
-        raise OrdinateError(
-            "labels",
-            f"ranks {ranks.unique().tolist()}, which offer no triplet",
-            f"the ranks 0 and {num_classes - 1} with a third sample above 0, or three samples of one rank",
-        )
+        expected = f"the ranks 0 and {num_classes - 1} with a third sample above 0, or three samples of one rank"
+        raise OrdinateError("labels", f"ranks {ranks.unique().tolist()}, which offer no triplet", expected)
     u, v = contrast.units()
     if reduction == "mean":  # The mean is over triplets.
-        contrast = replace(contrast, weights=count if contrast.weights is None else count * contrast.weights)
+        weights = count
+        if contrast.weights is not None:
+            weights = count * contrast.weights
+        contrast = replace(contrast, weights=weights)
     coefficients = contrast.coefficients(reduction, count > 0)
     if reduction != "sum":
         coefficients = coefficients / count.clamp(min=1)
@@ -240,21 +240,20 @@ class _RankByRank:
                 continue
             anchors = (pairs.ranks == rank).nonzero()[:, 0]
             references = (shared | (pairs.ref_ranks == rank)).nonzero()[:, 0]  # Each anchor is one of them.
+            self_index = rows_of(pairs.self_index, anchors)
+            if self_index is not None:
+                self_index = torch.searchsorted(references, self_index)
             of_rank = replace(
-                pairs,
-                ranks=pairs.ranks[anchors],
-                ref_ranks=pairs.ref_ranks[references],
-                shares=pairs.shares[:, references],
-                self_index=None
-                if pairs.self_index is None
-                else torch.searchsorted(references, pairs.self_index[anchors]),
-            )
-            factors = None if coefficients is None else coefficients[anchors]
-            values[anchors], gradients = of_rank(factors, u[anchors], v[references])
+                pairs, ranks=pairs.ranks[anchors], ref_ranks=pairs.ref_ranks[references],
+                shares=pairs.shares[:, references], self_index=self_index,
+            )  # fmt: skip
+            values[anchors], gradients = of_rank(rows_of(coefficients, anchors), u[anchors], v[references])
             if gradients is not None:
                 grad_u[anchors] = gradients[0]
                 grad_v.index_add_(0, references, gradients[1])
-        return values, None if coefficients is None else (grad_u, grad_v)
+        if coefficients is None:
+            return values, None
+        return values, (grad_u, grad_v)
 
 
 @dataclass(frozen=True)
@@ -277,7 +276,9 @@ class _GivenPairs:
                 slope = _slope(angle, error * coefficients[anchor] * (2 / math.pi))[:, None]
                 grad_u.index_add_(0, anchor, slope * v[other])
                 grad_v.index_add_(0, other, slope * u[anchor])
-        return values, None if coefficients is None else (grad_u, grad_v)
+        if coefficients is None:
+            return values, None
+        return values, (grad_u, grad_v)
 
 
 def _angles(cosines: CosineBlocks, rows: slice) -> Float[Tensor, "b m"]:

@@ -9,15 +9,19 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
-from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced
+from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced, rows_of
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
-from ordinate.functional.inputs import check_devices, check_embeddings, check_self_index, check_weights
+from ordinate.functional.inputs import (
+    check_devices,
+    check_embeddings,
+    check_self_index,
+    check_weights,
+    shape_or_type,
+)
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.functional.similarity import units
 from ordinate.options import Similarity
 
-MAX_EXPONENT = 1e10  # The exponential keeps six digits in float64 up to here.
-MIN_TEMPERATURE = 1e-18  # Any weight over it still fits in float32.
 CheckLabels = Callable[..., Tensor]
 
 
@@ -48,9 +52,12 @@ class Contrast:
         self, labels: Shaped[Tensor, " n"], ref_labels: Shaped[Tensor, " m"], *, stable: bool = False
     ) -> Order:
         """Return the order of anchors and of references by these labels, and where anchors stand in it."""
-        order = labels.argsort(stable=stable)
-        ref_order = order if ref_labels is labels else ref_labels.argsort(stable=stable)
-        place = None if self.self_index is None else ref_order.argsort()[self.self_index[order]]
+        order = ref_order = labels.argsort(stable=stable)
+        if ref_labels is not labels:
+            ref_order = ref_labels.argsort(stable=stable)
+        place = self.self_index
+        if place is not None:
+            place = ref_order.argsort()[place[order]]
         return Order(order, ref_order, place)
 
     def units(self, steepest: float = 1.0) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
@@ -166,14 +173,12 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
         highest, lowest = (torch.stack([end(x, 0) for x in points]) for end in (torch.amax, torch.amin))
         extent = highest.amax(0) - lowest.amin(0)
         largest = float(torch.linalg.vector_norm(extent, ord={"neg_l1": 1, "neg_l2": 2}[similarity]))
-    least = max(MIN_TEMPERATURE, largest / MAX_EXPONENT)
+    # The exponential of 1e10 keeps six digits in float64. Any weight over 1e-18 still fits in float32.
+    least = max(1e-18, largest / 1e10)
     if temperature < least:
-        raise OrdinateError(
-            "temperature",
-            f"{temperature:g} for similarities as large as {largest:.2g}",
-            f"at least {least:.2g}",
-            "larger exponents leave no digit of the gradient",
-        )
+        got = f"{temperature:g} for similarities as large as {largest:.2g}"
+        hint = "larger exponents leave no digit of the gradient"
+        raise OrdinateError("temperature", got, f"at least {least:.2g}", hint)
 
 
 def check_contrasted(contrast: Contrast) -> None:
@@ -184,22 +189,15 @@ def check_contrasted(contrast: Contrast) -> None:
     name, least = "embeddings", 3
     if contrast.given:
         name, least = "ref_emb", 2 + left_out
-    raise OrdinateError(
-        name,
-        len(contrast.references),
-        (
-            f"at least {least} samples, because the loss is constant if an anchor is contrasted with fewer than two "
-            "others"
-        ),
-        "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references",
-    )
+    reason = "the loss is constant if an anchor is contrasted with fewer than two others"
+    hint = "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references"
+    raise OrdinateError(name, len(contrast.references), f"at least {least} samples, because {reason}", hint)
 
 
 def check_triplets(triplets: Int[Tensor, "t 3"], contrast: Contrast) -> tuple[Int[Tensor, " t"], ...]:
     """Return i, j and k of triplets: different samples, the middle one an anchor, the outer two references."""
     if not isinstance(triplets, Tensor) or triplets.dim() != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
-        got = tuple(triplets.shape) if isinstance(triplets, Tensor) else type(triplets).__name__
-        raise OrdinateError("triplets", got, "indices (t, 3) with at least one triplet")
+        raise OrdinateError("triplets", shape_or_type(triplets), "indices (t, 3) with at least one triplet")
     if triplets.is_floating_point() or triplets.dtype == torch.bool:
         raise OrdinateError("triplets", f"dtype {triplets.dtype}", "integer indices")
     check_devices(contrast.anchors, triplets=triplets)
@@ -207,7 +205,7 @@ def check_triplets(triplets: Int[Tensor, "t 3"], contrast: Contrast) -> tuple[In
     for index, size in ((i, len(contrast.references)), (j, len(contrast.anchors)), (k, len(contrast.references))):
         if int(index.min()) < 0 or int(index.max()) >= size:
             raise OrdinateError("triplets", f"indices {int(index.min())} to {int(index.max())}", f"0 to {size - 1}")
-    itself = None if contrast.self_index is None else contrast.self_index[j]
+    itself = rows_of(contrast.self_index, j)
     if bool((i == k).any()) or (itself is not None and bool(((i == itself) | (itself == k)).any())):
         raise OrdinateError("triplets", "one sample twice in a triplet", "three different samples")
     return i, j, k

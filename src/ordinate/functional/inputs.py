@@ -11,9 +11,7 @@ from torch import Tensor
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
-MAX_EMBEDDING = 1e150  # Squared distances still fit in float64.
 MAX_FACTOR = 1e12  # The loss of any batch with such weights or margins still fits in float32.
-MAX_WHOLE_LABEL = 2**53  # All whole numbers up to here are exact in float64.
 
 
 def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
@@ -23,28 +21,28 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
     if not embeddings.is_floating_point():
         raise OrdinateError(name, f"dtype {embeddings.dtype}", "a floating-point tensor")
     if embeddings.dim() != 2:
-        raise OrdinateError(
-            name,
-            f"shape {tuple(embeddings.shape)}",
-            "(n, d)",
-            "flatten views (b, v, d) with ordinate.functional.flatten_views",
-        )
+        hint = "flatten views (b, v, d) with ordinate.functional.flatten_views"
+        raise OrdinateError(name, f"shape {tuple(embeddings.shape)}", "(n, d)", hint)
     if embeddings.shape[0] == 0 or embeddings.shape[1] == 0:
         raise OrdinateError(name, f"shape {tuple(embeddings.shape)}", "at least one row and one column")
     finite = torch.isfinite(embeddings)
     if not bool(finite.all()):
         bad = int((~finite.all(dim=1)).sum())
-        raise OrdinateError(
-            name,
-            problem=f"{bad} of {len(embeddings)} rows hold NaN or infinity",
-            expected="finite values",
-            hint="a diverged encoder does this: lower the learning rate or clip gradients",
-        )
+        problem = f"{bad} of {len(embeddings)} rows hold NaN or infinity"
+        hint = "a diverged encoder does this: lower the learning rate or clip gradients"
+        raise OrdinateError(name, problem=problem, expected="finite values", hint=hint)
     if embeddings.dtype == torch.float64:  # Embeddings of other types are squared in it.
         largest = float(embeddings.detach().abs().max())
-        if largest > MAX_EMBEDDING:
-            raise OrdinateError(name, f"values of {largest:g}", f"at most {MAX_EMBEDDING:g}, which float64 can square")
+        if largest > 1e150:
+            raise OrdinateError(name, f"values of {largest:g}", "at most 1e+150, which float64 can square")
     return upcast_half(embeddings)
+
+
+def shape_or_type(value: object) -> object:
+    """Return what an error tells of a value that should be another tensor."""
+    if isinstance(value, Tensor):
+        return tuple(value.shape)
+    return type(value).__name__
 
 
 def check_devices(embeddings: object, **tensors: object) -> None:
@@ -101,9 +99,11 @@ def check_targets(
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
         raise OrdinateError(name, f"{targets.shape[1]} dimensions per label", dimensions)
-    if targets.dtype == torch.int64 and bool((targets.abs() > MAX_WHOLE_LABEL).any()):
+    if targets.dtype == torch.int64 and bool((targets.abs() > 2**53).any()):
         raise OrdinateError(name, "whole numbers past 2^53, which float64 does not tell apart", "smaller ones")
-    return upcast_half(targets) if targets.is_floating_point() else to_accumulation_dtype(targets)
+    if targets.is_floating_point():
+        return upcast_half(targets)
+    return to_accumulation_dtype(targets)
 
 
 def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
@@ -135,7 +135,9 @@ def check_weights(weights: Tensor | None, n: int) -> Float[Tensor, " n"] | None:
     largest = float(weights.detach().max())
     if largest > MAX_FACTOR:
         raise OrdinateError("weights", f"{largest:g}", f"at most {MAX_FACTOR:g}")
-    return weights if weights.is_floating_point() else weights.to(torch.float32)
+    if weights.is_floating_point():
+        return weights
+    return weights.to(torch.float32)
 
 
 def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b *p"]) -> tuple[Tensor, Tensor]:

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.inputs import shape_or_type
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.options import LabelDistance
 
@@ -23,10 +24,8 @@ def pairwise_label_distance(
             result = distance(labels, ref_labels)
             shape = (len(labels), len(ref_labels))
             if not isinstance(result, Tensor) or result.shape != shape:
-                got = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
-                raise OrdinateError(
-                    "label_distance", problem=f"the callable returned {got}", expected=f"a tensor {shape}"
-                )
+                problem = f"the callable returned {shape_or_type(result)}"
+                raise OrdinateError("label_distance", problem=problem, expected=f"a tensor {shape}")
             if not bool(torch.isfinite(result).all()) or bool((result < 0).any()):
                 raise OrdinateError("label_distance", problem="the callable returned NaN, infinity or values below 0")
             return result if result.is_floating_point() else to_accumulation_dtype(result)

@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums
+from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums, rows_of
 from ordinate.functional.contrast import Contrast, Inputs, check_triplets, prepare
 from ordinate.functional.global_batch import Group, holds_anywhere, summed
 from ordinate.functional.inputs import MAX_FACTOR, check_devices, check_ranks
@@ -119,12 +119,10 @@ def mmnp_with_options(
         row_sums = _GivenHinges.of(triplets, contrast)
         pairs = torch.bincount(row_sums.anchor, minlength=len(ranks))
     if not holds_anywhere(pairs > 0, contrast.group):
+        got = f"ranks {ranks.unique().tolist()} with {len(ranks)} samples"
         raise OrdinateError(
             "labels",
-            (
-                f"ranks {ranks.unique().tolist()} with {len(ranks)} samples in which no anchor has both "
-                "a positive and a negative"
-            ),
+            f"{got} in which no anchor has both a positive and a negative",
             "at least two ranks, one of them with two samples",
         )
     coefficients = contrast.coefficients(options.reduction, pairs > 0)
@@ -137,7 +135,9 @@ def mmnp_with_options(
 
     position = to_accumulation_dtype(torch.cat([margins.new_zeros(1), margins])).cumsum(0)
     shift = (position[:, None] - position).abs()
-    steepest = float(pairs.max()) if options.reduction in ("sum", "none") else 1.0
+    steepest = 1.0
+    if options.reduction in ("sum", "none"):
+        steepest = float(pairs.max())
     a, b = contrast.units(steepest)
     return contrast.loss(row_sums, coefficients, a, b, shift, reduction=options.reduction, order=order)
 
@@ -159,7 +159,9 @@ class _RowSums:
         def rows(block: slice, factors: Tensor | None) -> tuple[Tensor, Tensor]:
             rank = sum(start <= block.start for start in self.rank_starts) - 1
             first, last = self.ref_starts[rank : rank + 2]
-            self_index = None if self.self_index is None else self.self_index[block] - first
+            self_index = rows_of(self.self_index, block)
+            if self_index is not None:
+                self_index = self_index - first
             shifted = cosines.block(block, None).add_(shift[rank, self.ref_ranks].to(self.dtype))
             values, gradient = _hinges(shifted, first, last, self_index)
             if factors is not None:
@@ -217,7 +219,9 @@ class _GivenHinges:
                 on_references = pull[:, None] * a[anchor]
                 grad_a.index_add_(0, anchor, pull[:, None] * apart)
                 grad_b.index_add_(0, negative, on_references).index_add_(0, positive, on_references, alpha=-1)
-        return values, None if coefficients is None else (grad_a, grad_b, grad_shift)
+        if coefficients is None:
+            return values, None
+        return values, (grad_a, grad_b, grad_shift)
 
 
 def _hinges(

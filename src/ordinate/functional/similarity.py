@@ -11,11 +11,6 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.options import Similarity
 
-# The Gram form loses digits of squared distances that are smaller, relative to the squared norms.
-MIN_DISTANCE_OF_GRAM_FORM = {torch.float32: 1e-2, torch.float64: 1e-6}
-SQUARED_NORMS_OF_FLOAT32 = 1e-25, 1e25  # Squared distances keep their last digit in float32 between these limits.
-MAX_NEAR_SHARE = 0.01  # Recomputing more near pairs of a float32 block costs more than float64.
-MIN_NORM = 1e-30  # Smaller squares may be rounded to 0, and gradients may exceed the range of float32.
 PAIRS_AT_ONCE = 1 << 16
 
 
@@ -36,7 +31,9 @@ def units(
             "embeddings", "1 dimension", "at least 2: the cosine of two numbers is 1 or -1 and has no gradient"
         )
     u = unit(x, steepest)
-    return u, u if refs is x else unit(refs, steepest)
+    if refs is x:
+        return u, u
+    return u, unit(refs, steepest)
 
 
 class _Unit(torch.autograd.Function):
@@ -47,7 +44,8 @@ class _Unit(torch.autograd.Function):
         least = torch.finfo(x.dtype).tiny * steepest  # The gradient is divided by the norm.
         x = to_accumulation_dtype(x)
         norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-        if bool((norm < max(MIN_NORM, least)).any()):
+        # The squares of smaller numbers may be rounded to 0, and gradients may exceed the range of float32.
+        if bool((norm < max(1e-30, least)).any()):
             largest = x.abs().amax(1, keepdim=True)
             norm = largest * torch.linalg.vector_norm(x / torch.where(largest == 0, 1, largest), dim=1, keepdim=True)
             if bool(((norm > 0) & (norm < least)).any()):
@@ -129,19 +127,21 @@ class EuclideanBlocks(SimilarityBlocks):
         self.left = torch.cat([-2 * self.a, self.norms_a[:, None], one_a[:, None]], 1)
         self.right = torch.cat([self.b, one_b[:, None], self.norms_b[:, None]], 1)
         self.near: list[tuple[Tensor, Tensor]] = []
-        low, high = SQUARED_NORMS_OF_FLOAT32
         self.last_resort = dtype == accumulation_dtype(a.device)
-        self.fits = self.last_resort or bool((self.widest > low) & (self.widest + self.norms_a.max() < high))
+        # Between these limits, squared distances keep their last digit in float32.
+        self.fits = self.last_resort or bool((self.widest > 1e-25) & (self.widest + self.norms_a.max() < 1e25))
 
     def block(self, rows: slice, self_index: Int[Tensor, " b"] | None) -> Float[Tensor, "b m"] | None:
         if not self.fits:
             return None
         squared = fill_self(self.left[rows] @ self.right.T, self_index, torch.inf)
         self.near = []
-        bound = MIN_DISTANCE_OF_GRAM_FORM[squared.dtype]
+        # The Gram form loses digits of squared distances that are smaller, relative to the squared norms.
+        bound = {torch.float32: 1e-2, torch.float64: 1e-6}[squared.dtype]
         if bool((squared.amin(1) <= bound * (self.norms_a[rows] + self.widest)).any()):
             near = (squared <= bound * (self.norms_a[rows, None] + self.norms_b)).nonzero()
-            if not self.last_resort and len(near) > MAX_NEAR_SHARE * squared.numel():
+            # Recomputing more than a hundredth of a float32 block costs more than float64.
+            if not self.last_resort and len(near) > 0.01 * squared.numel():
                 return None
             self.near = [(part[:, 0], part[:, 1]) for part in near.split(PAIRS_AT_ONCE)]
         similarity = fill_self(squared.clamp_(min=0).sqrt_().neg_(), self_index, -1)
@@ -193,4 +193,6 @@ def fill_self(
     block: Shaped[Tensor, "b m"], self_index: Int[Tensor, " b"] | None, value: float
 ) -> Shaped[Tensor, "b m"]:
     """Write ``value`` where each anchor meets itself, if it is among its references; returns ``block``."""
-    return block if self_index is None else block.scatter_(1, self_index[:, None], value)
+    if self_index is None:
+        return block
+    return block.scatter_(1, self_index[:, None], value)

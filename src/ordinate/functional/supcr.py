@@ -24,7 +24,6 @@ from ordinate.options import LabelDistance, Reduction, Similarity, SupCROptions
 if TYPE_CHECKING:
     from ordinate.kernels.triton.supcr import LineRows
 
-LOG2_E = math.log2(math.e)  # The function exp2 is three times as fast as exp.
 MAX_EXPONENT = {torch.float32: 60.0, torch.float64: 600.0}  # Up to here exp() and 1 / exp() keep all digits.
 
 
@@ -107,7 +106,9 @@ def supcr_with_options(
     everyone = torch.ones(len(a), dtype=torch.bool, device=a.device)
     coefficients = contrast.coefficients(options.reduction, everyone)
     order, paths = _paths(contrast, options)
-    self_index = contrast.self_index if order is None else order.self_index
+    self_index = contrast.self_index
+    if order is not None:
+        self_index = order.self_index
     row_sums = _RowSums(options, self_index, paths)
     return contrast.loss(row_sums, coefficients, a, b, reduction=options.reduction, order=order)
 
@@ -229,7 +230,8 @@ class _NumbaLine(_Path):
 
         similarity, self_index = block.similarity, block.self_index
         total = to_accumulation_dtype(similarity.sum(1))
-        e = fill_self(similarity.mul(block.scale * LOG2_E).exp2_(), self_index, 0)
+        # The function exp2 is three times as fast as exp.
+        e = fill_self(similarity.mul(block.scale * math.log2(math.e)).exp2_(), self_index, 0)
         count = e.shape[1]
         if self_index is not None:  # An anchor is not its own positive.
             count -= 1
@@ -256,7 +258,9 @@ class _Line(_Path):
         self.starts = pad(sizes.cumsum(0), (1, 0))
         self.start = self.starts.tolist()
         self.below = torch.searchsorted(self.groups, y)  # Number of groups below each anchor's label.
-        self.self_group = None if self_index is None else self.group[self_index]
+        self.self_group = self_index
+        if self_index is not None:
+            self.self_group = self.group[self_index]
         # The table has at least 16 cells for each label, so that most cells hold none.
         self.cell_bits = (int(self.groups[-1] - self.groups[0]) // (16 * len(self.groups))).bit_length()
         occupied = torch.bincount((self.groups - self.groups[0]) >> self.cell_bits)
@@ -287,8 +291,12 @@ class _Line(_Path):
 
         sizes = self.sizes.to(e)
         logs = denominator.log()
-        log_sum = logs @ sizes if self.ties else logs.sum(1)
-        share = denominator.reciprocal_().mul_(sizes) if self.ties else denominator.reciprocal_()
+        share = denominator.reciprocal_()
+        if self.ties:
+            log_sum = logs @ sizes
+            share.mul_(sizes)
+        else:
+            log_sum = logs.sum(1)
         count = e.shape[1]
         if self_index is not None and self.self_group is not None:  # An anchor is not its own positive.
             count -= 1
@@ -408,7 +416,9 @@ def _whole_steps(y: Float[Tensor, " n"], bits: int = 51) -> Int[Tensor, " n"] | 
         return None
     steps = to_accumulation_dtype(y) * 2.0 ** (bits - math.frexp(largest)[1])
     whole = steps.round()
-    return whole.long() if bool((steps == whole).all()) else None
+    if bool((steps == whole).all()):
+        return whole.long()
+    return None
 
 
 def _tie_edges(distance: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, rows_of
 from ordinate.functional.contrast import Contrast, Inputs, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
-from ordinate.functional.inputs import check_constant, check_devices, check_targets
+from ordinate.functional.inputs import check_constant, check_devices, check_targets, shape_or_type
 from ordinate.functional.mixtures import (
     DrawnShares,
     GivenShares,
@@ -30,8 +30,6 @@ from ordinate.options import Reduction, SupReMixOptions
 
 # Down to these temperatures exp(cosine / temperature) and its inverse keep all digits.
 MIN_TEMPERATURE_BELOW_ONE = {torch.float32: 1 / 30, torch.float64: 1 / 300}
-MAX_LABEL_WIDTH_IN_FLOAT32 = 1e15  # Up to here float32 holds the weighted contrasts of a batch.
-RELATIVE_ROUNDING_OF_WINDOW = 1e-6  # A difference that passes the window by no more still lies inside.
 
 
 def supremix(  # noqa: D417  # The class of the options explains each of them.
@@ -145,14 +143,9 @@ def supremix_with_options(
     positives = torch.empty_like(y).index_copy(0, order.anchors, to_accumulation_dtype(row_sums.positives()))
     has_positive = positives > 0
     if not holds_anywhere(has_positive, contrast.group):
-        raise OrdinateError(
-            "labels, window",
-            problem=(
-                f"no anchor has a positive: no two labels are equal and no window of {options.window:g} "
-                "holds samples on both sides of an anchor"
-            ),
-            expected="a wider window or a larger batch",
-        )
+        lacks = f"no two labels are equal and no window of {options.window:g} holds samples on both sides of an anchor"
+        problem = f"no anchor has a positive: {lacks}"
+        raise OrdinateError("labels, window", problem=problem, expected="a wider window or a larger batch")
     coefficients = contrast.coefficients(options.reduction, has_positive)
     if options.reduction == "sum":
         every, start = gathered(y, contrast.group)
@@ -195,9 +188,10 @@ def _fastest_rows(cosine: Tensor) -> type[MixtureRows]:
 def _dtype(contrast: Contrast, temperature: float, label_width: float) -> torch.dtype:
     """Return float32 where neither the embeddings, the temperature nor the labels need more."""
     dtypes = contrast.anchors.dtype, contrast.references.dtype
-    near = label_width <= MAX_LABEL_WIDTH_IN_FLOAT32
-    narrow = near and torch.float64 not in dtypes and temperature >= MIN_TEMPERATURE_BELOW_ONE[torch.float32]
-    return torch.float32 if narrow else accumulation_dtype(contrast.anchors.device)
+    near = label_width <= 1e15  # Up to here float32 holds the weighted contrasts of a batch.
+    if near and torch.float64 not in dtypes and temperature >= MIN_TEMPERATURE_BELOW_ONE[torch.float32]:
+        return torch.float32
+    return accumulation_dtype(contrast.anchors.device)
 
 
 def _shares(
@@ -219,8 +213,8 @@ def _shares(
 
 def _check_neg_mix(neg_mix: Tensor, n: int, m: int) -> Tensor:
     if not isinstance(neg_mix, Tensor) or neg_mix.shape != (n, m):
-        got = tuple(neg_mix.shape) if isinstance(neg_mix, Tensor) else type(neg_mix).__name__
-        raise OrdinateError("neg_mix", got, f"a tensor ({n}, {m}), the share of each anchor in its Mix-neg")
+        expected = f"a tensor ({n}, {m}), the share of each anchor in its Mix-neg"
+        raise OrdinateError("neg_mix", shape_or_type(neg_mix), expected)
     if not bool(((neg_mix >= 0) & (neg_mix <= 1)).all()):
         raise OrdinateError("neg_mix", "values outside 0 to 1", "shares")
     return to_accumulation_dtype(check_constant(neg_mix, "neg_mix"))
@@ -249,7 +243,9 @@ class _RowSums:
         """Return how many positives each anchor has."""
         low, below_end, above_start, high = self.bounds(slice(0, len(self.y)))
         same = above_start - below_end - int(self.self_index is not None)
-        return same + (below_end - low) * (high - above_start) if self.options.mix_positives else same
+        if not self.options.mix_positives:
+            return same
+        return same + (below_end - low) * (high - above_start)
 
     def bounds(self, rows: slice) -> tuple[Int[Tensor, " b"], ...]:
         """Return the bounds of each anchor's window and label among the references.
@@ -257,7 +253,7 @@ class _RowSums:
         They are where the window starts, where the label starts and ends, and where the window ends.
         """
         y = self.y[rows]
-        window = float(self.options.window) * (1 + RELATIVE_ROUNDING_OF_WINDOW)
+        window = float(self.options.window) * (1 + 1e-6)  # A difference that passes it by rounding still lies inside.
         below_end, above_start = (torch.searchsorted(self.ref_y, y, right=right) for right in (False, True))
         low, high = torch.searchsorted(self.ref_y, y - window), torch.searchsorted(self.ref_y, y + window, right=True)
         return low, below_end, above_start, high
@@ -349,7 +345,9 @@ class _TorchRows(MixtureRows):
     def _mixed_negative(self, share: Float[Tensor, "b m"]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the similarity of each Mix-neg to its anchor, its slope in the cosine, and the anchor's share."""
         rest = 1 - share
-        of_anchor = share if self.lengths is None else share * self.lengths[0][:, None]
+        of_anchor = share
+        if self.lengths is not None:
+            of_anchor = share * self.lengths[0][:, None]
         similarity = (rest * self.cosine).add_(of_anchor)
         if not self.options.renormalize:
             return similarity, rest, share
@@ -373,7 +371,10 @@ class _TorchRows(MixtureRows):
         cosine = self.cosine
         if self.temperature >= MIN_TEMPERATURE_BELOW_ONE[cosine.dtype]:
             return torch.ones_like(cosine[:, :1])
-        every = [cosine if self.self_index is None else fill_self(cosine.clone(), self.self_index, -1)]
-        every += [] if mixed_negative is None else [mixed_negative[0].masked_fill(same, -1)]
+        if self.self_index is not None:
+            cosine = fill_self(cosine.clone(), self.self_index, -1)
+        every = [cosine]
+        if mixed_negative is not None:
+            every.append(mixed_negative[0].masked_fill(same, -1))
         every += [torch.where(part.exists, part.similarity, -1).flatten(1) for part in mixed_positives]
         return torch.cat([similarity.amax(1, keepdim=True) for similarity in every], 1).amax(1, keepdim=True)

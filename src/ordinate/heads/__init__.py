@@ -7,18 +7,6 @@ from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.heads.ranks import Classifier, CORALLayer
 
 __all__ = [
-    "CORALLayer",
-    "CORNHead",
-    "Classifier",
-    "DEXHead",
-    "DLDLv2Head",
-    "LinearHead",
-    "NeighbourMean",
-    "NeighbourVote",
-    "ORHead",
-    "RegressionHead",
-    "build_head",
-    "equal_bins",
-    "fit_ridge",
-    "rank_probabilities",
-]
+    "CORALLayer", "CORNHead", "Classifier", "DEXHead", "DLDLv2Head", "LinearHead", "NeighbourMean", "NeighbourVote",
+    "ORHead", "RegressionHead", "build_head", "equal_bins", "fit_ridge", "rank_probabilities",
+]  # fmt: skip

@@ -15,9 +15,6 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.heads.linear import RegressionHead
 
-MOST_BINS = 128  # The automatic choice is one bin per year for ages, and otherwise hundredths of the range.
-LIMIT = 65536  # A given bin size may make at most this many bins.
-
 BinSize = float | Sequence[float] | None
 
 
@@ -44,11 +41,9 @@ def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple
     given = check_bin_size(bin_size, targets.shape[1])
     lowest, highest = to_accumulation_dtype(targets).aminmax(dim=0)
     extents = (highest - lowest).tolist()
-    sizes = [_usual_size(column) for column in to_accumulation_dtype(targets).T] if given is None else given
-    if max(extent / size for extent, size in zip(extents, sizes, strict=True)) > LIMIT:
-        raise OrdinateError(
-            "bin_size", f"{bin_size}, makes more than {LIMIT} bins of targets that reach over {extents}"
-        )
+    sizes = given or [_usual_size(column) for column in to_accumulation_dtype(targets).T]
+    if max(extent / size for extent, size in zip(extents, sizes, strict=True)) > 65536:
+        raise OrdinateError("bin_size", f"{bin_size}, makes more than 65536 bins of targets that reach over {extents}")
     counts = [max(1, round(extent / size)) + 1 for extent, size in zip(extents, sizes, strict=True)]
     return lowest, torch.tensor(sizes, dtype=accumulation_dtype(targets.device), device=targets.device), counts
 
@@ -63,12 +58,13 @@ def check_bin_size(bin_size: Any, target_dim: int) -> list[float] | None:
     return [check_positive(size, "bin_size") for size in sizes]
 
 
-def _usual_size(targets: Float[Tensor, " n"]) -> float:
+def _usual_size(targets: Float[Tensor, " n"], most_bins: int = 128) -> float:
+    """Return a size that makes one bin per year for ages, and otherwise hundredths of the range."""
     values = targets.unique()
     if len(values) == 1:
         return 1.0
     extent = float(values[-1] - values[0])
-    return extent / max(1, round(min(MOST_BINS - 1, extent / float(values.diff().min()))))
+    return extent / max(1, round(min(most_bins - 1, extent / float(values.diff().min()))))
 
 
 def check_positions(positions: Tensor, logits: Float[Tensor, "n k"]) -> Shaped[Tensor, " n"]:
@@ -141,7 +137,7 @@ class BinnedHead(RegressionHead):
             if len(weight) != size:
                 self.linears[index] = nn.Linear(weight.shape[1], size, device=weight.device, dtype=weight.dtype)
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *arguments: Any) -> None:
         """Take the numbers of bins from the saved weights."""
         names = [f"{prefix}linears.{index}.bias" for index in range(len(self.linears))]
         if all(name in state_dict for name in names):
@@ -194,19 +190,19 @@ class DEXHead(BinnedHead):
         return expected_positions(logits)
 
 
-DEVIATION = 2.0  # Standard deviation of the normal distribution in bins; the paper uses 2 years with bins of a year.
-
-
-def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
+def dldl_v2_losses(
+    logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"], deviation: float = 2.0
+) -> Float[Tensor, " n"]:
     """Return divergence from a normal distribution around the target plus absolute error of the expectation.
 
-    The loss of DLDL-v2 (Gao et al., 2018). The normal distribution, with a deviation of 2 bins, is taken at the bins'
-    centres and made to sum to 1. The Kullback-Leibler divergence is of the prediction from it. The absolute error, in
-    bins, counts as much (lambda 1).
+    The loss of DLDL-v2 (Gao et al., 2018). The normal distribution is taken at the bins' centres and made to sum to 1.
+    The Kullback-Leibler divergence is of the prediction from it. The absolute error, in bins, counts as much
+    (lambda 1).
 
     Args:
         logits: (n, k), one per bin.
         positions: (n,) targets in bins from the lowest; those outside count as the end of the range.
+        deviation: Standard deviation of the normal distribution in bins; the paper's is 2 years with bins of a year.
 
     Example:
         >>> bins = torch.arange(9.0)
@@ -216,7 +212,7 @@ def dldl_v2_losses(logits: Float[Tensor, "n k"], positions: Shaped[Tensor, " n"]
     last = logits.shape[1] - 1
     positions = check_positions(positions, logits).clamp(0, last)
     bins = torch.arange(last + 1, dtype=logits.dtype, device=logits.device)
-    log_normal = (-0.5 * ((bins - positions[:, None]) / DEVIATION).square()).log_softmax(1)
+    log_normal = (-0.5 * ((bins - positions[:, None]) / deviation).square()).log_softmax(1)
     divergence = (log_normal.exp() * (log_normal - logits.log_softmax(1))).sum(1)
     return divergence + (expected_positions(logits) - positions).abs()
 

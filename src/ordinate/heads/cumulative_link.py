@@ -5,8 +5,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import nll_loss, softplus
 
-LEAST = 1e-9  # Far from a threshold, differences of sigmoids round to 0.
-
 
 class CumulativeLink(nn.Module):
     r"""Probabilities of C ranks from scores: P(rank <= h) = sigmoid(threshold_h - score).
@@ -32,7 +30,7 @@ class CumulativeLink(nn.Module):
     def forward(self, scores: Float[Tensor, "n 1"]) -> Float[Tensor, "n c"]:
         up_to = (self.thresholds - scores).sigmoid()
         up_to = torch.cat([torch.zeros_like(scores), up_to, torch.ones_like(scores)], dim=1)
-        probabilities = up_to.diff(dim=1).clamp(min=LEAST)
+        probabilities = up_to.diff(dim=1).clamp(min=1e-9)  # Far from a threshold, differences of sigmoids round to 0.
         return probabilities / probabilities.sum(1, keepdim=True)
 
 

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_targets
 from ordinate.options import LinearLoss
 
-LEAST_DEVIATION = 1e-3  # Smaller deviations of a coordinate, relative to the largest, count as constant.
+HeadConfig = dict[str, Any]  # What a saved head needs in addition to its tensors, as JSON has it.
 
 
 class RegressionHead(nn.Module):
@@ -53,16 +53,19 @@ class RegressionHead(nn.Module):
         return {"embedding_dim": len(self.embedding_mean), "target_dim": self.target_dim}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RegressionHead":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "RegressionHead":
         """Return the head of a saved model."""
         head = cls(config["embedding_dim"], config["target_dim"]).double()
         head.load_state_dict(tensors)
         return head
 
     def standardise_embeddings(self, embeddings: Float[Tensor, "n d"]) -> None:
-        """Standardise every coordinate by its mean and deviation over these embeddings."""
+        """Standardise every coordinate by its mean and deviation over these embeddings.
+
+        A deviation below a thousandth of the largest counts as that.
+        """
         scale = embeddings.std(0, correction=0)
-        scale = scale.clamp(min=LEAST_DEVIATION * float(scale.max()))
+        scale = scale.clamp(min=1e-3 * float(scale.max()))
         self.embedding_mean.copy_(embeddings.mean(0))
         self.embedding_scale.copy_(torch.where(scale > 0, scale, 1))
 
@@ -78,12 +81,9 @@ class RegressionHead(nn.Module):
         """
         targets = check_targets(labels, n)
         if targets.shape[1] != self.target_dim:
-            raise OrdinateError(
-                "labels",
-                f"shape {tuple(labels.shape)}",
-                f"({n}, {self.target_dim}) for a head of {self.target_dim} target dimension(s)",
-                f"give the method target_dim={targets.shape[1]}",
-            )
+            expected = f"({n}, {self.target_dim}) for a head of {self.target_dim} target dimension(s)"
+            hint = f"give the method target_dim={targets.shape[1]}"
+            raise OrdinateError("labels", f"shape {tuple(labels.shape)}", expected, hint)
         return targets
 
     @abstractmethod

@@ -1,13 +1,12 @@
 """Prediction from the nearest training embeddings."""
 
-from typing import Any
-
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from ordinate.functional.inputs import check_targets
 from ordinate.functional.similarity import pairwise_similarity
+from ordinate.heads.linear import HeadConfig
 
 # The nearest counts this much more and the next half as much, which breaks a tie but decides nothing else.
 TIE_BREAK = 1e-6
@@ -56,7 +55,7 @@ class NeighbourVote(nn.Module):
         return {"num_classes": self.num_classes, "k": self.k}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "NeighbourVote":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "NeighbourVote":
         """Return the votes of a saved model."""
         return cls(tensors["embeddings"], tensors["ranks"], config["num_classes"], config["k"], tensors.get("weights"))
 
@@ -115,7 +114,7 @@ class NeighbourMean(nn.Module):
         return {"k": self.k}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "NeighbourMean":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "NeighbourMean":
         """Return the mean of a saved model."""
         return cls(tensors["embeddings"], tensors["targets"], config["k"], tensors.get("weights"))
 
@@ -126,7 +125,8 @@ class NeighbourMean(nn.Module):
             # Weights are relative to the closest, so that a distance of 0 causes no division by 0.
             closest = -similarity[:, :1]
             weights = torch.where(closest > 0, closest / -similarity, (similarity == 0).to(similarity))
-            weights = weights if self.weights is None else weights * self.weights[nearest].to(weights)
+            if self.weights is not None:
+                weights = weights * self.weights[nearest].to(weights)
             weights = weights / weights.sum(1, keepdim=True)
             parts.append((weights[:, :, None] * self.targets[nearest].to(similarity)).sum(1))
         return torch.cat(parts).to(queries.dtype)

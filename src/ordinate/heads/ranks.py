@@ -1,7 +1,5 @@
 """Heads of ranks: CLOC's classifier, CORAL's layer, and probabilities from their logits or from votes."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +8,7 @@ from torch import Tensor, nn
 
 from ordinate.checks import check_choice
 from ordinate.heads.binned import corn_above, rank_probabilities
+from ordinate.heads.linear import HeadConfig
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate.options import OrdinalLoss
 
@@ -148,12 +147,12 @@ class VoteProbabilities(nn.Module):
         probabilities: Tensor = self.temperature(self.scores(embeddings))
         return probabilities
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the tensors."""
         return self.vote.config()
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "VoteProbabilities":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "VoteProbabilities":
         """Return the predictor of a saved model."""
         of_vote = {name.removeprefix("vote."): value for name, value in tensors.items() if name.startswith("vote.")}
         return cls(NeighbourVote.restore(config, of_vote), Temperature(float(tensors["temperature.scale"])))
@@ -199,12 +198,12 @@ class RankLogits(nn.Module):
         probabilities: Tensor = self.temperature(logits)
         return probabilities
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the weights."""
         return {"head": type(self.head).__name__, "loss": self.loss}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RankLogits":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "RankLogits":
         """Return the predictor of a saved model."""
         kind = check_choice(config["head"], ("Classifier", "CORALLayer", "Linear"), "head")
         weights = [value for name, value in sorted(tensors.items()) if name.endswith("weight")]

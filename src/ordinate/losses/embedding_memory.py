@@ -80,7 +80,9 @@ class EmbeddingMemory(nn.Module):
             return self.loss(embeddings, labels, weights=weights, **options)
         embeddings = check_embeddings(embeddings)
         self._check_fits(embeddings, labels, ids)
-        group = all_processes() if getattr(self.loss, "gather_distributed", True) else None
+        group = None
+        if getattr(self.loss, "gather_distributed", True):
+            group = all_processes()
         (batch, start), (batch_labels, _) = gathered(embeddings, group), gathered(labels, group)
         batch_ids = None if ids is None else gathered(ids, group)[0]
         refs, ref_labels = batch, batch_labels

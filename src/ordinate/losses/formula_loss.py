@@ -50,8 +50,9 @@ class FormulaLoss(nn.Module):
         self, embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, self_index: Tensor | None, **inputs: Any
     ) -> Tensor:
         """Return the loss, of the joined batches of all processes unless the references are those of the caller."""
-        joins = self.gather_distributed and (ref_emb is None or self_index is not None)
-        group = all_processes() if joins else None
+        group = None
+        if self.gather_distributed and (ref_emb is None or self_index is not None):
+            group = all_processes()
         return self.formula(embeddings, labels, ref_emb=ref_emb, self_index=self_index, group=group, **inputs)
 
     @abstractmethod

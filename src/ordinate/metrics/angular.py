@@ -31,16 +31,12 @@ def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     true, pred = check_targets(y_true, y_pred)
     if true.shape[1] != 2:
         raise OrdinateError("y_true", f"{true.shape[1]} dimensions", "(pitch, yaw)")
-    return float(np.mean(_angles(gaze_directions(true), gaze_directions(pred))))
+    a, b = gaze_directions(true), gaze_directions(pred)
+    angles = 2 * np.arctan2(np.linalg.norm(a - b, axis=1), np.linalg.norm(a + b, axis=1))
+    return float(np.mean(np.degrees(angles)))
 
 
 def gaze_directions(gaze: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return unit vectors (n, 3) of directions (n, 2), pitch and yaw in radians."""
     pitch, yaw = gaze.T
     return np.column_stack([np.cos(pitch) * np.sin(yaw), np.sin(pitch), np.cos(pitch) * np.cos(yaw)])
-
-
-def _angles(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the degrees (n,) between unit vectors (n, d)."""
-    angles = 2 * np.arctan2(np.linalg.norm(a - b, axis=1), np.linalg.norm(a + b, axis=1))
-    return np.asarray(np.degrees(angles))

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.metrics.inputs import check_targets, check_weights
 
-SMALLEST_ERROR = 1e-10  # The geometric mean counts a smaller error as this.
-
 
 def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute the mean absolute error, of targets or of ranks.
@@ -200,7 +198,7 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Ar
     """
     true, pred = check_targets(y_true, y_pred)
     weights = check_weights(sample_weight, len(true))[:, None]
-    logs = np.log(np.maximum(np.abs(true - pred), SMALLEST_ERROR))
+    logs = np.log(np.maximum(np.abs(true - pred), 1e-10))
     return float(np.mean(np.exp(np.mean(weights * logs, axis=0))))
 
 

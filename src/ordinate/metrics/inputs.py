@@ -4,6 +4,7 @@ Each check returns the array the metric works on, or raises :class:`~ordinate.er
 naming the argument, what it got and what was expected.
 """
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -192,11 +193,11 @@ def _as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
-def _check_rows(array: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
+def _check_rows(array: Sized, name: str, other: Sized, other_name: str) -> None:
     if len(array) != len(other):
         raise OrdinateError(name, f"{len(array)} samples", f"{len(other)}, as many as {other_name}")
 
 
-def _check_dimensions(array: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
+def _check_dimensions(array: NDArray[np.float64], name: str, other: NDArray[np.float64], other_name: str) -> None:
     if array.shape[1] != other.shape[1]:
         raise OrdinateError(name, f"{array.shape[1]} dimensions", f"{other.shape[1]}, those of {other_name}")

@@ -21,9 +21,6 @@ from ordinate.options import LabelDistanceName, Similarity
 Row = tuple[int, NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
 Distance = Literal["euclidean", "cityblock", "sqeuclidean"]
 
-SIMILARITIES: dict[Similarity, Distance] = {"neg_l2": "euclidean", "neg_l1": "cityblock", "cosine": "sqeuclidean"}
-LABEL_DISTANCES: dict[LabelDistanceName, Distance] = {"l1": "cityblock", "l2": "euclidean", "angular": "euclidean"}
-
 
 def ordered_triples(
     embeddings: ArrayLike,
@@ -128,29 +125,28 @@ def _rows(
     points, targets = check_targeted_embeddings(embeddings, labels)
     if len(points) < 2:
         raise OrdinateError("embeddings", "1 sample", "at least 2")
-    check_choice(similarity, [*SIMILARITIES], "similarity")
-    check_choice(label_distance, [*LABEL_DISTANCES], "label_distance")
+    far_by: dict[Similarity, Distance] = {"neg_l2": "euclidean", "neg_l1": "cityblock", "cosine": "sqeuclidean"}
+    apart_by: dict[LabelDistanceName, Distance] = {"l1": "cityblock", "l2": "euclidean", "angular": "euclidean"}
+    check_choice(similarity, [*far_by], "similarity")
+    check_choice(label_distance, [*apart_by], "label_distance")
     if similarity == "cosine":
         points = unit_norm(points)
     if label_distance == "angular":
         if targets.shape[1] != 2:
             raise OrdinateError("labels", f"{targets.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
         targets = gaze_directions(targets)
-    for anchor in _draw(len(points), anchors, seed):
-        others = np.delete(np.arange(len(points)), anchor)
-        apart = cdist(targets[[anchor]], targets[others], LABEL_DISTANCES[label_distance])[0]
-        far = cdist(points[[anchor]], points[others], SIMILARITIES[similarity])[0]
+    rows = drawn = np.arange(len(points))
+    if anchors is not None:
+        drawn = np.sort(np.random.default_rng(seed).permutation(len(points))[: check_whole(anchors, "anchors")])
+    for anchor in drawn:
+        others = np.delete(rows, anchor)
+        apart = cdist(targets[[anchor]], targets[others], apart_by[label_distance])[0]
+        far = cdist(points[[anchor]], points[others], far_by[similarity])[0]
         if label_distance == "angular":
             apart = 2 * np.arcsin(np.minimum(apart / 2, 1))
         if similarity == "cosine":
             far = far / 2 - 1
         yield int(anchor), others, apart, far
-
-
-def _draw(n: int, anchors: int | None, seed: int) -> NDArray[np.intp]:
-    if anchors is None:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).permutation(n)[: check_whole(anchors, "anchors")])
 
 
 def _rounded(distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,8 +8,6 @@ from ordinate.commands.options import add_options
 from ordinate_papers.commands.options import TableOptions
 from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
 
-PAPERS = "the papers"  # The heading of these commands in the help.
-
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="data set to describe")
@@ -42,7 +40,7 @@ COMMANDS = (
         _add_datasets,
         "ordinate_papers.commands.datasets:datasets",
         _check_datasets,
-        group=PAPERS,
+        group="the papers",
     ),
     Command(
         "table",
@@ -54,6 +52,6 @@ COMMANDS = (
         "ordinate_papers.commands.table:table",
         _check_table,
         extra="pictures",
-        group=PAPERS,
+        group="the papers",
     ),
 )

@@ -2,7 +2,6 @@
 
 import os
 import textwrap
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +11,6 @@ from ordinate.report.text import table
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import DATA, IMAGE_SETS, OTHER_SETS, SETS, DataSet, look_up
 from ordinate_papers.datasets.images.catalogue import download, find, load
-
-MOST_RANKS = 12  # At most this many ranks get a column each.
-WIDTH = 100  # Characters per line of text.
-SLOW = ("tuab", "hcp_aging")  # These take minutes to read.
 
 
 def datasets(name: str | None, download: str | None) -> None:
@@ -78,14 +73,16 @@ def _fetch(name: str, folder: str) -> None:
 
 
 def _explain_images(chosen: DataSet) -> None:
-    _describe(chosen, "images", f"ordinate datasets {chosen.name} --download FOLDER" if chosen.download else None)
+    _describe(chosen, "images")
     path = find(chosen.name)
     if path is None:
         print(f"not here: put it into the folder {chosen.name} of ${DATA}")
         return
     images = load(chosen.name)
     print(f"here: {len(images)} images in {path}")
-    splits = pd.Series("all", index=range(len(images))) if images.splits is None else images.splits
+    splits = images.splits
+    if splits is None:
+        splits = pd.Series("all", index=range(len(images)))
     print(_counts(images.labels, splits, chosen.task))
 
 
@@ -97,7 +94,7 @@ def _explain_other(chosen: DataSet) -> None:
     reason = reading.unavailable(chosen.name)
     if reason is not None:
         raise OrdinateError(reason)
-    if chosen.name in SLOW:
+    if chosen.name in ("tuab", "hcp_aging"):  # These take minutes to read.
         print(f"here: {len(reading.files(chosen.name))} files")
         return
     _, y, split = reading.load(chosen.name)
@@ -108,37 +105,34 @@ def _explain_other(chosen: DataSet) -> None:
     print(_counts(pd.Series(y, name="label"), splits, chosen.task))
 
 
-def _describe(chosen: DataSet, counted: str, fetched_by: str | None = None) -> None:
+def _describe(chosen: DataSet, counted: str, width: int = 100) -> None:
+    """Print what is said of a set in lines of at most ``width`` characters, without breaking addresses."""
     print(f"{chosen.name}: {chosen.title}")
-    parts = [("label", chosen.label), (counted, _expected(chosen)), ("split", chosen.split)]
-    parts.append(("papers", chosen.papers))
+    parts = [("label", chosen.label), (counted, _expected(chosen)), ("split", chosen.split), ("papers", chosen.papers)]
     parts += [("", f"not as {paper}'s: {difference}") for paper, difference in chosen.differs.items()]
     parts += [("terms", chosen.terms), ("source", chosen.source)]
-    if fetched_by is not None:
-        parts.append(("fetch", fetched_by))
+    if chosen.download is not None:
+        parts.append(("fetch", f"ordinate datasets {chosen.name} --download FOLDER"))
     parts += zip(["layout", *[""] * len(chosen.layout)], chosen.layout, strict=False)
     for part, text in parts:
-        print(_paragraph(f"  {part:<8}", text))
+        head = f"  {part:<8}"
+        lines = textwrap.fill(
+            text, width, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False,
+            break_on_hyphens=False,
+        )  # fmt: skip
+        print(lines)
 
 
-def _paragraph(head: str, text: str) -> str:
-    """Return text next to its heading, without breaking addresses."""
-    indent = " " * len(head)
-    return textwrap.fill(
-        text, WIDTH, initial_indent=head, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _counts(labels: Any, splits: pd.Series, task: str) -> str:
-    """Return a table with one row per split: samples of each rank, or the range of the target."""
+def _counts(labels: pd.Series | pd.DataFrame, splits: pd.Series, task: str, *, most_ranks: int = 12) -> str:
+    """Return a table with one row per split: samples of each rank, if they are few, or the range of the target."""
     order = [split for split in reading.PARTS if split in set(splits)]
     order += sorted(set(splits) - set(order))
-    if isinstance(labels, pd.Series) and task == "ranks" and labels.nunique() <= MOST_RANKS:
+    if isinstance(labels, pd.Series) and task == "ranks" and labels.nunique() <= most_ranks:
         ranks = np.unique(labels)
         counts = pd.crosstab(splits, labels).reindex(index=order, columns=ranks)
         rows = [[split, *map(str, row), str(sum(row))] for split, row in zip(order, counts.to_numpy(), strict=True)]
         return table(["split", *map(str, ranks), "all"], rows)
-    targets = labels.to_frame() if isinstance(labels, pd.Series) else labels
+    targets = pd.DataFrame(labels)
     header = [f"{column} {what}" for column in targets for what in ("lowest", "mean", "highest")]
     rows = []
     for split in order:

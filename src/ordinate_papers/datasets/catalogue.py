@@ -57,14 +57,15 @@ class DataSet:
 
 
 def _described() -> dict[str, DataSet]:
-    by_kind: dict[Any, Any] = tomllib.loads(files("ordinate_papers.datasets").joinpath("sets.toml").read_text("utf-8"))
+    by_kind = tomllib.loads(files("ordinate_papers.datasets").joinpath("sets.toml").read_text("utf-8"))
     sets = {}
     for kind, described in by_kind.items():
         for name, values in described.items():
             values["layout"] = tuple(values["layout"])
             if "download" in values:
                 values["download"] = Download(**values["download"])
-            sets[name] = DataSet(name=name, kind=kind, **values)
+            values |= {"name": name, "kind": kind}
+            sets[name] = DataSet(**values)
     return sets
 
 
@@ -91,7 +92,7 @@ def look_up(argument: str, name: str, known: Mapping[str, KnownT]) -> KnownT:
         OrdinateError: it is unknown; names the nearest.
     """
     if name not in known:
-        hint = did_you_mean(name, known)
-        expected = None if hint else f"one of {', '.join(known)}"
-        raise OrdinateError(argument, repr(name), expected, hint)
+        if hint := did_you_mean(name, known):
+            raise OrdinateError(argument, repr(name), hint=hint)
+        raise OrdinateError(argument, repr(name), f"one of {', '.join(known)}")
     return known[name]

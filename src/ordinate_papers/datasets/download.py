@@ -9,9 +9,6 @@ from pathlib import Path
 
 from ordinate.errors import OrdinateError
 
-CHUNK = 1 << 16  # Bytes per read.
-TIMEOUT = 30  # Seconds without an answer.
-
 
 @dataclass(frozen=True)
 class Download:
@@ -53,13 +50,20 @@ def fetch(download: Download, folder: str | Path) -> Path:
     return path
 
 
-def _stream(download: Download, part: Path) -> int:
-    """Write what the server sends, no more than a chunk beyond the size, and return its length."""
+def _stream(download: Download, part: Path, *, chunk_size: int = 1 << 16, timeout: float = 30) -> int:
+    """Write what the server sends, no more than a chunk beyond the size, and return its length.
+
+    Args:
+        download: File to fetch.
+        part: File to write.
+        chunk_size: Bytes per read.
+        timeout: Seconds without an answer.
+    """
     size = 0
-    with urllib.request.urlopen(download.url, timeout=TIMEOUT) as response:  # noqa: S310  # The URL is our own.
+    with urllib.request.urlopen(download.url, timeout=timeout) as response:  # noqa: S310  # The URL is our own.
         part.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
-            while size <= download.size and (chunk := response.read(CHUNK)):
+            while size <= download.size and (chunk := response.read(chunk_size)):
                 size += file.write(chunk)
     return size
 

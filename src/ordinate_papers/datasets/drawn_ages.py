@@ -3,7 +3,6 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,19 +11,17 @@ from numpy.typing import NDArray
 from ordinate.errors import OrdinateError
 
 LABELS = Path("agedb_dir_labels") / "agedb_dir_age_split.csv.gz"
-FEATURES, IDENTITY = 16, 3
-SLOPES, IDENTITY_SCALE, NOISE = (2.0, 8.0), 0.3, 1.0
 
-Samples = tuple[Any, Any]  # The samples X and their labels y.
+Part = tuple[NDArray[np.float64], NDArray[np.float64]]  # The samples X and their labels y.
 
 
 @dataclass(frozen=True)
 class ImbalancedSet:
     """A regression set with few training samples at some targets: ``(X, y)`` of each part."""
 
-    train: Samples
-    validation: Samples
-    test: Samples
+    train: Part
+    validation: Part
+    test: Part
 
 
 def draw_imbalanced(seed: int = 0, *, labels: str | Path | None = None) -> ImbalancedSet:
@@ -58,12 +55,12 @@ def draw_imbalanced(seed: int = 0, *, labels: str | Path | None = None) -> Imbal
     """
     ages, split = _read(labels)
     random = np.random.default_rng(seed)
-    sign = random.choice([-1.0, 1.0], FEATURES)
-    slope = random.uniform(*SLOPES, FEATURES)
-    turn = random.uniform(0, 1, FEATURES)
-    mixing = random.normal(scale=IDENTITY_SCALE, size=(IDENTITY, FEATURES))
-    identity = random.normal(size=(len(ages), IDENTITY))
-    noise = random.normal(scale=NOISE, size=(len(ages), FEATURES))
+    sign = random.choice([-1.0, 1.0], 16)
+    slope = random.uniform(2, 8, len(sign))
+    turn = random.uniform(0, 1, len(sign))
+    mixing = random.normal(scale=0.3, size=(3, len(sign)))
+    identity = random.normal(size=(len(ages), len(mixing)))
+    noise = random.normal(size=(len(ages), len(sign)))
     X = sign * np.tanh(slope * (ages[:, None] / 100 - turn)) + identity @ mixing + noise
     return ImbalancedSet(*((X[split == part], ages[split == part]) for part in ("train", "val", "test")))
 

@@ -2,17 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.labelled import Labelled
+from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets import images, reading
 from ordinate_papers.datasets.catalogue import DATA, DATA_SETS, OTHER_SETS
-
-AS_FOLDERS = ("regions", "volumes")  # Such sets are read like any folder of their kind of data.
 
 
 def holds_images(name: str) -> bool:
@@ -30,7 +28,7 @@ def read_images(name: str) -> Labelled:
     return images.load(name)
 
 
-def read(name: str) -> tuple[Any, NDArray[Any], NDArray[np.str_], str]:
+def read(name: str) -> tuple[Samples, NDArray[np.number], NDArray[np.str_], str]:
     """Return X, the labels (ranks as numbers from 0), the part of the split of each sample, and a digest of it all."""
     X, y, split = reading.load(name)
     splits = np.full(len(y), "test", dtype="<U10")
@@ -44,7 +42,7 @@ def folder(name: str) -> str | None:
     Raises:
         OrdinateError: the set cannot be used here, with the reason.
     """
-    if DATA_SETS[name].kind not in AS_FOLDERS:
+    if DATA_SETS[name].kind not in ("regions", "volumes"):
         return None
     reason = reading.unavailable(name)
     if reason is not None:

@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, Columns
 from ordinate.data.series.matrices import holds_matrices, read_matrices
 from ordinate.data.ts_files import read_ts
@@ -29,13 +30,6 @@ from ordinate_papers.datasets.tuab import holds_recordings, read_tuab
 
 GLOVE = ("glove.840B.300d.txt", "glove100_subset/*.npz")  # The paper's word vectors come first.
 PARTS = ("train", "validation", "test")
-SMALL = 1 << 28  # Sets of up to this many bytes go into the digest completely.
-# Each kind of data needs these packages; the extra of Ordinate has the kind's name.
-PACKAGES: Mapping[str, tuple[str, ...]] = {
-    "images": ("PIL", "timm", "torchvision"),
-    "eeg": ("mne",),
-    "volumes": ("monai", "nibabel"),
-}
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ class Split:
     test: NDArray[np.int64]
 
 
-Labelled = tuple[Any, NDArray[Any], Split]
+SplitSamples = tuple[Any, NDArray[np.number], Split]
 
 
 def unavailable(name: str) -> str | None:
@@ -58,7 +52,8 @@ def unavailable(name: str) -> str | None:
         True
     """
     kind = dataset(name).kind
-    lacking = [package for package in PACKAGES.get(kind, ()) if find_spec(package) is None]
+    required = {"images": ("PIL", "timm", "torchvision"), "eeg": ("mne",), "volumes": ("monai", "nibabel")}
+    lacking = [package for package in required.get(kind, ()) if find_spec(package) is None]
     if lacking:
         return f"{name}: needs {', '.join(lacking)}, which pip install 'ordinate[{kind}]' adds"
     if not os.environ.get(DATA):
@@ -88,7 +83,7 @@ def files(name: str) -> list[Path]:
     return FILES.get(chosen.kind, _listed_files)(chosen)
 
 
-def load(name: str, seed: int = 0, **options: Any) -> Labelled:
+def load(name: str, seed: int = 0, **options: object) -> SplitSamples:
     """Read a data set and split it.
 
     Args:
@@ -114,12 +109,14 @@ def digest(name: str) -> str:
     It is made of the files' names and sizes, and of their content where that is no more than 256 MiB in all.
     """
     found = files(name)
-    return _digest(tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in found)) if found else ""
+    if not found:
+        return ""
+    return _digest(tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in found))
 
 
 @lru_cache
 def _digest(known: tuple[tuple[Path, int, int], ...]) -> str:
-    whole = sum(size for _, size, _ in known) <= SMALL
+    whole = sum(size for _, size, _ in known) <= 256 * 2**20
     made = hashlib.sha256()
     for file, size, _ in known:
         made.update(f"{file.name}:{size}:".encode())
@@ -138,7 +135,9 @@ def _folder(chosen: DataSet) -> Path:
 def _here(*names: str) -> list[Path]:
     """Return the files of these names below ``ORDINATE_DATA``, or none if one lacks."""
     paths = [Path(os.environ.get(DATA, "")) / name for name in names]
-    return paths if all(path.is_file() for path in paths) else []
+    if not all(path.is_file() for path in paths):
+        return []
+    return paths
 
 
 def _below(folder: Path) -> list[Path]:
@@ -154,26 +153,40 @@ def _image_files(chosen: DataSet) -> list[Path]:
     path = find_images(chosen.name)
     if path is None:
         return []
-    return [path] if path.is_file() else _below(path)
+    if path.is_file():
+        return [path]
+    return _below(path)
 
 
 def _pair_files(_: DataSet) -> list[Path]:
     """Return the authors' three files, plain or gzipped, and the vectors of words, for a run's key has them all."""
     tables = [_here(f"stsb_dir/{name}") or _here(f"stsb_dir/{name}.gz") for name in PAIR_FILES.values()]
+    if not all(tables):
+        return []
     vectors = word_vectors()
-    return sum(tables, _here(vectors) if vectors else []) if all(tables) else []
+    return sum(tables, _here(vectors) if vectors else [])
+
+
+def _folder_files(chosen: DataSet, holds: Callable[[Path], bool]) -> list[Path]:
+    """Return all files of a set's folder, if it holds such data."""
+    folder = _folder(chosen)
+    if not holds(folder):
+        return []
+    return _below(folder)
 
 
 def _volume_files(chosen: DataSet) -> list[Path]:
     labels, volumes = _here(f"{chosen.name}/{LABELS}"), sorted(_folder(chosen).glob(f"*/{T1_IN_MNI}"))
-    return labels + volumes if labels and volumes else []
+    if not labels or not volumes:
+        return []
+    return labels + volumes
 
 
 FILES: Mapping[str, Callable[[DataSet], list[Path]]] = {  # Files of other kinds are listed.
     "images": _image_files,
     "text": _pair_files,
-    "eeg": lambda chosen: _below(_folder(chosen)) if holds_recordings(_folder(chosen)) else [],
-    "regions": lambda chosen: _below(_folder(chosen)) if holds_matrices(_folder(chosen)) else [],
+    "eeg": partial(_folder_files, holds=holds_recordings),
+    "regions": partial(_folder_files, holds=holds_matrices),
     "volumes": _volume_files,
 }
 
@@ -181,12 +194,12 @@ FILES: Mapping[str, Callable[[DataSet], list[Path]]] = {  # Files of other kinds
 # How the samples are read
 
 
-def _read_table(chosen: DataSet, seed: int) -> Labelled:
+def _read_table(chosen: DataSet, seed: int) -> SplitSamples:
     """Read a table of UCI: numbers, codes, or text whose levels are ordered; split at random in the paper's shares."""
     frame = pd.read_csv(_listed_files(chosen)[0], index_col=False).drop(columns="split", errors="ignore")
     labels = frame.pop(chosen.reading["target"])
     ranks = {label: rank for rank, label in enumerate(chosen.reading.get("ranks", ()))}
-    y = labels.map(ranks).to_numpy(dtype=np.int64) if ranks else labels.to_numpy(dtype=np.float64)
+    y: NDArray[np.number] = labels.map(ranks).to_numpy(dtype=np.int64) if ranks else labels.to_numpy(dtype=np.float64)
     for column, levels in chosen.reading.get("levels", {}).items():
         frame[column] = frame[column].astype(str).astype(pd.CategoricalDtype(levels, ordered=True))
     if chosen.reading.get("codes"):
@@ -195,7 +208,7 @@ def _read_table(chosen: DataSet, seed: int) -> Labelled:
     return frame, y, Split(*np.split(order, _ends(chosen.reading["shares"], len(y))[:2]))
 
 
-def _draw_ages(_: DataSet, seed: int) -> Labelled:
+def _draw_ages(_: DataSet, seed: int) -> SplitSamples:
     """Draw the features of AgeDB-DIR's ages."""
     drawn = draw_imbalanced(seed)
     parts = (drawn.train, drawn.validation, drawn.test)
@@ -203,7 +216,7 @@ def _draw_ages(_: DataSet, seed: int) -> Labelled:
     return X, y, Split(*np.split(np.arange(len(y)), np.cumsum([len(ages) for _, ages in parts])[:2]))
 
 
-def _read_series(chosen: DataSet, _: int) -> Labelled:
+def _read_series(chosen: DataSet, _: int) -> SplitSamples:
     """Read the archive's two files, or both parts in one npz."""
     paths = _listed_files(chosen)
     if len(paths) == 2:
@@ -221,7 +234,7 @@ def _read_series(chosen: DataSet, _: int) -> Labelled:
     return X.astype(np.float64), y.astype(np.float64), split
 
 
-def _read_images(chosen: DataSet, seed: int, **options: Any) -> Labelled:
+def _read_images(chosen: DataSet, seed: int, **options: Any) -> SplitSamples:
     """Read an image set; where it comes in folds, ``seed`` says which is held out, and draws others after five."""
     folds = chosen.reading.get("folds")
     if folds:
@@ -235,45 +248,38 @@ def _read_images(chosen: DataSet, seed: int, **options: Any) -> Labelled:
     return images.samples, images.labels.to_numpy(), split
 
 
-def _read_pairs(chosen: DataSet, _: int) -> Labelled:
+def _read_pairs(chosen: DataSet, _: int) -> SplitSamples:
     pairs = read_stsb_dir(_folder(chosen))
     *texts, score = PAIRS
     return pairs[texts], pairs[score].to_numpy(dtype=np.float64), _given(chosen, pairs["split"])
 
 
-def _read_recordings(chosen: DataSet, seed: int, **options: Any) -> Labelled:
+def _read_recordings(chosen: DataSet, seed: int, **options: Any) -> SplitSamples:
     read = read_tuab(_folder(chosen), seed=seed, **options)
     return read.samples, read.labels.to_numpy(dtype=np.float64), _given(chosen, read.splits)
 
 
-def _read_regions(chosen: DataSet, seed: int) -> Labelled:
-    read = read_matrices(_folder(chosen), Columns("age"))
-    return read.samples, *_ages(chosen, read, seed)
-
-
-def _read_volumes(chosen: DataSet, seed: int) -> Labelled:
-    read = read_ukbiobank(_folder(chosen))
-    return read.samples, *_ages(chosen, read, seed)
-
-
-def _ages(chosen: DataSet, read: Any, seed: int) -> tuple[NDArray[np.float64], Split]:
-    """Return ages and split; where ``labels.csv`` has no split, the paper's shares of the subjects are drawn."""
-    splits = read.splits
+def _read_ages(chosen: DataSet, seed: int, read: Callable[[Path], Labelled]) -> SplitSamples:
+    """Read subjects and their ages; where ``labels.csv`` has no split, the paper's shares of the subjects are drawn."""
+    found = read(_folder(chosen))
+    splits = found.splits
     if splits is None:
-        subjects = pd.Series(range(len(read))) if read.groups is None else read.groups
+        subjects = found.groups
+        if subjects is None:
+            subjects = pd.Series(range(len(found)))
         splits = _drawn(subjects, chosen.reading["shares"], seed)
-    return read.labels.to_numpy(dtype=np.float64), _given(chosen, splits)
+    return found.samples, found.labels.to_numpy(dtype=np.float64), _given(chosen, splits)
 
 
-READERS: Mapping[str, Callable[..., Labelled]] = {
+READERS: Mapping[str, Callable[..., SplitSamples]] = {
     "table": _read_table,
     "drawn": _draw_ages,
     "series": _read_series,
     "images": _read_images,
     "text": _read_pairs,
     "eeg": _read_recordings,
-    "regions": _read_regions,
-    "volumes": _read_volumes,
+    "regions": partial(_read_ages, read=lambda folder: read_matrices(folder, Columns("age"))),
+    "volumes": partial(_read_ages, read=read_ukbiobank),
 }
 
 
@@ -285,7 +291,7 @@ def _ends(shares: Sequence[float], count: int) -> NDArray[np.int64]:
     return np.round(np.cumsum(shares) / sum(shares) * count).astype(np.int64)
 
 
-def _drawn(subjects: "pd.Series[Any]", shares: Sequence[float], seed: int) -> "pd.Series[Any]":
+def _drawn(subjects: pd.Series, shares: Sequence[float], seed: int) -> pd.Series:
     """Draw the part that each subject is in, all its samples together."""
     names = sorted(subjects.unique())
     places = np.random.default_rng(seed).permutation(len(names))
@@ -293,7 +299,7 @@ def _drawn(subjects: "pd.Series[Any]", shares: Sequence[float], seed: int) -> "p
     return subjects.map(lambda subject: PARTS[drawn[subject]])
 
 
-def _given(chosen: DataSet, splits: "pd.Series[Any] | None") -> Split:
+def _given(chosen: DataSet, splits: pd.Series | None) -> Split:
     """Return the split that a column of parts says."""
     found = set() if splits is None else set(splits)
     if not {"train", "test"} <= found <= set(PARTS):
@@ -301,5 +307,5 @@ def _given(chosen: DataSet, splits: "pd.Series[Any] | None") -> Split:
     return _rows(splits)
 
 
-def _rows(splits: Any) -> Split:
+def _rows(splits: pd.Series | None) -> Split:
     return Split(*(np.flatnonzero(splits == part) for part in PARTS))

@@ -21,24 +21,13 @@ def read_stsb_dir(folder: str | Path) -> pd.DataFrame:
     for split, name in FILES.items():
         found = [path for path in (Path(folder) / name, Path(folder) / f"{name}.gz") if path.is_file()]
         if not found:
-            raise OrdinateError(
-                folder,
-                f"no {name} or {name}.gz",
-                (
-                    f"{', '.join(FILES.values())} of "
-                    "https://github.com/YyzHarry/imbalanced-regression (sts-b-dir/glue_data/STS-B)"
-                ),
-            )
+            source = "https://github.com/YyzHarry/imbalanced-regression (sts-b-dir/glue_data/STS-B)"
+            raise OrdinateError(folder, f"no {name} or {name}.gz", f"{', '.join(FILES.values())} of {source}")
         try:  # Some sentences hold bare quotes, and one may be the word null.
             part = pd.read_csv(
-                found[0],
-                sep="\t",
-                usecols=COLUMNS,
-                index_col=False,
-                quoting=csv.QUOTE_NONE,
-                keep_default_na=False,
+                found[0], sep="\t", usecols=COLUMNS, index_col=False, quoting=csv.QUOTE_NONE, keep_default_na=False,
                 dtype={"score": float},
-            )
+            )  # fmt: skip
         except (ValueError, OSError, EOFError) as error:
             raise OrdinateError(found[0], problem=f"could not be read: {error}") from error
         parts.append(part[COLUMNS].assign(split=split))

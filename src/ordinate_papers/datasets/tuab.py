@@ -23,11 +23,6 @@ CHANNELS = (
     "FP1", "FP2", "F7", "F3", "FZ", "F4", "F8", "A1", "T3", "C3", "CZ", "C4", "T4", "A2", "T5", "P3", "PZ", "P4", "T6",
     "O1", "O2",
 )  # fmt: skip
-ELECTRODE = re.compile(r"(?:EEG )?([A-Z]+[0-9]*)(?:-(?:REF|LE|AR))?", re.IGNORECASE)
-AGE = re.compile(rb"Age:\s*(\d+)", re.IGNORECASE)
-PATIENT = slice(8, 88)  # These bytes of an EDF header describe the patient.
-TEST_SHARE = 0.1
-MICROVOLTS = 1e6  # MNE's unit is the volt.
 
 
 def holds_recordings(path: str | Path) -> bool:
@@ -94,7 +89,7 @@ def read_tuab(
             failures[row] = str(error)
     require_readable_series(failures, path, len(subjects), skip_unreadable=skip_unreadable)
     if split == "paper":
-        held_out = np.random.default_rng(seed).permutation(len(subjects))[: math.ceil(TEST_SHARE * len(subjects))]
+        held_out = np.random.default_rng(seed).permutation(len(subjects))[: math.ceil(0.1 * len(subjects))]
         tested = set(held_out.tolist())
     else:
         tested = {row for row, subject in enumerate(subjects) if "eval" in _below(files[subject], path)}
@@ -121,10 +116,10 @@ def read_age(path: str | Path) -> int:
     """
     try:
         with Path(path).open("rb") as file:
-            header = file.read(PATIENT.stop)
+            header = file.read(88)
     except OSError as error:
         raise OrdinateError(path, problem=error.strerror) from error
-    age = AGE.search(header[PATIENT])
+    age = re.search(rb"Age:\s*(\d+)", header[8:], re.IGNORECASE)  # The 8 bytes before the patient are a version.
     if age is None:
         raise OrdinateError(path, problem="its header has no age", expected="Age:YEARS in the patient's field")
     return int(age[1])
@@ -147,7 +142,7 @@ def read_recording(
         raw = mne.io.read_raw_edf(path, preload=False, verbose="ERROR")
     named: dict[str, str] = {}
     for name in raw.ch_names:
-        electrode = ELECTRODE.fullmatch(name.strip())
+        electrode = re.fullmatch(r"(?:EEG )?([A-Z]+[0-9]*)(?:-(?:REF|LE|AR))?", name.strip(), re.IGNORECASE)
         if electrode is not None:
             named.setdefault(electrode[1].upper(), name)
     missing = [channel for channel in CHANNELS if channel not in named]
@@ -164,7 +159,7 @@ def read_recording(
         raw.crop(start, end, include_tmax=False).load_data(verbose="ERROR")
         if raw.info["sfreq"] != sampling_rate:
             raw.resample(sampling_rate, method="polyphase", verbose="ERROR")  # The Fourier method would shift time.
-        values: NDArray[np.float32] = (MICROVOLTS * raw.get_data()).astype(np.float32)
+        values: NDArray[np.float32] = (1e6 * raw.get_data()).astype(np.float32)  # MNE's unit is the volt.
     return values
 
 
@@ -174,10 +169,8 @@ def _reading(path: str | Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = str(error).strip().splitlines()
-        raise OrdinateError(
-            path, problem=f"could not be read: {reason[0] if reason else type(error).__name__}"
-        ) from error
+        reason = str(error).strip() or type(error).__name__
+        raise OrdinateError(path, problem=f"could not be read: {reason.splitlines()[0]}") from error
 
 
 def _one_per_subject(path: Path) -> dict[str, Path]:

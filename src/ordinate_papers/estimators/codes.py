@@ -12,13 +12,12 @@ Two distances know the levels themselves: Gower's coefficient on ranks with ties
 intervals (Thresh-Eucl, Ord-LMNN; :mod:`ordinate_papers.estimators.intervals`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -27,20 +26,13 @@ from ordinate.checks import check_choice, check_whole
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators.labels import check_discrete, check_labels
+from ordinate.heads.neighbours import TIE_BREAK
 from ordinate_papers.estimators.gower import gower_distances
 from ordinate_papers.estimators.intervals import LatentIntervals
 from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours
 
-CODES = ("raw", "one_hot", "thermometer")
-INTERVALS = ("intervals", "lmnn_intervals")
-OF_LEVELS = ("gower", *INTERVALS)  # These use the levels themselves.
-METRICS = ("euclidean", "lmnn", *OF_LEVELS)
-DIGITS = 12  # Distances are compared to this many digits of the largest, so that rounding breaks no tie.
-# The nearest counts this much more and the next half as much, which breaks a tie but decides nothing else.
-TIE_BREAK = 1e-6
-DISTANCES = 1 << 22  # At most this many distances are held at a time.
-
-Order = Mapping[Any, Sequence[Any]]
+Order = Mapping[Hashable, Sequence[object]]
+Table = ArrayLike | pd.DataFrame
 
 
 def code_features(frame: pd.DataFrame, code: str, order: Order | None = None) -> NDArray[np.float64]:
@@ -102,10 +94,10 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     order: Order | None = None
     distribution: str = "uniform"
 
-    def fit(self, X: Any, y: Any) -> "NeighbourClassifier":
+    def fit(self, X: Table, y: ArrayLike) -> "NeighbourClassifier":
         """Keep the coded samples of a table or an array (n, features) and their classes (n,)."""
-        check_choice(self.metric, METRICS, "metric")
-        if self.metric in OF_LEVELS and self.code != "raw":
+        check_choice(self.metric, ("euclidean", "lmnn", "gower", "intervals", "lmnn_intervals"), "metric")
+        if self.metric not in ("euclidean", "lmnn") and self.code != "raw":  # The others use the levels themselves.
             raise OrdinateError("code", f"{self.code!r} with the metric {self.metric!r}", "'raw'")
         k = check_whole(self.n_neighbors, "n_neighbors")
         frame = _as_frame(self, X, reset=True)
@@ -115,9 +107,10 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.columns_ = _find_columns(frame, self.code, self.order or {})
         self.classes_, self._classes = np.unique(labels, return_inverse=True)
         coded = _encode(frame, self.code, self.columns_)
-        self.lmnn_ = LargeMarginNearestNeighbours(k).fit(coded, self._classes) if self.metric == "lmnn" else None
-        self.intervals_ = None
-        if self.metric in INTERVALS:
+        self.lmnn_ = self.intervals_ = None
+        if self.metric == "lmnn":
+            self.lmnn_ = LargeMarginNearestNeighbours(k).fit(coded, self._classes)
+        if self.metric in ("intervals", "lmnn_intervals"):
             places, sizes = self._places(coded), [len(column.levels) for column in self.columns_]
             learner = LatentIntervals(self.distribution, self.metric == "lmnn_intervals", k)
             self.intervals_ = learner.fit(places, self._classes, sizes)
@@ -125,7 +118,7 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._points = self._mapped(coded)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Table) -> NDArray[np.float64]:
         """Return samples where neighbours are looked for, (n, width)."""
         check_is_fitted(self)
         return self._mapped(_encode(_as_frame(self, X, reset=False), self.code, self.columns_))
@@ -133,7 +126,9 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _mapped(self, coded: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.intervals_ is not None:
             return self.intervals_.transform(self._places(coded))
-        return coded if self.lmnn_ is None else self.lmnn_.transform(coded)
+        if self.lmnn_ is not None:
+            return self.lmnn_.transform(coded)
+        return coded
 
     def _places(self, coded: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the places (n, d) of the levels that raw codes are nearest to."""
@@ -149,28 +144,31 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             return np.sqrt(cdist(points, self._points, "sqeuclidean") + self._spread)
         return cdist(points, self._points)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the share (n, classes) of the votes that each class got."""
+    def predict_proba(self, X: Table) -> NDArray[np.float64]:
+        """Return the share (n, classes) of the votes that each class got.
+
+        Distances are compared to 12 digits of the largest, so that rounding breaks no tie.
+        """
         points = self.transform(X)
         k = min(self.n_neighbors, len(self._points))
         votes = 1 + TIE_BREAK * 0.5 ** np.arange(k)
         shares = np.zeros((len(points), len(self.classes_)))
-        step = max(1, DISTANCES // len(self._points))
+        step = max(1, (1 << 22) // len(self._points))  # Limits the distances to 32 MiB.
         for start in range(0, len(points), step):
             distance = self._distances(points[start : start + step])
-            distance = np.round(distance / max(distance.max(), np.finfo(float).tiny), DIGITS)
+            distance = np.round(distance / max(distance.max(), np.finfo(float).tiny), 12)
             nearest = np.argsort(distance, axis=1, kind="stable")[:, :k]
             rows = np.arange(start, start + len(nearest))
             np.add.at(shares, (rows[:, None], self._classes[nearest]), votes / votes.sum())
         return shares
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Table) -> NDArray[np.generic]:
         """Return the class (n,) with most votes."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
 
-def _as_frame(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
+def _as_frame(estimator: BaseEstimator, X: Table, *, reset: bool) -> pd.DataFrame:
     """Return a table as it is, in memory, and an array of numbers as one."""
     X = in_memory(X)
     if isinstance(X, pd.DataFrame):
@@ -185,8 +183,8 @@ def _as_frame(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
 class CodedColumn:
     """A column and its levels; a number stands for itself, any other level for its place."""
 
-    name: Any
-    levels: tuple[Any, ...]
+    name: Hashable
+    levels: tuple[object, ...]
     is_number: bool
 
     def encode(self, values: pd.Series, code: str) -> NDArray[np.float64]:
@@ -209,13 +207,14 @@ class CodedColumn:
             numbers, levels = np.array([place.get(value, -1.0) for value in values]), np.arange(float(len(place)))
         if code == "raw":
             return numbers[:, None]
-        coded = numbers[:, None] == levels if code == "one_hot" else numbers[:, None] > levels[:-1]
-        return coded.astype(np.float64)
+        if code == "one_hot":
+            return (numbers[:, None] == levels).astype(np.float64)
+        return (numbers[:, None] > levels[:-1]).astype(np.float64)
 
 
 def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedColumn]:
     """Return every column with its values from lowest to highest."""
-    check_choice(code, CODES, "code")
+    check_choice(code, ("raw", "one_hot", "thermometer"), "code")
     unknown = [name for name in order if name not in frame.columns]
     if unknown:
         raise OrdinateError("order", unknown, f"columns of X: {list(frame.columns)}")
@@ -223,22 +222,21 @@ def _find_columns(frame: pd.DataFrame, code: str, order: Order) -> list[CodedCol
     for name in frame.columns:
         values = frame[name].dropna()
         kind = values.dtype
-        categories = kind.categories if isinstance(kind, pd.CategoricalDtype) else None
+        unordered: pd.Series | pd.Index = values
+        if isinstance(kind, pd.CategoricalDtype):
+            unordered = kind.categories
         if name in order:
             columns.append(CodedColumn(name, tuple(order[name]), is_number=False))
         elif isinstance(kind, pd.CategoricalDtype) and kind.ordered:
             columns.append(CodedColumn(name, tuple(kind.categories), is_number=False))
-        elif pd.api.types.is_numeric_dtype(values if categories is None else categories):
+        elif pd.api.types.is_numeric_dtype(unordered):
             columns.append(CodedColumn(name, tuple(sorted(values.unique())), is_number=True))
         elif code == "one_hot":
             columns.append(CodedColumn(name, tuple(sorted(values.unique(), key=str)), is_number=False))
         else:
-            raise OrdinateError(
-                "order",
-                f"none for column {name!r}",
-                f"its values from lowest to highest for {code!r}",
-                "give order, or an ordered pandas categorical",
-            )
+            expected = f"its values from lowest to highest for {code!r}"
+            hint = "give order, or an ordered pandas categorical"
+            raise OrdinateError("order", f"none for column {name!r}", expected, hint)
     return columns
 
 

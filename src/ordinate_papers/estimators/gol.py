@@ -1,19 +1,19 @@
 """GOL with scikit-learn's interface."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.checks import check_positive, check_whole
-from ordinate.data.samplers import RankBatches
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.method import Facts, Fitted
+from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.similarity import unit
+from ordinate.heads.linear import HeadConfig
 from ordinate.heads.neighbours import NeighbourVote
+from ordinate_papers.estimators.rank_method import TwoRankMethod
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.rank_probabilities import probabilities_around
 
@@ -46,8 +46,8 @@ class GOLClassifier(RankClassifier):
     method: ClassVar[str] = "ordinate_papers.estimators.gol:GOLMethod"
 
 
-class GOLMethod(RankMethod):
-    """How GOL trains: batches of at least two ranks, so that there is a pair to order."""
+class GOLMethod(TwoRankMethod):
+    """How GOL trains."""
 
     name = "GOL"
     unweighted = "its losses are of pairs of samples, none of which is the anchor"
@@ -57,20 +57,14 @@ class GOLMethod(RankMethod):
         super().check()
         check_positive(self.settings.margin, "margin", or_zero=True)
         check_whole(self.settings.n_neighbors, "n_neighbors")
-        if self.settings.epochs is not None:
-            check_whole(self.settings.epochs, "epochs")
-
-    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> RankBatches:
-        return RankBatches(targets, batch_size, required=extremes(targets), seed=seed)
 
     def module(self, encoder: nn.Module, facts: Facts) -> GOL:
-        epochs = self.settings.epochs
         return GOL(
             encoder,
             facts.embedding_dim,
             facts.outputs,
             margin=self.settings.margin,
-            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            epochs=self.epochs(facts),
             **self.stage_options(facts),
         )
 
@@ -100,16 +94,11 @@ class MeanRankVote(nn.Module):
         variance = (shares * (ranks - mean[:, None]).square()).sum(1)
         return probabilities_around(mean, variance, self.vote.num_classes)
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the tensors."""
         return self.vote.config()
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "MeanRankVote":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "MeanRankVote":
         """Return the predictor of a saved model."""
         return cls(NeighbourVote.restore(config, {name.removeprefix("vote."): each for name, each in tensors.items()}))
-
-
-def extremes(targets: NDArray[Any]) -> dict[int, int]:
-    """Return the samples that a batch must hold: one of the lowest rank and one of the highest."""
-    return {int(targets.min()): 1, int(targets.max()): 1}

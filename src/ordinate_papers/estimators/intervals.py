@@ -41,12 +41,6 @@ from ordinate_papers.estimators.lmnn import (
     weigh_pairs,
 )
 
-DISTRIBUTIONS = ("uniform", "beta", "beta_rectangular")
-SHAPE, SHAPE_BOUNDS = (2.0, 2.0, 0.5), ((1.0, 20.0), (1.0, 20.0), (0.0, 1.0))  # Start values and bounds of p, q and r.
-LEARNED = {"uniform": 0, "beta": 2, "beta_rectangular": 3}  # Number of shape parameters that each distribution learns.
-PUSH, MOST_ITERATIONS = 0.5, 300  # The values are those for the map alone.
-PASSES = 3  # Each of at most this many passes uses the targets that are nearest after the one before.
-
 
 @dataclass(eq=False, repr=False)
 class LatentIntervals(BaseEstimator):
@@ -56,6 +50,7 @@ class LatentIntervals(BaseEstimator):
         distribution: Distribution of a latent value in its interval.
         learn_map: Whether to learn the map, as in Ord-LMNN; False keeps the identity (Thresh-Eucl).
         n_neighbors: Number of target neighbours of a sample.
+        passes: Largest number of passes, each of which uses the targets that are nearest after the one before.
 
     Attributes:
         means_, variances_: Moments of the latent values of all features' levels, one feature after the other.
@@ -73,16 +68,17 @@ class LatentIntervals(BaseEstimator):
     distribution: str = "uniform"
     learn_map: bool = True
     n_neighbors: int = 3
+    passes: int = 3
 
     def fit(self, places: NDArray[np.intp], classes: NDArray[np.intp], sizes: Sequence[int]) -> "LatentIntervals":
         """Learn from the places (n, d) of samples' levels, their classes (n,) and every feature's number of levels."""
-        check_choice(self.distribution, DISTRIBUTIONS, "distribution")
+        learned = {"uniform": 0, "beta": 2, "beta_rectangular": 3}  # Number of shape parameters.
+        shapes = learned[check_choice(self.distribution, tuple(learned), "distribution")]
         # Position of a feature's first level among the levels of all features.
         self._starts = np.cumsum([0, *sizes])[:-1]
         levels, classes = np.asarray(places) + self._starts, np.unique(classes, return_inverse=True)[1]
         targets = target_neighbours(np.asarray(places, dtype=np.float64), classes, self.n_neighbors)
         d, mapped = len(sizes), len(sizes) ** 2 * self.learn_map
-        shapes = LEARNED[self.distribution]
 
         def unpack(point: NDArray[np.float64]) -> tuple[NDArray[np.float64], Tensor, Tensor]:
             """The map, what is learned of the intervals, and the moments (2, levels) that follow from it."""
@@ -95,7 +91,7 @@ class LatentIntervals(BaseEstimator):
         def loss(point: NDArray[np.float64], impostors: csr_array) -> tuple[float, NDArray[np.float64]]:
             components, rest, moments = unpack(point)
             value, of_map, of_moments = expected_loss(
-                components, moments.detach().numpy(), levels, targets, impostors, PUSH
+                components, moments.detach().numpy(), levels, targets, impostors, push=0.5
             )
             (of_rest,) = torch.autograd.grad(moments, rest, torch.from_numpy(of_moments))
             return value, np.concatenate([of_map.ravel()[:mapped], of_rest.numpy()])
@@ -105,11 +101,12 @@ class LatentIntervals(BaseEstimator):
             means, variances = moments.detach().numpy()[:, levels]
             return find_impostors(components, means, classes, targets, variances @ (components**2).sum(0))
 
-        start = [np.eye(d).ravel()[:mapped], np.full(sum(sizes), START), np.tile(SHAPE[:shapes], d)]
+        start = [np.eye(d).ravel()[:mapped], np.full(sum(sizes), START), np.tile([2.0, 2.0, 0.5][:shapes], d)]
         point = np.concatenate(start)
-        bounds = [(None, None)] * mapped + [(0.0, None)] * sum(sizes) + list(SHAPE_BOUNDS[:shapes]) * d
-        for _ in range(PASSES):
-            found = descend(point, loss, find, MOST_ITERATIONS, bounds)
+        shape_bounds = [(1.0, 20.0), (1.0, 20.0), (0.0, 1.0)][:shapes]
+        bounds = [(None, None)] * mapped + [(0.0, None)] * sum(sizes) + shape_bounds * d
+        for _ in range(self.passes):
+            found = descend(point, loss, find, 300, bounds)
             point, self.loss_ = found.point, found.loss
             self.components_, _, moments = unpack(point)
             self.means_, self.variances_ = moments.detach().numpy()

@@ -11,10 +11,9 @@ here divided by the number of samples. Target distances pull, impostors inside t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, vstack
 from scipy.spatial.distance import cdist
@@ -26,9 +25,6 @@ from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 
 PAIRS = 1 << 22  # At most this many distances are held at a time.
-SHORT, LONG = 5, 30  # L-BFGS iterations with the same impostors.
-MANY = 0.1  # If the new impostors exceed this share of the known ones, the next round is a short one.
-TOLERANCE, ROUNDS = 1e-3, 3  # The loss has converged if it improves by less, relatively, in so many rounds.
 START = 0.8408964152537145  # Start value of the map, 2 ** -0.25.
 
 
@@ -63,33 +59,33 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
     push: float = 0.5
     max_iter: int = 300
 
-    def fit(self, X: Any, y: Any) -> "LargeMarginNearestNeighbours":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "LargeMarginNearestNeighbours":
         """Learn the map from samples (n, d) and their classes (n,)."""
         check_whole(self.n_neighbors, "n_neighbors")
         check_whole(self.max_iter, "max_iter")
         if not 0 <= self.push <= 1:
             raise OrdinateError("push", repr(self.push), "a weight in [0, 1]")
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        classes = np.unique(y, return_inverse=True)[1]
-        targets = target_neighbours(X, classes, self.n_neighbors)
+        points, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        classes = np.unique(labels, return_inverse=True)[1]
+        targets = target_neighbours(points, classes, self.n_neighbors)
         # With a margin of 1, this start avoids whole distances, where integer codes would put every hinge on its kink.
-        start = np.eye(X.shape[1]) * START
+        start = np.eye(points.shape[1]) * START
         found = descend(
             start.ravel(),
-            lambda components, impostors: lmnn_loss(components, X, targets, impostors, self.push),
-            lambda components: find_impostors(components.reshape(start.shape), X, classes, targets),
+            lambda components, impostors: lmnn_loss(components, points, targets, impostors, self.push),
+            lambda components: find_impostors(components.reshape(start.shape), points, classes, targets),
             self.max_iter,
         )
         self.components_, self.loss_, self.n_iter_ = found.point.reshape(start.shape), found.loss, found.iterations
         self._n_features_out = len(start)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return mapped samples (n, d)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(X @ self.components_.T)
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(points @ self.components_.T)
 
 
 @dataclass(frozen=True)
@@ -107,6 +103,12 @@ def descend(
     find: Callable[[NDArray[np.float64]], csr_array],
     max_iter: int,
     bounds: Sequence[tuple[float | None, float | None]] | None = None,
+    *,
+    short: int = 5,
+    long: int = 30,
+    many: float = 0.1,
+    tolerance: float = 1e-3,
+    patience: int = 3,
 ) -> Found:
     """Minimise a loss over impostors in rounds of L-BFGS, each with those that ``find`` gave after the two before it.
 
@@ -116,10 +118,15 @@ def descend(
         find: Function of a point that returns the impostors inside a margin there.
         max_iter: L-BFGS iterations at most.
         bounds: Bounds of every coordinate; None for none.
+        short: L-BFGS iterations of a round after one that found many impostors.
+        long: Largest number of L-BFGS iterations of a round.
+        many: Share of the known impostors above which new ones are many.
+        tolerance: Relative improvement of the loss, below which it has converged.
+        patience: Number of rounds within which the loss must improve by more.
     """
     point, best, lowest_loss, iterations = start, start, np.inf, 0
     active = find(point)
-    before, length, lowest = active, SHORT, [np.inf]
+    before, length, lowest = active, short, [np.inf]
     while iterations < max_iter:
         known = before + active
         found = minimize(
@@ -138,9 +145,11 @@ def descend(
         if value < lowest_loss:
             lowest_loss, best = value, point
         lowest.append(lowest_loss)
-        if len(lowest) > ROUNDS and lowest[-1] > (1 - TOLERANCE) * lowest[-1 - ROUNDS]:
+        if len(lowest) > patience and lowest[-1] > (1 - tolerance) * lowest[-1 - patience]:
             break
-        length = SHORT if (active > known).nnz > MANY * known.nnz else min(2 * length, LONG)
+        length = min(2 * length, long)
+        if (active > known).nnz > many * known.nnz:
+            length = short
     return Found(best, lowest_loss, iterations)
 
 

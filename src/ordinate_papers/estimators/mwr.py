@@ -1,17 +1,15 @@
 """MWR with scikit-learn's interface."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from ordinate.checks import check_whole
-from ordinate.data.samplers import RankBatches
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
-from ordinate_papers.estimators.gol import extremes
+from ordinate.estimators.method import Facts, Fitted
+from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate_papers.estimators.rank_method import TwoRankMethod
 from ordinate_papers.methods.mwr import MWR, MovingWindow, choose_references
 
 
@@ -42,8 +40,8 @@ class MWRClassifier(RankClassifier):
     method: ClassVar[str] = "ordinate_papers.estimators.mwr:MWRMethod"
 
 
-class MWRMethod(RankMethod):
-    """How MWR trains: batches of at least two ranks, so that there is a window between them."""
+class MWRMethod(TwoRankMethod):
+    """How MWR trains."""
 
     name = "MWR"
     settings: MWRClassifier
@@ -51,20 +49,9 @@ class MWRMethod(RankMethod):
     def check(self) -> None:
         super().check()
         check_whole(self.settings.n_references, "n_references")
-        if self.settings.epochs is not None:
-            check_whole(self.settings.epochs, "epochs")
-
-    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> RankBatches:
-        return RankBatches(targets, batch_size, required=extremes(targets), seed=seed)
 
     def module(self, encoder: nn.Module, facts: Facts) -> MWR:
-        epochs = self.settings.epochs
-        return MWR(
-            encoder,
-            facts.embedding_dim,
-            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
-            **self.stage_options(facts),
-        )
+        return MWR(encoder, facts.embedding_dim, epochs=self.epochs(facts), **self.stage_options(facts))
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         regressor, ranks = fitted.module.regressor, fitted.training.y

@@ -7,9 +7,10 @@ from torch import nn
 from ordinate.checks import check_positive, check_whole
 from ordinate.data.modality import Reader
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.method import Facts, Fitted
+from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.ranks import RankLogits
+from ordinate_papers.estimators.rank_method import BaselineMethod
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 
 
@@ -44,7 +45,7 @@ class POEClassifier(RankClassifier):
     method: ClassVar[str] = "ordinate_papers.estimators.poe:POEMethod"
 
 
-class POEMethod(RankMethod):
+class POEMethod(BaselineMethod):
     """How POE trains: the network gives mean and deviation of every embedding."""
 
     name = "POE"
@@ -57,8 +58,6 @@ class POEMethod(RankMethod):
         check_whole(settings.draws, "draws")
         for name in ("margin", "ordinal_weight", "divergence_weight"):
             check_positive(getattr(settings, name), name, or_zero=True)
-        if settings.epochs is not None:
-            check_whole(settings.epochs, "epochs")
 
     @property
     def embedding_dim(self) -> int:
@@ -76,7 +75,7 @@ class POEMethod(RankMethod):
             margin=settings.margin,
             ordinal_weight=settings.ordinal_weight,
             divergence_weight=settings.divergence_weight,
-            epochs=fewer_epochs(300, 3000, facts.n_batches) if settings.epochs is None else settings.epochs,
+            epochs=self.epochs(facts),
             **self.stage_options(facts),
         )
 

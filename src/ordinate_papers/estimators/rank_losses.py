@@ -1,14 +1,15 @@
 """Losses of ranks that came after the papers, with scikit-learn's interface."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import nn
 
-from ordinate.checks import check_choice, check_whole
+from ordinate.checks import check_choice
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Facts, Fitted, fewer_epochs
-from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.method import Facts, Fitted
+from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.ranks import RankLogits
+from ordinate_papers.estimators.rank_method import BaselineMethod
 from ordinate_papers.losses.unimodal import UnimodalHead, UnimodalProbabilities
 from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal, RankLossName
 
@@ -40,7 +41,7 @@ class RankLossClassifier(RankClassifier):
     method: ClassVar[str] = "ordinate_papers.estimators.rank_losses:RankLossMethod"
 
 
-class RankLossMethod(RankMethod):
+class RankLossMethod(BaselineMethod):
     """How an encoder and a head train together by one of these losses."""
 
     settings: RankLossClassifier
@@ -52,18 +53,13 @@ class RankLossMethod(RankMethod):
     def check(self) -> None:
         super().check()
         check_choice(self.settings.loss, tuple(LOSSES), "loss")
-        if self.settings.epochs is not None:
-            check_whole(self.settings.epochs, "epochs")
 
     def module(self, encoder: nn.Module, facts: Facts) -> LaterOrdinal:
-        epochs = self.settings.epochs
-        if epochs is None:
-            epochs = fewer_epochs(300, 3000, facts.n_batches)
-        options = {"loss": self.settings.loss, "epochs": epochs, **self.stage_options(facts)}
+        options = {"loss": self.settings.loss, "epochs": self.epochs(facts), **self.stage_options(facts)}
         return LaterOrdinal(encoder, facts.embedding_dim, facts.outputs, **options)
 
     def predictor(self, fitted: Fitted) -> nn.Module:
-        head: Any = fitted.module.head
+        head = fitted.module.head
         if isinstance(head, UnimodalHead):
             return UnimodalProbabilities(head)
         return RankLogits(head, "cross_entropy")

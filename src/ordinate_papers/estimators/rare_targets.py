@@ -1,7 +1,7 @@
 """Balanced MSE and ConR with scikit-learn's interface."""
 
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import nn
 
@@ -84,7 +84,7 @@ class RareTargetMethod(EndToEndMethod):
         for name in self.option_names:
             check_positive(getattr(self.settings, name), name, or_zero=name in ("weight", "window", "push"))
 
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+    def module(self, encoder: nn.Module, facts: Facts) -> BalancedMSE | ConR:
         module = self.of_module(
             encoder,
             facts.embedding_dim,

@@ -1,6 +1,7 @@
 """Baselines that learn a representation, with scikit-learn's interface."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,31 +18,60 @@ from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
-from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
+from ordinate.estimators.method import Batches, Facts, Fitted, Method
+from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.functional.similarity import unit
+from ordinate.heads.linear import HeadConfig
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.losses.supcr import SupCRLoss
 from ordinate_papers.estimators.logistic import fit_logistic, linear
+from ordinate_papers.estimators.rank_method import BaselineMethod
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.drawn_views import DrawViews, dropout_views
-from ordinate_papers.methods.pairs import OF_ANCHORS, PAIR_LOSSES, build_pair_loss
+from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate_papers.methods.representation import Representation, RepresentationRegression, bins_of, usual_bins
 from ordinate_papers.methods.simclr import NTXentLoss
 from ordinate_papers.methods.simcse import SentencePairLoss
 
-LOSSES = (*PAIR_LOSSES, "supcr", "simclr", "dino")
-LOSSES_OF_TARGETS = ("supcon", "simclr", "dino")
-LOSSES_OF_VIEWS = ("simclr", "dino")  # They compare views of a sample, and know no labels.
-PROJECTED_LOSSES = ("supcon", "simclr")
-# SimCSE is for text only, because its views are two dropouts (Gao et al., 2021).
-SIMCSE, SIMCSE_TEMPERATURE = "simcse", 0.05
-LOSSES_WITH_TEMPERATURE = ("supcon", "simclr", "supcr", SIMCSE)
-NAMES = {
-    "supcon": "SupCon", "supcr": "RnC", "simclr": "SimCLR", "dino": "DINO", "siamese": "Siamese network",
-    "triplet": "Triplet network", "quadruplet": "Quadruplet network", "n_pair": "N-pair network", SIMCSE: "SimCSE",
-}  # fmt: skip
+
+@dataclass(frozen=True, kw_only=True)
+class LossTraits:
+    """What a loss of representations needs and knows.
+
+    Args:
+        title: Name of the method.
+        of_ranks: Whether it is a loss for classifiers.
+        of_targets: Whether it is a loss for regressors.
+        of_views: Whether it compares views of a sample, and knows no labels.
+        of_anchors: Whether its terms have an anchor each, whose weight they can take.
+        views: Views of an image in a batch.
+        projected: Whether it may be a loss of projections of the embeddings.
+        temperature: Temperature of its paper; None for a loss without one.
+    """
+
+    title: str
+    of_ranks: bool = True
+    of_targets: bool = False
+    of_views: bool = False
+    of_anchors: bool = False
+    views: int = 1
+    projected: bool = False
+    temperature: float | None = None
+
+
+LOSSES: Mapping[str, LossTraits] = {
+    "supcon": LossTraits(title="SupCon", of_targets=True, of_anchors=True, views=2, projected=True, temperature=0.1),
+    "siamese": LossTraits(title="Siamese network"),
+    "triplet": LossTraits(title="Triplet network", of_anchors=True),
+    "quadruplet": LossTraits(title="Quadruplet network"),
+    "n_pair": LossTraits(title="N-pair network", of_anchors=True),
+    "supcr": LossTraits(title="RnC", of_anchors=True, views=2, temperature=2.0),
+    "simclr": LossTraits(title="SimCLR", of_targets=True, of_views=True, views=2, projected=True, temperature=0.5),
+    "dino": LossTraits(title="DINO", of_targets=True, of_views=True, views=2),
+    # SimCSE is for text only, because its views are two dropouts (Gao et al., 2021).
+    "simcse": LossTraits(title="SimCSE", of_ranks=False, of_targets=True, of_anchors=True, temperature=0.05),
+}
 
 
 @estimator_dataclass
@@ -129,19 +159,18 @@ class RepresentationMethod(Method):
     def __init__(self, estimator: Any) -> None:
         super().__init__(estimator)
         loss = estimator.loss
-        self.name = NAMES.get(loss, str(loss))
-        if loss in (*PROJECTED_LOSSES, *LOSSES_OF_VIEWS, "supcr"):
-            self.views = 2
-        if loss in LOSSES_OF_VIEWS:
+        self.traits = LOSSES.get(loss, LossTraits(title=str(loss)))
+        self.name, self.views = self.traits.title, self.traits.views
+        if self.traits.of_views:
             self.unweighted = f"the loss {loss!r} compares views and knows no labelled samples"
-        elif loss not in (*OF_ANCHORS, "supcr", SIMCSE):
+        elif not self.traits.of_anchors:
             self.unweighted = f"the loss {loss!r} is of pairs of samples, none of which is the anchor"
 
     def check_representation(self) -> None:
         """Raise an error if a parameter of the representation cannot be used."""
         settings = self.settings
         if settings.temperature is not None:
-            if settings.loss not in LOSSES_WITH_TEMPERATURE:
+            if self.traits.temperature is None:
                 got = f"{settings.temperature!r} for the loss {settings.loss!r}, which has none"
                 raise OrdinateError("temperature", got, "None")
             check_positive(settings.temperature, "temperature")
@@ -150,35 +179,36 @@ class RepresentationMethod(Method):
 
     def build_loss(self) -> nn.Module:
         """Return the loss of embeddings and labels."""
-        loss, temperature = self.settings.loss, self.settings.temperature
-        given = {} if temperature is None else {"temperature": temperature}
+        loss, temperature = self.settings.loss, self.loss_temperature()
+        if temperature is None:
+            return build_pair_loss(loss)
         if loss == "simclr":
-            return NTXentLoss(**given)
+            return NTXentLoss(temperature)
         if loss == "supcr":
-            return SupCRLoss(**given)
-        if loss == SIMCSE:
-            return build_pair_loss("supcon", given.get("temperature", SIMCSE_TEMPERATURE))
-        return build_pair_loss(loss, temperature)
+            return SupCRLoss(temperature=temperature)
+        return build_pair_loss("supcon", temperature)
+
+    def loss_temperature(self) -> float | None:
+        """Return the temperature of the loss; None for a loss without one."""
+        if self.settings.temperature is None:
+            return self.traits.temperature
+        return self.settings.temperature
 
     def projection_dim(self) -> int | None:
         """Return the outputs of the projection head; None for none."""
-        dimension: int | None = self.settings.projection_dim
-        return dimension if self.settings.loss in PROJECTED_LOSSES else None
+        return self.settings.projection_dim if self.traits.projected else None
 
     def draw(self, reader: Reader) -> DrawViews | None:
         """Return a function that draws two views of a sample; None if samples come as views."""
-        if self.settings.loss == SIMCSE:
+        if self.settings.loss == "simcse":
             return dropout_views
-        if (
-            self.settings.loss not in LOSSES_OF_VIEWS
-            or reader.views(self.data_options(modality_of_reader(reader)), 2) is not None
-        ):
+        if not self.traits.of_views or reader.views(self.data_options(modality_of_reader(reader)), 2) is not None:
             return None
         return reader.pair_of_views()
 
     def data_options(self, modality: Modality) -> Any:
         options, loss = super().data_options(modality), self.settings.loss
-        if loss not in LOSSES_OF_VIEWS or not isinstance(options, ImageOptions):
+        if not self.traits.of_views or not isinstance(options, ImageOptions):
             return options
         if options.frozen:
             raise OrdinateError("frozen", "True", f"False for the loss {loss!r}, which needs two views")
@@ -191,26 +221,25 @@ class RepresentationMethod(Method):
 
     def check_samples(self, reader: Reader, training: Batches) -> None:
         self.check_reader(reader)
-        loss = self.settings.loss
-        if loss not in LOSSES_OF_VIEWS or not isinstance(training, ViewBatches):
+        if not self.traits.of_views or not isinstance(training, ViewBatches):
             return
         if training.views != 2 or not training.augmentation.changes:
             got = f"{training.views} views of augmentation {training.augmentation.name!r}"
-            raise OrdinateError("data", got, f"two that differ for the loss {loss!r}")
+            raise OrdinateError("data", got, f"two that differ for the loss {self.settings.loss!r}")
 
     def check_reader(self, reader: Reader) -> None:
         """Raise an error if the loss cannot compare views of such samples."""
         loss = self.settings.loss
-        if loss == SIMCSE and not reader.has_dropout:
+        if loss == "simcse" and not reader.has_dropout:
             raise OrdinateError("X", "no text", "text for the loss 'simcse', as its encoders have dropout")
-        if loss in LOSSES_OF_VIEWS and not (
+        if self.traits.of_views and not (
             reader.pair_of_views() or reader.views(self.data_options(modality_of_reader(reader)), 2)
         ):
             name = modality_of_reader(reader).name
             raise OrdinateError("X", f"{name}, of which no views are drawn", f"other data for the loss {loss!r}")
 
 
-class RankRepresentation(RepresentationMethod, RankMethod):
+class RankRepresentation(RepresentationMethod, BaselineMethod):
     """How a representation is learned for ranks."""
 
     usual_decay = 1.0
@@ -218,21 +247,14 @@ class RankRepresentation(RepresentationMethod, RankMethod):
 
     def check(self) -> None:
         settings = self.settings
-        check_choice(settings.loss, LOSSES, "loss")
+        check_choice(settings.loss, [name for name, traits in LOSSES.items() if traits.of_ranks], "loss")
         check_choice(settings.head, ("linear", "neighbours"), "head")
         check_whole(settings.n_neighbors, "n_neighbors")
-        if settings.epochs is not None:
-            check_whole(settings.epochs, "epochs")
         super().check()
         self.check_representation()
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
-        epochs = self.settings.epochs
-        training = {
-            "draw": self.draw(facts.reader),
-            "epochs": fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
-            **self.stage_options(facts),
-        }
+        training = {"draw": self.draw(facts.reader), "epochs": self.epochs(facts), **self.stage_options(facts)}
         if self.settings.loss == "dino":
             return DINO(encoder, facts.embedding_dim, **training)
         loss = self.build_loss()
@@ -252,9 +274,11 @@ class RankRepresentation(RepresentationMethod, RankMethod):
     def predictor(self, fitted: Fitted) -> nn.Module:
         by_distance = self.settings.loss == "supcr"
         embeddings, ranks = fitted.embed(fitted.training.x), fitted.training.y.long()
-        embeddings = embeddings if by_distance else unit(embeddings)
+        if not by_distance:
+            embeddings = unit(embeddings)
         weights = fitted.training.weights
-        weights = None if weights is None else weights.double()
+        if weights is not None:
+            weights = weights.double()
         outputs = self.settings.labels_.outputs
         if self.settings.head == "linear":
             head: nn.Module = fit_logistic(embeddings, ranks, outputs, weights)
@@ -283,16 +307,22 @@ class RepresentationHead(nn.Module):
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank; rows sum to 1."""
-        scores: Tensor = self.head(embeddings if self.by_distance else unit(embeddings))
-        return scores.softmax(dim=1) if isinstance(self.head, nn.Linear) else scores
+        if not self.by_distance:
+            embeddings = unit(embeddings)
+        scores: Tensor = self.head(embeddings)
+        if isinstance(self.head, nn.Linear):
+            return scores.softmax(dim=1)
+        return scores
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the tensors."""
-        of_head = self.head.config() if isinstance(self.head, NeighbourMean | NeighbourVote) else {}
-        return {"head": type(self.head).__name__, "by_distance": self.by_distance, **of_head}
+        config: HeadConfig = {"head": type(self.head).__name__, "by_distance": self.by_distance}
+        if isinstance(self.head, NeighbourMean | NeighbourVote):
+            config |= self.head.config()
+        return config
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "RepresentationHead":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "RepresentationHead":
         """Return the predictor of a saved model."""
         tensors = {name.removeprefix("head."): each for name, each in tensors.items()}
         kind = check_choice(config["head"], ("Linear", "NeighbourMean", "NeighbourVote"), "head")
@@ -312,7 +342,7 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
 
     def check(self) -> None:
         settings = self.settings
-        check_choice(settings.loss, (*LOSSES_OF_TARGETS, SIMCSE), "loss")
+        check_choice(settings.loss, [name for name, traits in LOSSES.items() if traits.of_targets], "loss")
         super().check()
         self.check_representation()
         if settings.imbalance is not None:
@@ -321,7 +351,7 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
             )
         if settings.positives_above is None:
             return
-        if settings.loss != SIMCSE:
+        if settings.loss != "simcse":
             got = f"{settings.positives_above!r} for the loss {settings.loss!r}"
             raise OrdinateError("positives_above", got, "None")
         if settings.embedding_dim is not None:
@@ -333,13 +363,15 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
         return float(self.settings.positives_above - self.settings.labels_.offset[0])
 
     def draw(self, reader: Reader) -> DrawViews | None:
-        return None if self.settings.positives_above is not None else super().draw(reader)
+        if self.settings.positives_above is not None:
+            return None
+        return super().draw(reader)
 
     def build_loss(self) -> nn.Module:
-        if self.settings.positives_above is None:
+        temperature = self.loss_temperature()
+        if self.settings.positives_above is None or temperature is None:
             return super().build_loss()
-        temperature = self.settings.temperature
-        return SentencePairLoss(SIMCSE_TEMPERATURE if temperature is None else temperature)
+        return SentencePairLoss(temperature)
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
         settings = self.settings
@@ -380,9 +412,6 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
         sizes = np.bincount(bins)
         held = int((sizes > 1).sum())
         if held == 0 or len(sizes) == 1:
-            raise OrdinateError(
-                "bin_size",
-                f"{bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more",
-                "two bins and a pair in one of them for SupCon",
-            )
+            got = f"{bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more"
+            raise OrdinateError("bin_size", got, "two bins and a pair in one of them for SupCon")
         return RankBatches(bins, batch_size, distinct=min(2, held), seed=seed)

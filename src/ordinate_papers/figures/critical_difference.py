@@ -11,8 +11,6 @@ from scipy.stats import studentized_range
 
 from ordinate.report.figures import styled
 
-FIRST, OTHERS = "#1f4e79", "0.25"
-
 
 @dataclass(frozen=True)
 class Ranking:
@@ -72,14 +70,17 @@ def _panel(axes: Axes, title: str, ranking: Ranking) -> None:
     lowest, highest = 1, len(names)
     margin = 0.55 * (highest - lowest)
     for place, (name, rank) in enumerate(zip(names, places, strict=True)):
-        is_left = place < half
-        level = -(depth + (place if is_left else len(names) - 1 - place))
-        edge = lowest - 0.05 * margin if is_left else highest + 0.05 * margin
-        colour = FIRST if place == 0 else OTHERS
-        axes.plot([rank, rank, edge], [0, level, level], color=colour, linewidth=1.4 if place == 0 else 0.9)
-        text = f"{name}  {rank:.2f}" if is_left else f"{rank:.2f}  {name}"
-        axes.text(edge, level, f" {text} ", ha="right" if is_left else "left", va="center", color=colour,
-                  weight="bold" if place == 0 else "normal")  # fmt: skip
+        colour, linewidth, weight = "0.25", 0.9, "normal"
+        if place == 0:
+            colour, linewidth, weight = "#1f4e79", 1.4, "bold"
+        if place < half:
+            level, edge = -(depth + place), lowest - 0.05 * margin
+            text, align = f" {name}  {rank:.2f} ", "right"
+        else:
+            level, edge = -(depth + len(names) - 1 - place), highest + 0.05 * margin
+            text, align = f" {rank:.2f}  {name} ", "left"
+        axes.plot([rank, rank, edge], [0, level, level], color=colour, linewidth=linewidth)
+        axes.text(edge, level, text, ha=align, va="center", color=colour, weight=weight)
     for level, (first, last) in enumerate(ranking.groups):
         ends = [ranking.ranks[first] - 0.04, ranking.ranks[last] + 0.04]
         axes.plot(ends, [-0.7 - 0.35 * level] * 2, color="0.1", linewidth=3.2, solid_capstyle="round")

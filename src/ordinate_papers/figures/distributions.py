@@ -5,16 +5,16 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from ordinate.report.figures import rank_colours, styled, write_names
 
-UNSEEN = "#F4C7C3"
-
 
 @styled
-def training_targets(distributions: Mapping[str, Mapping[str, Any]]) -> Figure:
+def training_targets(distributions: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     """Training samples by their target, the ranges without any shaded (SupCR, Table 6).
 
     Each has ``centres``, ``counts`` and ``width`` of :func:`~ordinate_papers.protocols.unseen_targets.unseen_targets`.
@@ -26,17 +26,17 @@ def training_targets(distributions: Mapping[str, Mapping[str, Any]]) -> Figure:
     """
     size = (4.2 * len(distributions) + 0.4, 3.0)
     figure, grid = plt.subplots(1, len(distributions), figsize=size, squeeze=False)
-    bars: Any = None
-    spans: list[Any] = []
+    bars: list[BarContainer] = []
+    spans: list[Patch] = []
     for axes, (name, shown) in zip(grid[0], distributions.items(), strict=True):
-        centres, counts, width = np.asarray(shown["centres"]), np.asarray(shown["counts"]), float(shown["width"])
-        bars = axes.bar(centres, counts, width=width, color=rank_colours(3)[1])
+        centres, counts, width = (np.asarray(shown[name]) for name in ("centres", "counts", "width"))
+        bars.append(axes.bar(centres, counts, width=width, color=rank_colours(3)[1]))
         for several in np.split(np.arange(len(counts)), np.flatnonzero(np.diff(counts > 0)) + 1):
             if counts[several[0]] == 0:
                 ends = centres[several[[0, -1]]] + width * np.array([-0.5, 0.5])
-                spans.append(axes.axvspan(*ends, color=UNSEEN, linewidth=0, zorder=0))
+                spans.append(axes.axvspan(*ends, color="#F4C7C3", linewidth=0, zorder=0))
         axes.set(title=name, xlabel="target", ylabel="training samples")
-    handles = [bars, *spans[:1]]
+    handles: list[Any] = [bars[-1], *spans[:1]]
     legend = figure.legend(handles, [" "] * len(handles), loc="outside lower center", ncols=2, frameon=False)
     write_names(legend, ["in training", "not in training"][: len(handles)])
     return figure

@@ -1,17 +1,19 @@
 """A picture of embeddings under genuine and under permuted labels."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from ordinate.report.figures import COLOURS, styled
 
 
 @styled
-def embeddings_by_labels(pictures: Mapping[str, Mapping[str, Mapping[str, Any]]], title: str = "{} labels") -> Figure:
+def embeddings_by_labels(
+    pictures: Mapping[str, Mapping[str, Mapping[str, ArrayLike]]], title: str = "{} labels"
+) -> Figure:
     """Test embeddings of every method, trained on genuine labels and on permuted ones (SupReMix, Fig. 2).
 
     Each method, a row of the figure, has the ``pictures`` of

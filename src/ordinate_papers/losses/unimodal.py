@@ -1,6 +1,6 @@
 """Heads whose distribution over ranks has a single mode: binomial or Poisson."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid, softplus
 
 from ordinate.checks import check_choice
+from ordinate.heads.linear import HeadConfig
 
 Unimodal = Literal["binomial", "poisson"]
-LEAST_RATE = 1e-8
 
 
 class UnimodalHead(nn.Module):
@@ -50,7 +50,7 @@ class UnimodalHead(nn.Module):
         if self.distribution == "binomial":
             log_likelihood = self.places * logsigmoid(f) + self.places.flip(0) * logsigmoid(-f)
         else:
-            rate = softplus(f).clamp(min=LEAST_RATE)
+            rate = softplus(f).clamp(min=1e-8)
             log_likelihood = self.places * rate.log() - rate
         return (self.log_counts + log_likelihood) / self.log_temperature.exp()
 
@@ -71,12 +71,12 @@ class UnimodalProbabilities(nn.Module):
         probabilities: Tensor = self.head(embeddings).softmax(1)
         return probabilities
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the weights."""
         return {"distribution": self.head.distribution}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "UnimodalProbabilities":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "UnimodalProbabilities":
         """Return the predictor of a saved model."""
         embedding_dim = tensors["head.linear.weight"].shape[1]
         head = UnimodalHead(embedding_dim, len(tensors["head.places"]), config["distribution"])

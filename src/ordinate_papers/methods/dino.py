@@ -20,32 +20,34 @@ from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 
-TEACHER_TEMPERATURE, STUDENT_TEMPERATURE = 0.04, 0.1
-CENTRE_MOMENTUM = 0.9
-# The paper uses 2048 hidden units and 65536 prototypes for a million images; 1024 cost 2 points (Appendix C).
-HIDDEN, BOTTLENECK, PROTOTYPES = 512, 256, 1024
-TEACHER_MOMENTUM = 0.996  # It rises from this value to 1 along a cosine.
-
 
 class DINOHead(nn.Module):
     """Scores of an embedding against unit prototypes: a three-layer perceptron, unit norm, a linear layer of unit rows.
+
+    The paper uses 2048 hidden units and 65536 prototypes for a million images; 1024 cost 2 points (Appendix C).
+
+    Args:
+        embedding_dim: Dimension d of the embeddings (n, d).
+        hidden: Units of each hidden layer.
+        bottleneck: Dimension of the prototypes.
+        prototypes: Number of prototypes.
 
     Example:
         >>> DINOHead(8)(torch.zeros(2, 8)).shape
         torch.Size([2, 1024])
     """
 
-    def __init__(self, embedding_dim: int) -> None:
+    def __init__(self, embedding_dim: int, *, hidden: int = 512, bottleneck: int = 256, prototypes: int = 1024) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(embedding_dim, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, HIDDEN), nn.GELU(),
-            nn.Linear(HIDDEN, BOTTLENECK),
+            nn.Linear(embedding_dim, hidden), nn.GELU(), nn.Linear(hidden, hidden), nn.GELU(),
+            nn.Linear(hidden, bottleneck),
         )  # fmt: skip
         for layer in self.layers:
             if isinstance(layer, nn.Linear):
                 nn.init.trunc_normal_(layer.weight, std=0.02)
                 nn.init.zeros_(layer.bias)
-        self.prototypes = nn.Parameter(torch.randn(PROTOTYPES, BOTTLENECK))
+        self.prototypes = nn.Parameter(torch.randn(prototypes, bottleneck))
 
     def forward(self, embeddings: Float[Tensor, "n d"], *, learn_prototypes: bool = True) -> Float[Tensor, "n k"]:
         prototypes = self.prototypes if learn_prototypes else self.prototypes.detach()
@@ -57,16 +59,22 @@ class Distillation(nn.Module):
 
     Batches hold two global views per sample, next to each other. The paper adds small crops, for which tables and small
     images are too small.
+
+    Args:
+        teacher: Encoder of the teacher, of which the student starts as a copy.
+        embedding_dim: Dimension d of the embeddings (n, d).
+        centre_momentum: Momentum of the mean score that is subtracted from the teacher's.
     """
 
     centre: Tensor
 
-    def __init__(self, teacher: nn.Module, embedding_dim: int) -> None:
+    def __init__(self, teacher: nn.Module, embedding_dim: int, *, centre_momentum: float = 0.9) -> None:
         super().__init__()
+        self.centre_momentum = centre_momentum
         self.student = copy.deepcopy(teacher)
         self.head = DINOHead(embedding_dim)
         self.teacher_head = copy.deepcopy(self.head).requires_grad_(False)
-        self.register_buffer("centre", torch.zeros(PROTOTYPES))
+        self.register_buffer("centre", torch.zeros(len(self.head.prototypes)))
 
     def trained_parameters(self) -> list[nn.Parameter]:
         """Return what the optimizer moves."""
@@ -87,7 +95,7 @@ class Distillation(nn.Module):
         scores = self.head(embed_in_chunks(self.student, x, chunk_size), learn_prototypes=learn_prototypes)
         loss = distillation_loss(scores, targets, self.centre)
         with torch.no_grad():
-            self.centre.lerp_(targets.mean(0), 1 - CENTRE_MOMENTUM)
+            self.centre.lerp_(targets.mean(0), 1 - self.centre_momentum)
         return loss
 
     @torch.no_grad()
@@ -100,22 +108,34 @@ class Distillation(nn.Module):
 
 
 def distillation_loss(
-    student: Float[Tensor, "m k"], teacher: Float[Tensor, "m k"], centre: Float[Tensor, " k"]
+    student: Float[Tensor, "m k"],
+    teacher: Float[Tensor, "m k"],
+    centre: Float[Tensor, " k"],
+    *,
+    student_temperature: float = 0.1,
+    teacher_temperature: float = 0.04,
 ) -> Float[Tensor, ""]:
     """Return the cross-entropy of the student's view with the teacher's other view of the sample (DINO, eq. 3).
+
+    Args:
+        student: Scores (m, k) of the student; the two views of a sample are next to each other.
+        teacher: Scores (m, k) of the teacher.
+        centre: Mean scores (k,), which are subtracted from the teacher's.
+        student_temperature: Temperature of the student's softmax.
+        teacher_temperature: Temperature of the teacher's softmax.
 
     Example:
         >>> scores = torch.zeros(4, 8)
         >>> round(distillation_loss(scores, scores, torch.zeros(8)).exp().item(), 4)
         8.0
     """
-    wanted = softmax((teacher - centre) / TEACHER_TEMPERATURE, dim=1)
+    wanted = softmax((teacher - centre) / teacher_temperature, dim=1)
     other = wanted.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
-    return -(other * log_softmax(student / STUDENT_TEMPERATURE, dim=1)).sum(1).mean()
+    return -(other * log_softmax(student / student_temperature, dim=1)).sum(1).mean()
 
 
-def teacher_momentum(step: int, steps: int) -> float:
-    """Return the teacher's momentum after a step of so many.
+def teacher_momentum(step: int, steps: int, start: float = 0.996) -> float:
+    """Return the teacher's momentum after a step of so many, which rises from ``start`` to 1 along a cosine.
 
     The teacher needs some hundred steps to leave its start. Faster ones (0.92 and less at the start) collapsed on small
     tables: all samples came to have the same prototypes.
@@ -124,7 +144,7 @@ def teacher_momentum(step: int, steps: int) -> float:
         >>> teacher_momentum(0, 100_000), teacher_momentum(100_000, 100_000)
         (0.996, 1.0)
     """
-    return 1 - (1 - TEACHER_MOMENTUM) * (1 + math.cos(math.pi * step / steps)) / 2
+    return 1 - (1 - start) * (1 + math.cos(math.pi * step / steps)) / 2
 
 
 class StudentAndTeacher(StagedMethod):
@@ -135,8 +155,7 @@ class StudentAndTeacher(StagedMethod):
 
     def distil(self, x: Tensor, y: Tensor) -> Float[Tensor, ""]:
         """Return the loss of a batch of the first stage."""
-        if self.draw is not None:
-            x, _ = side_by_side(x, y, self.draw)
+        x, *_ = side_by_side(x, y, None, self.draw)
         learn_prototypes = self.current_epoch > self.stage_start
         return self.distillation(x, self.encoder, self.chunk_size, learn_prototypes=learn_prototypes)
 

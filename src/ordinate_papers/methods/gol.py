@@ -14,10 +14,6 @@ from ordinate.functional.similarity import unit
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 
-SCALE = 20.0  # The published code multiplies the cosines of the order loss by this.
-COINCIDE = 1e-9  # Unit embeddings that are closer have no direction to each other.
-DIFFERENT_TO_EQUAL = 2.0  # Weight of pairs of different ranks in the metric loss, relative to pairs of equal rank.
-
 
 class GOL(StagedMethod):
     """Encoder and one reference point per rank, on the unit sphere (Lee, Shin, Kim, NeurIPS 2022).
@@ -76,15 +72,16 @@ class GOL(StagedMethod):
 
 
 def order_loss(
-    embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], references: Float[Tensor, "c d"], scale: float = SCALE
+    embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], references: Float[Tensor, "c d"], scale: float = 20.0
 ) -> Float[Tensor, ""]:
     """Cross-entropy of the direction between two embeddings: along their reference points, not away from them.
 
     From a sample i to a sample j of another rank, the embedding moves in the direction ``u``. It should be that from
     the reference point of i's rank to that of j's, not that from i's to the next one on the other side; at either end
-    of the ranks it is the opposite of the step to the one before. The two cosines with ``u``, times ``scale``, are the
-    logits; the loss is the mean over ordered pairs of different ranks. Embeddings of any norm and the reference points,
-    one per rank, are brought to the unit sphere. Two embeddings that coincide cost log 2 and have no gradient.
+    of the ranks it is the opposite of the step to the one before. The two cosines with ``u``, times ``scale`` (20 in
+    the published code), are the logits; the loss is the mean over ordered pairs of different ranks. Embeddings of any
+    norm and the reference points, one per rank, are brought to the unit sphere. Two embeddings that coincide cost log 2
+    and have no gradient.
 
     Every cosine comes from products of embeddings with reference points: no n x n x d tensor is built.
 
@@ -146,7 +143,7 @@ def metric_loss(
         difference = distances[low] - distances[high]
         below, above = ranks <= labels[low, None], ranks >= labels[high, None]
         cost = relu(margin + difference) * below + relu(margin - difference) * above
-        total, weight = total + DIFFERENT_TO_EQUAL * cost.sum(1).mean(), weight + DIFFERENT_TO_EQUAL
+        total, weight = total + 2.0 * cost.sum(1).mean(), weight + 2.0
     one, other = (labels[:, None] == labels).triu(1).nonzero().unbind(1)
     if len(one):
         total, weight = total + (distances[one] - distances[other]).abs().sum(1).mean(), weight + 1
@@ -198,7 +195,7 @@ def _progress(
     return reached - reached.diagonal()[:, None]
 
 
-def _over(numerator: Tensor, length: Tensor) -> Tensor:
-    """The quotient, 0 and without a gradient where nothing lies between two points."""
-    apart = length > COINCIDE
+def _over(numerator: Tensor, length: Tensor, least: float = 1e-9) -> Tensor:
+    """The quotient, 0 and without a gradient where two points are too close for a direction between them."""
+    apart = length > least
     return torch.where(apart, numerator / torch.where(apart, length, 1), 0)

@@ -1,7 +1,6 @@
 """MWR, moving window regression: where a sample lies between two references, in a window that moves to it."""
 
 from contextlib import suppress
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -10,17 +9,14 @@ from torch.nn.functional import mse_loss
 
 from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import rows_of
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype, weighted_mean
 from ordinate.functional.similarity import pairwise_similarity
+from ordinate.heads.linear import HeadConfig
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.methods.rank_probabilities import probabilities_around
-
-START_NEIGHBOURS = 5  # The search starts from the mean rank of this many training samples.
-MOST_MOVES = 10
-CANDIDATES, TRIED = 32, 256  # Pairs of references tried for a window, and training samples on which they are tried.
-QUERIES = 1024  # This many samples are searched for at a time.
 
 
 class MWR(StagedMethod):
@@ -79,7 +75,7 @@ class MWR(StagedMethod):
         wanted = relative_rank(y[sample], y[low], y[high])
         estimates = self.regressor(embeddings[low], embeddings[high], embeddings[sample])
         errors = mse_loss(estimates, wanted.to(embeddings), reduction="none")
-        return weighted_mean(errors, None if weights is None else weights[sample])
+        return weighted_mean(errors, rows_of(weights, sample))
 
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
@@ -213,12 +209,12 @@ class MovingWindow(nn.Module):
         self.windows = self.distinct[windows_of(len(self.distinct))]
         self.error = error
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the tensors."""
         return {"num_classes": self.num_classes, "error": self.error}
 
     @classmethod
-    def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "MovingWindow":
+    def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "MovingWindow":
         """Return the search of a saved model."""
         prefix = "regressor."
         weights = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
@@ -236,8 +232,8 @@ class MovingWindow(nn.Module):
 
     @torch.no_grad()
     def estimates(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """Return the rank that each pair of references of the last window gives, a real number."""
-        return torch.cat([self._search(part) for part in queries.split(QUERIES)])
+        """Return the rank that each pair of references of the last window gives, for 1024 samples at a time."""
+        return torch.cat([self._search(part) for part in queries.split(1024)])
 
     def training_error(self) -> float:
         """Return the mean squared error of the estimates on at most 256 training samples."""
@@ -245,11 +241,11 @@ class MovingWindow(nn.Module):
         return float((self.estimates(self.embeddings[samples]).mean(1) - self.ranks[samples]).square().mean())
 
     def _search(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        k = min(START_NEIGHBOURS, len(self.ranks))
+        k = min(5, len(self.ranks))
         nearest = pairwise_similarity(queries, self.embeddings, "neg_l2").topk(k).indices
         place = self._nearest_place(to_accumulation_dtype(self.ranks[nearest]).mean(1))
         estimates = self._estimates_in(place, queries)
-        for _ in range(MOST_MOVES):
+        for _ in range(10):
             moved = self._nearest_place(estimates.mean(1))
             moving = moved != place
             if not bool(moving.any()):
@@ -267,19 +263,18 @@ class MovingWindow(nn.Module):
         pairs = self.references[place]
         first, second = self.embeddings[pairs].flatten(0, 1).unbind(1)
         relative = self.regressor(first, second, queries.repeat_interleave(pairs.shape[1], dim=0))
-        return ((low + high) / 2)[:, None] + to_accumulation_dtype(relative.view(len(place), -1)) * ((high - low) / 2)[
-            :, None
-        ]
+        relative = to_accumulation_dtype(relative.view(len(place), -1))
+        return ((low + high) / 2)[:, None] + relative * ((high - low) / 2)[:, None]
 
 
 @torch.no_grad()
 def choose_references(
-    regressor: nn.Module, embeddings: Float[Tensor, "m d"], ranks: Int[Tensor, " m"], count: int
+    regressor: nn.Module, embeddings: Float[Tensor, "m d"], ranks: Int[Tensor, " m"], count: int, candidates: int = 32
 ) -> Int[Tensor, "w k 2"]:
     """Choose the ``count`` pairs of training samples that predict the relative ranks of others best, for each window.
 
-    The paper tries all pairs on all samples around a window; here 32 pairs per window are tried on 256 samples, always
-    the same. Returned are the places of the lower and the higher samples.
+    The paper tries all pairs on all samples around a window; here at most ``candidates`` pairs per window are tried on
+    256 samples, always the same. Returned are the places of the lower and the higher samples.
     """
     generator = torch.Generator().manual_seed(0)
     samples = _tried_samples(len(ranks))
@@ -288,7 +283,9 @@ def choose_references(
     for window in distinct[windows_of(len(distinct))]:
         members = [(ranks == rank).nonzero()[:, 0] for rank in window]
         every = len(members[0]) * len(members[1])
-        tried = torch.randint(every, (CANDIDATES,), generator=generator) if every > CANDIDATES else torch.arange(every)
+        tried = torch.arange(every)
+        if every > candidates:
+            tried = torch.randint(every, (candidates,), generator=generator)
         pairs = torch.stack([members[0][tried // len(members[1])], members[1][tried % len(members[1])]], dim=1)
         first, second = embeddings[pairs.repeat_interleave(len(samples), dim=0)].unbind(1)
         relative = regressor(first, second, embeddings[samples].repeat(len(pairs), 1)).view(len(pairs), -1)
@@ -299,6 +296,6 @@ def choose_references(
     return torch.stack(chosen)
 
 
-def _tried_samples(count: int) -> Int[Tensor, " j"]:
+def _tried_samples(count: int, most: int = 256) -> Int[Tensor, " j"]:
     """Return the places of the training samples that pairs are tried on, always the same."""
-    return torch.randperm(count, generator=torch.Generator().manual_seed(0))[:TRIED]
+    return torch.randperm(count, generator=torch.Generator().manual_seed(0))[:most]

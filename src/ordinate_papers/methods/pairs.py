@@ -9,12 +9,11 @@ from torch import Tensor, nn
 
 from ordinate.checks import check_choice, check_positive
 from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import rows_of
 from ordinate.functional.numerics import upcast_half, weighted_mean
 from ordinate.functional.similarity import unit
 
-OF_ANCHORS = ("supcon", "triplet", "n_pair")  # These take weights of samples; the terms of the others have no anchor.
 PAIR_LOSSES = ("supcon", "siamese", "triplet", "quadruplet", "n_pair")
-TEMPERATURE = 0.1  # SupCon uses this temperature (Khosla et al., 2020).
 
 
 def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
@@ -33,20 +32,25 @@ def build_pair_loss(name: str, temperature: float | None = None) -> nn.Module:
         0.20000000298023224
     """
     check_choice(name, PAIR_LOSSES, "loss")
-    if name == "supcon":
-        return SupConLoss(TEMPERATURE if temperature is None else temperature)
-    if temperature is not None:
-        raise OrdinateError("temperature", f"{temperature!r} for the loss {name!r}, which has none", "None")
     kinds: dict[str, Callable[[], nn.Module]] = {
-        "siamese": SiameseLoss, "triplet": TripletLoss, "quadruplet": QuadrupletLoss, "n_pair": NPairLoss,
+        "supcon": SupConLoss, "siamese": SiameseLoss, "triplet": TripletLoss, "quadruplet": QuadrupletLoss,
+        "n_pair": NPairLoss,
     }  # fmt: skip
-    return kinds[name]()
+    if temperature is None:
+        return kinds[name]()
+    if name != "supcon":
+        raise OrdinateError("temperature", f"{temperature!r} for the loss {name!r}, which has none", "None")
+    return SupConLoss(temperature)
 
 
 class SupConLoss(nn.Module):
-    """Supervised contrastive loss of pytorch-metric-learning; an anchor without a positive does not count."""
+    """Supervised contrastive loss of pytorch-metric-learning; an anchor without a positive does not count.
 
-    def __init__(self, temperature: float = TEMPERATURE) -> None:
+    Args:
+        temperature: Temperature of the softmax, > 0; 0.1 is that of Khosla et al. (2020).
+    """
+
+    def __init__(self, temperature: float = 0.1) -> None:
         super().__init__()
         losses, reducers = metric_learning()
         self.loss = losses.SupConLoss(temperature=check_positive(temperature, "temperature"))
@@ -93,7 +97,7 @@ class NPairLoss(nn.Module):
         scores = units[anchors] @ units[positives].T
         scores = torch.where(tuples[:, None] == tuples[None, :], scores, -torch.inf)
         values = -scores.log_softmax(dim=1).diagonal()
-        return weighted_mean(values, None if weights is None else weights[anchors]).to(upcast_half(embeddings).dtype)
+        return weighted_mean(values, rows_of(weights, anchors)).to(upcast_half(embeddings).dtype)
 
 
 class TripletLoss(nn.Module):
@@ -110,9 +114,8 @@ class TripletLoss(nn.Module):
         self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         check_comparable(labels)
-        return triplet_term(squared_distances(embeddings), labels, self.margin, weights).to(
-            upcast_half(embeddings).dtype
-        )
+        loss = triplet_term(squared_distances(embeddings), labels, self.margin, weights)
+        return loss.to(upcast_half(embeddings).dtype)
 
 
 class QuadrupletLoss(nn.Module):
@@ -139,11 +142,8 @@ def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 
     """Raise where fewer ranks than ``ranks`` occur, or fewer than ``pairs`` occur twice."""
     counts = labels.unique(return_counts=True)[1]
     if len(counts) < ranks or (counts > 1).sum() < pairs:
-        raise OrdinateError(
-            "labels",
-            f"a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more",
-            f"{ranks} and {pairs}",
-        )
+        got = f"a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more"
+        raise OrdinateError("labels", got, f"{ranks} and {pairs}")
 
 
 def squared_distances(embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:

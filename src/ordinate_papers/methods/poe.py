@@ -79,7 +79,7 @@ class POE(StagedMethod):
         self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         network = self.encoder.network
-        outputs = network(x) if self.chunk_size is None else embed_in_chunks(network, x, self.chunk_size)
+        outputs = embed_in_chunks(network, x, self.chunk_size or len(x))
         mean, log_variance = outputs.chunk(2, dim=1)
         log_variance = self.normalisation(log_variance)
         noise = torch.randn(self.draws, *mean.shape, dtype=mean.dtype, device=mean.device)

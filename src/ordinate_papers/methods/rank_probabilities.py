@@ -4,8 +4,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-LEAST_SPREAD = 0.05  # The spread is at least this many ranks.
-
 
 def probabilities_around(
     estimate: Float[Tensor, " n"], variance: Float[Tensor, " n"], num_classes: int
@@ -19,7 +17,7 @@ def probabilities_around(
         >>> probabilities_around(estimate, variance, 3).numpy().round(2)
         array([[0.08, 0.65, 0.27]])
     """
-    spread = variance.sqrt().clamp(min=LEAST_SPREAD)[:, None]
+    spread = variance.sqrt().clamp(min=0.05)[:, None]
     bounds = torch.arange(num_classes + 1, dtype=estimate.dtype) - 0.5
     mass = torch.special.ndtr((bounds - estimate[:, None]) / spread).diff(dim=1)
     return mass / mass.sum(1, keepdim=True)

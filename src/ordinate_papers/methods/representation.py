@@ -54,9 +54,7 @@ class Representation(StagedMethod):
     def batch_loss(
         self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
-        if self.draw is not None:
-            x, y = side_by_side(x, y, self.draw)
-            weights = None if weights is None else weights.repeat_interleave(2)
+        x, y, weights = side_by_side(x, y, weights, self.draw)
         return compare(self.loss, self.projection(self.embed(x)), y, weights)
 
     def validate_embeddings(
@@ -121,17 +119,17 @@ class RepresentationRegression(ContrastiveRegression):
     def contrast(
         self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
-        above = self.positives_above
-        labels = bins_of(y, self.lowest, self.bin_size) if above is None else y[:, 0] > above
+        if self.positives_above is None:
+            labels = bins_of(y, self.lowest, self.bin_size)
+        else:
+            labels = y[:, 0] > self.positives_above
         return compare(self.loss, self.projection(embeddings), labels, weights)
 
     def loss_parameters(self) -> list[nn.Parameter]:
         return list(self.projection.parameters())
 
     def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        if self.draw is None:
-            return x, y, weights
-        return *side_by_side(x, y, self.draw), None if weights is None else weights.repeat_interleave(2)
+        return side_by_side(x, y, weights, self.draw)
 
     def validate_embeddings(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
@@ -145,8 +143,9 @@ class RepresentationRegression(ContrastiveRegression):
 
 def compare(loss: nn.Module, embeddings: Tensor, labels: Tensor, weights: Tensor | None) -> Float[Tensor, ""]:
     """Return a loss of embeddings and labels, which is given weights only where there are some."""
-    value: Tensor = loss(embeddings, labels) if weights is None else loss(embeddings, labels, weights=weights)
-    return value
+    if weights is None:
+        return loss(embeddings, labels)
+    return loss(embeddings, labels, weights=weights)
 
 
 def usual_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,6 @@ from ordinate.checks import check_positive
 from ordinate.errors import OrdinateError
 from ordinate_papers.methods.pairs import metric_learning
 
-TEMPERATURE = 0.5
-
 
 class NTXentLoss(nn.Module):
     """NT-Xent, the cross-entropy of two views per sample that stand next to each other in the batch (SimCLR, eq. 1).
@@ -23,7 +21,7 @@ class NTXentLoss(nn.Module):
         0.2395
     """
 
-    def __init__(self, temperature: float = TEMPERATURE) -> None:
+    def __init__(self, temperature: float = 0.5) -> None:
         super().__init__()
         losses, reducers = metric_learning()
         self.loss = losses.SupConLoss(

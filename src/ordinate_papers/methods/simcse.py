@@ -4,6 +4,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
+from ordinate.functional.anchor_blocks import rows_of
 from ordinate.functional.numerics import weighted_mean
 from ordinate.functional.similarity import unit
 
@@ -41,4 +42,4 @@ class SentencePairLoss(nn.Module):
         width = embeddings.shape[1] // 4
         scores = unit(embeddings[:, :width]) @ unit(embeddings[:, width : 2 * width]).T / self.temperature
         values = -scores.log_softmax(dim=1).diagonal()[positive]
-        return weighted_mean(values, None if weights is None else weights[positive])
+        return weighted_mean(values, rows_of(weights, positive))

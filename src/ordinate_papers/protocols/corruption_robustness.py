@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from ordinate.data.images.pixels import Decoded
 from ordinate.errors import OrdinateError
@@ -16,9 +16,9 @@ from ordinate_papers.protocols.trial import check_labels, score
 
 
 def corruption_robustness(
-    model: Any,
+    model: BaseEstimator,
     images: NDArray[np.uint8] | Decoded,
-    labels: Any,
+    labels: ArrayLike,
     *,
     names: Sequence[str] = tuple(CORRUPTIONS),
     severities: Sequence[int] = SEVERITIES,
@@ -50,7 +50,7 @@ def corruption_robustness(
         >>> figures["clean"], figures["mean"]
         (1.0, [1.0, 1.0])
     """
-    labels = check_labels(images, labels, "labels")
+    check_labels(images, labels, "labels")
     unknown = sorted(set(names) - set(CORRUPTIONS))
     if unknown or not names:
         raise OrdinateError("names", f"{unknown or 'none'}", f"some of {', '.join(map(repr, CORRUPTIONS))}")
@@ -58,12 +58,9 @@ def corruption_robustness(
         raise OrdinateError("severities", list(severities), "some of 1, 2, 3, 4, 5")
 
     def error(name: str, severity: int) -> float:
-        decoded: Any = images  # It may also be an array.
-        pixels: Any = getattr(decoded, "pixels", images)
-        corrupted: Any = corrupt(pixels, name, severity, seed)
-        if pixels is not images:
-            corrupted = replace(decoded, pixels=corrupted)
-        return score(model, corrupted, labels)["mae"]
+        if isinstance(images, Decoded):
+            return score(model, replace(images, pixels=corrupt(images.pixels, name, severity, seed)), labels)["mae"]
+        return score(model, corrupt(images, name, severity, seed), labels)["mae"]
 
     def part(name: str) -> Figures:
         return {"mae": [error(name, severity) for severity in severities]}

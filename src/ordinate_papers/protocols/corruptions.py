@@ -22,7 +22,7 @@ they are.
 import io
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,9 @@ from scipy import ndimage, signal
 from ordinate.checks import check_whole
 from ordinate.errors import OrdinateError
 
-REFERENCE_SIDE = 224  # Lengths are given for images with this shorter side.
+if TYPE_CHECKING:
+    from PIL import Image
+
 SEVERITIES = (1, 2, 3, 4, 5)
 
 Pixels = NDArray[np.float64]  # (c, h, w), from 0 to 1
@@ -141,8 +143,8 @@ def _snow(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
     )[level]
     fine = max(1, round(1 / _scale(image)))  # Flakes are drawn at about 224 pixels and then scaled down.
     height, width = (fine * side for side in image.shape[1:])
-    scale = min(height, width) / REFERENCE_SIDE
     drawn = random.normal(mean, deviation, (1, height, width))
+    scale = _scale(drawn)
     centre = _centre(drawn)
     flakes = _sample(drawn, centre + (_grid(drawn) - centre) / max(1, size * scale))
     flakes = np.where(flakes < threshold, 0, flakes).clip(0, 1)
@@ -154,7 +156,9 @@ def _snow(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
 
 def _frost(image: Pixels, level: int, random: np.random.Generator) -> Pixels:
     kept, ice = ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))[level]
-    tint = np.array([0.85, 0.95, 1.0]) if len(image) == 3 else np.array([0.93])
+    tint = np.array([0.93])
+    if len(image) == 3:
+        tint = np.array([0.85, 0.95, 1.0])
     return kept * image + ice * tint[:, None, None] * _ice(image.shape[1:], random)
 
 
@@ -255,8 +259,8 @@ CORRUPTIONS: dict[str, Callable[[Pixels, int, np.random.Generator], Pixels]] = {
 
 
 def _scale(image: Pixels) -> float:
-    """Return the shorter side over the one that lengths are given for."""
-    return min(image.shape[1:]) / REFERENCE_SIDE
+    """Return the shorter side over 224, the one that lengths are given for."""
+    return min(image.shape[1:]) / 224
 
 
 def _smooth(image: Pixels, sigma: float) -> Pixels:
@@ -332,19 +336,24 @@ def _ice(shape: tuple[int, ...], random: np.random.Generator) -> Layer:
 
 def _grey(image: Pixels) -> Pixels:
     """Return the luminance, (1, h, w)."""
-    return image if len(image) == 1 else np.tensordot([[0.299, 0.587, 0.114]], image, axes=1)
+    if len(image) == 1:
+        return image
+    return np.tensordot([[0.299, 0.587, 0.114]], image, axes=1)
 
 
 def _colour(image: Pixels, rgb: tuple[int, int, int]) -> Pixels:
     """Return a colour as the image has it, (c, 1, 1)."""
     values = np.array(rgb, dtype=np.float64)[:, None, None] / 255
-    return values if len(image) == 3 else _grey(values)
+    if len(image) == 1:
+        return _grey(values)
+    return values
 
 
-def _through_pillow(image: Pixels, change: Callable[[Any], Any]) -> Pixels:
+def _through_pillow(image: Pixels, change: Callable[["Image.Image"], "Image.Image"]) -> Pixels:
     from PIL import Image
 
     pixels = np.round(image * 255).astype(np.uint8)
-    picture = Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
-    changed = np.asarray(change(picture)) / 255.0
-    return changed[None] if changed.ndim == 2 else changed.transpose(2, 0, 1)
+    if len(pixels) == 1:
+        return np.asarray(change(Image.fromarray(pixels[0])))[None] / 255.0
+    picture = Image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+    return np.asarray(change(picture)).transpose(2, 0, 1) / 255.0

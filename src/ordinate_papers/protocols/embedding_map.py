@@ -1,20 +1,18 @@
 """Where an embedding puts the test samples, by UMAP (CLOC, Figs. 5 and 9; SupCR, Fig. 1)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
+from sklearn.base import BaseEstimator
 
-from ordinate.data.rows import take
+from ordinate.data.decoded import evenly_spread
+from ordinate.data.rows import Samples, take
 from ordinate.metrics import spearman
 from ordinate.report.page.projections import umap_points
 from ordinate_papers.protocols.parts import Figures
 
-MOST_SAMPLES = 1000
 
-
-def embedding_map(model: Any, X_test: Any, y_test: ArrayLike) -> Figures:
+def embedding_map(model: BaseEstimator, X_test: Samples, y_test: ArrayLike) -> Figures:
     """Coordinates of test embeddings by UMAP, and the rank correlation of their distances with those of labels.
 
     The papers have pictures alone. Chosen here: UMAP's own settings, at most 1000 samples, evenly spread.
@@ -35,7 +33,7 @@ def embedding_map(model: Any, X_test: Any, y_test: ArrayLike) -> Figures:
         >>> figures = embedding_map(model, X, y)  # doctest: +SKIP
     """
     labels = np.asarray(y_test, dtype=np.float64)
-    rows = np.linspace(0, len(labels) - 1, min(MOST_SAMPLES, len(labels))).astype(int)
+    rows = np.array(evenly_spread(len(labels), 1000))
     embeddings = model.transform(take(X_test, rows))
     return {
         "order": spearman(pdist(labels[rows, None]), pdist(embeddings)),

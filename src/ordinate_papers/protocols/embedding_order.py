@@ -1,21 +1,18 @@
 """Whether an embedding keeps the order of the ranks, sample by sample (OTD, Section 4.3, Figs. 5 to 12)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
+from sklearn.base import BaseEstimator
 
+from ordinate.data.decoded import evenly_spread
+from ordinate.data.rows import Samples
 from ordinate.metrics import knn_accuracy, nearest_neighbours, spearman
 from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures
 
-CELLS = 300  # The matrix has at most this many rows; with more samples, neighbours within a rank share one.
-NEIGHBOURS = 15
-MOST_SAMPLES = 1000  # The order is measured between the pairs of at most this many samples.
 
-
-def embedding_order(model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike) -> Figures:
+def embedding_order(model: BaseEstimator, X: Samples, y: ArrayLike, X_test: Samples, y_test: ArrayLike) -> Figures:
     """Cosine distances of all pairs of test samples, and the training samples nearest to one of each rank.
 
     OTD draws the distances as a matrix of samples, sorted by rank (Figs. 5 to 8), and for some queries the 15 nearest
@@ -46,8 +43,8 @@ def embedding_order(model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: Array
     ranks, seen_ranks = np.asarray(y_test), np.asarray(y)
     seen, unseen = model.transform(X), model.transform(X_test)
     queries = np.unique(ranks, return_index=True)[1]
-    found = min(NEIGHBOURS, len(seen))
-    some = np.linspace(0, len(ranks) - 1, min(MOST_SAMPLES, len(ranks))).astype(int)
+    found = min(15, len(seen))
+    some = np.array(evenly_spread(len(ranks), 1000))
     distances = pdist(unit_norm(unseen[some]), "sqeuclidean")  # It is twice the cosine distance.
     rows = np.argsort(ranks, kind="stable")
     matrix, matrix_ranks = _cosine_distances(unseen[rows], ranks[rows])
@@ -61,9 +58,11 @@ def embedding_order(model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: Array
     }
 
 
-def _cosine_distances(embeddings: NDArray[np.float64], ranks: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return the mean cosine distances between consecutive samples, as many at a time as leave 300 rows."""
-    starts = np.linspace(0, len(ranks), min(CELLS, len(ranks)) + 1).astype(int)[:-1]
+def _cosine_distances(
+    embeddings: NDArray[np.float64], ranks: NDArray[np.generic], most: int = 300
+) -> tuple[NDArray[np.float64], NDArray[np.generic]]:
+    """Return the mean cosine distances between consecutive samples, as many at a time as leave ``most`` rows."""
+    starts = np.linspace(0, len(ranks), min(most, len(ranks)) + 1).astype(int)[:-1]
     sizes = np.diff([*starts, len(ranks)])
     means = np.add.reduceat(unit_norm(embeddings), starts) / sizes[:, None]
     return np.clip(1 - means @ means.T, 0, 2), ranks[starts]

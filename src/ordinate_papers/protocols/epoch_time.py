@@ -3,13 +3,15 @@
 import time
 from collections.abc import Mapping
 from statistics import median
-from typing import Any, cast
+from typing import cast
 
 import lightning
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from ordinate.checks import check_whole
+from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.pipeline import prepare
@@ -17,7 +19,7 @@ from ordinate.training.stages import StagedMethod
 from ordinate_papers.protocols.parts import Figures
 
 
-def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, rounds: int = 3) -> Figures:
+def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Samples, y: ArrayLike, *, rounds: int = 3) -> Figures:
     """Median time of a training epoch of each estimator's representation, measured in turns.
 
     SupCR (Appendix E.6, Table 14): wall-clock seconds of an epoch of SupCR and of SupCon on four data sets, on 8 GPUs.
@@ -48,7 +50,8 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
     for _ in range(check_whole(rounds, "rounds")):
         for name, estimator in estimators.items():
             for stage, of_stage in _epochs_by_stage(estimator, X, y).items():
-                stages[name].setdefault(stage, []).extend(of_stage[1:] if stage == 0 else of_stage)
+                first = int(stage == 0)  # The first epoch of a run warms up.
+                stages[name].setdefault(stage, []).extend(of_stage[first:])
             seconds[name] = stages[name][0]
     for name, of_name in seconds.items():
         if not of_name:
@@ -65,7 +68,9 @@ def epoch_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, 
     return {"rows": rows, "seconds": seconds}
 
 
-def pairing_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *, rounds: int = 3) -> dict[str, float]:
+def pairing_time(
+    estimators: Mapping[str, EmbeddingEstimator], X: Samples, y: ArrayLike, *, rounds: int = 3
+) -> dict[str, float]:
     """Median seconds in which the batches of an epoch are drawn, by the name of an estimator (OTD, Table 5).
 
     That is what pairing takes here: the paper's networks list pairs, triplets or quadruplets before an epoch, ours read
@@ -106,7 +111,7 @@ def _check(estimators: Mapping[str, EmbeddingEstimator]) -> None:
             raise OrdinateError("estimators", f"{type(estimator).__name__} as {name!r}", "one of Ordinate's")
 
 
-def _epochs_by_stage(estimator: EmbeddingEstimator, X: Any, y: Any) -> dict[int, list[float]]:
+def _epochs_by_stage(estimator: EmbeddingEstimator, X: Samples, y: ArrayLike) -> dict[int, list[float]]:
     """Train a clone and return the seconds of each epoch of its stages."""
     timer = Timer()
     model = clone(estimator).set_params(verbose=0, training__validation_fraction=0.0, training__checkpoint_dir=None)

@@ -1,6 +1,6 @@
 """Regression on imbalanced targets: errors by how many training samples there were."""
 
-from typing import Any
+from sklearn.base import BaseEstimator
 
 from ordinate.metrics import shot_report
 from ordinate_papers.datasets.drawn_ages import ImbalancedSet, draw_imbalanced
@@ -8,7 +8,9 @@ from ordinate_papers.datasets.drawn_ages import ImbalancedSet, draw_imbalanced
 __all__ = ["ImbalancedSet", "draw_imbalanced", "evaluate_shots"]
 
 
-def evaluate_shots(regressor: Any, data: ImbalancedSet, bin_size: float = 1) -> dict[str, dict[str, float | None]]:
+def evaluate_shots(
+    regressor: BaseEstimator, data: ImbalancedSet, bin_size: float = 1
+) -> dict[str, dict[str, float | None]]:
     """Fit a regressor and report its errors on the test part by how many training samples share a target's bin.
 
     As SupReMix's Table 7 and Yang et al. (ICML 2021): all, many-shot (more than 100), medium-shot (20 to 100) and

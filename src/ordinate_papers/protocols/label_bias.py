@@ -1,13 +1,13 @@
 """Training labels that are biased at a critical boundary (CLOC, Section 4.4, Table 3)."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from ordinate.checks import check_whole
+from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import adjacent_error_rates
@@ -16,13 +16,13 @@ from ordinate_papers.protocols.trial import classes_of, score_ranks, train, with
 
 
 def label_bias(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    estimator: BaseEstimator,
+    X: Samples,
+    y: ArrayLike,
+    X_test: Samples,
+    y_test: ArrayLike,
     *,
-    boundary: tuple[Any, Any],
+    boundary: tuple[object, object],
     up: float = 0.6,
     down: float = 0.3,
     seed: int = 0,

@@ -6,24 +6,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator
 
-from ordinate.data.rows import take
+from ordinate.data.decoded import evenly_spread
+from ordinate.data.rows import Samples, take
 from ordinate.errors import OrdinateError
-from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import spearman
 from ordinate_papers.protocols.parts import Figures, Keep, compute
-from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
-
-MOST_SAMPLES = 1000  # The order is measured between the pairs of at most this many test samples.
+from ordinate_papers.protocols.trial import as_numbers, check_labels, score, train, with_order_of
 
 
 def label_permutation(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    estimator: BaseEstimator,
+    X: Samples,
+    y: ArrayLike,
+    X_test: Samples,
+    y_test: ArrayLike,
     *,
     seed: int = 0,
     groups: ArrayLike | None = None,
@@ -60,14 +58,14 @@ def label_permutation(
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     if len(test_labels) < 3:
         raise OrdinateError("y_test", f"{len(test_labels)} samples", "at least 3 to compare distances of")
-    classes = classes_of(estimator, y) if is_classifier(estimator) else None
     both = permute_labels(np.concatenate([labels, test_labels]), seed)
     trained_on = {"genuine": (labels, test_labels), "permuted": (both[: len(labels)], both[len(labels) :])}
 
     def trial(name: str) -> Figures:
         training, test = trained_on[name]
         model = train(estimator, X, training, name, groups)
-        return {**score(model, X_test, test), **_order(model, X_test, (test, test_labels), classes)}
+        numbers = as_numbers(estimator, test, y), as_numbers(estimator, test_labels, y)
+        return {**score(model, X_test, test), **_order(model, X_test, *numbers)}
 
     rows, pictures = [], {}
     for name in trained_on:
@@ -99,20 +97,14 @@ def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
     return np.asarray(values[order][places])
 
 
-def _order(
-    model: Any, X: Any, labels: tuple[NDArray[Any], NDArray[Any]], classes: NDArray[Any] | None
-) -> dict[str, Any]:
+def _order(model: BaseEstimator, X: Samples, labels: NDArray[np.float64], genuine: NDArray[np.float64]) -> Figures:
     """Return the order of the embeddings by the labels that training had and by the genuine ones, and their t-SNE."""
     from sklearn.manifold import TSNE
 
-    rows = np.linspace(0, len(X) - 1, min(MOST_SAMPLES, len(X))).astype(int)
+    rows = np.array(evenly_spread(len(X), 1000))
     embeddings = model.transform(take(X, rows))
-    numbers = [
-        np.asarray(some[rows] if classes is None else to_ranks(some[rows], classes), dtype=np.float64)
-        for some in labels
-    ]
     distances = pdist(embeddings)
-    order, genuine_order = (spearman(pdist(some[:, None]), distances) for some in numbers)
+    order, genuine_order = (spearman(pdist(some[rows, None]), distances) for some in (labels, genuine))
     places = TSNE(perplexity=min(30, len(rows) - 1), random_state=0).fit_transform(embeddings.astype(np.float32))
-    picture = {"places": places.tolist(), "labels": numbers[0].tolist()}
+    picture = {"places": places.tolist(), "labels": labels[rows].tolist()}
     return {"order": order, "genuine_order": genuine_order, "picture": picture}

@@ -7,21 +7,18 @@ import lightning.pytorch as lightning
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from ordinate.data.rows import random_part, take
+from ordinate.data.rows import Samples, random_part, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures
 from ordinate_papers.protocols.trial import check_labels
 
-HARDEST = 1000  # This many negative pairs are shown (Fig. 3).
-MOST_SAMPLES = 2000
-EDGES = np.linspace(-1, 1, 81)
-AT_ONCE = 256
 
-
-def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> Figures:
+def logits(
+    estimator: BaseEstimator, X: Samples, y: ArrayLike, *, shares: Sequence[float], hardest: int = 1000
+) -> Figures:
     """Logits of pairs of real training samples over the training of the encoder.
 
     A logit is the inner product of two embeddings of norm 1, as the loss sees them, behind the projection head where
@@ -34,6 +31,7 @@ def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> 
         X: Training samples.
         y: (n,), their targets, some of which are the same.
         shares: Shares of the encoder's epochs, after which logits are taken.
+        hardest: Number of negative pairs whose distribution is taken, those with the largest logits.
 
     Returns:
         For every share ``positive_logits`` and ``hard_negative_logits``, means; ``logit_gap``; and
@@ -51,7 +49,7 @@ def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> 
         True
     """
     targets = check_labels(X, y).astype(np.float64)
-    rows = random_part(len(targets), MOST_SAMPLES)
+    rows = random_part(len(targets), 2000)
     low, high = np.triu_indices(len(rows), 1)
     positive = targets[rows][low] == targets[rows][high]
     if positive.all() or not positive.any():
@@ -60,31 +58,38 @@ def logits(estimator: Any, X: Any, y: ArrayLike, *, shares: Sequence[float]) -> 
     record = Record(model, take(X, rows), shares)
     # A fit that continues from a checkpoint would lack the first epochs.
     model.set_params(training__callbacks=[record], training__checkpoint_dir=None).fit(X, targets)
-    measured = [_measure(embeddings, low, high, positive) for embeddings in record.embeddings]
+    edges = np.linspace(-1, 1, 81)
+    measured = [_measure(embeddings, low, high, positive, edges, hardest) for embeddings in record.embeddings]
     over_shares = {name: [figures[name] for figures in measured] for name in measured[0]}
-    return {**over_shares, "logit_edges": EDGES.tolist()}
+    return {**over_shares, "logit_edges": edges.tolist()}
 
 
 def _measure(
-    embeddings: NDArray[np.float64], low: NDArray[np.intp], high: NDArray[np.intp], positive: NDArray[np.bool_]
-) -> dict[str, Any]:
+    embeddings: NDArray[np.float64],
+    low: NDArray[np.intp],
+    high: NDArray[np.intp],
+    positive: NDArray[np.bool_],
+    edges: NDArray[np.float64],
+    most: int,
+) -> Figures:
+    """Return the figures of the pairs ``low``, ``high`` of embeddings; of the negative ones ``most`` are shown."""
     units = unit_norm(embeddings)
     values = np.clip((units @ units.T)[low, high], -1, 1)
     positives, negatives = values[positive], values[~positive]
-    hardest = np.sort(negatives)[-HARDEST:]
+    hardest = np.sort(negatives)[-most:]
     return {
         "positive_logits": float(positives.mean()),
         "hard_negative_logits": float(hardest.mean()),
         "logit_gap": float(positives.mean() - negatives.mean()),
-        "positive_counts": np.histogram(positives, EDGES)[0].tolist(),
-        "hard_negative_counts": np.histogram(hardest, EDGES)[0].tolist(),
+        "positive_counts": np.histogram(positives, edges)[0].tolist(),
+        "hard_negative_counts": np.histogram(hardest, edges)[0].tolist(),
     }
 
 
 class Record(lightning.Callback):
     """Keep the projected embeddings of samples after some epochs of the encoder's stage."""
 
-    def __init__(self, model: Any, samples: Any, shares: Sequence[float]) -> None:
+    def __init__(self, model: BaseEstimator, samples: Samples, shares: Sequence[float]) -> None:
         self.model, self.samples, self.shares = model, samples, shares
         self.embeddings: list[NDArray[np.float64]] = []
 
@@ -100,6 +105,6 @@ class Record(lightning.Callback):
         project = getattr(method, "projection", torch.nn.Identity())
         method.eval()
         with torch.no_grad():
-            parts = [project(method(part.to(device))).double().cpu() for part in x.split(AT_ONCE)]
+            parts = [project(method(part.to(device))).double().cpu() for part in x.split(256)]
         method.train()
         return torch.cat(parts).numpy()

@@ -2,25 +2,24 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from ordinate.checks import check_whole
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import Samples, column_of, take
 from ordinate.errors import OrdinateError
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, score, train, with_order_of
 
 
 def reduced_data(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    estimator: BaseEstimator,
+    X: Samples,
+    y: ArrayLike,
+    X_test: Samples,
+    y_test: ArrayLike,
     *,
     sizes: Sequence[int],
     seed: int = 0,

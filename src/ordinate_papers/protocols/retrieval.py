@@ -4,28 +4,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.linear_model import RidgeCV
 
+from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
-from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import distance_rank_correlation, mean_average_precision, ndcg, spearman
 from ordinate.metrics.embedding import unit_norm
 from ordinate_papers.protocols.parts import Figures, Keep, compute
-from ordinate_papers.protocols.trial import check_labels, classes_of, score, train, with_order_of
-
-PLACES = 10  # The gain counts this many places.
-ANCHORS = 500  # The order is measured for this many anchors.
-CLOSE = 0.25  # Samples are relevant to each other if their targets are within this many standard deviations.
-PENALTIES = tuple(10.0**power for power in range(-4, 5))
+from ordinate_papers.protocols.trial import as_numbers, check_labels, score, train, with_order_of
 
 
 def retrieval(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    estimator: BaseEstimator,
+    X: Samples,
+    y: ArrayLike,
+    X_test: Samples,
+    y_test: ArrayLike,
     *,
     within: float | None = None,
     groups: ArrayLike | None = None,
@@ -62,13 +57,11 @@ def retrieval(
     check_labels(X_test, y_test, "y_test")
     if not hasattr(estimator, "transform"):
         raise OrdinateError("estimator", type(estimator).__name__, "one that embeds samples (transform)")
-    if is_classifier(estimator):
-        classes = classes_of(estimator, y)
-        seen, unseen = (to_ranks(labels, classes).astype(np.float64) for labels in (y, y_test))
-    else:
-        seen, unseen = (np.asarray(labels, dtype=np.float64) for labels in (y, y_test))
+    seen, unseen = as_numbers(estimator, y, y), as_numbers(estimator, y_test, y)
     if within is None:
-        within = 0.0 if is_classifier(estimator) else CLOSE * float(seen.std())
+        within = 0.25 * float(seen.std())
+        if is_classifier(estimator):
+            within = 0.0
 
     def trial() -> Figures:
         model = train(estimator, X, y, "all", groups)
@@ -77,8 +70,8 @@ def retrieval(
         return {
             **score(model, X_test, y_test),
             "average_precision": mean_average_precision(queries, unseen, within=within, **found),
-            "ndcg": ndcg(queries, unseen, min(PLACES, len(seen)), **found),
-            "order": distance_rank_correlation(queries, unseen, similarity="cosine", anchors=ANCHORS),
+            "ndcg": ndcg(queries, unseen, min(10, len(seen)), **found),
+            "order": distance_rank_correlation(queries, unseen, similarity="cosine", anchors=500),
             "direction": _along_one_direction(embeddings, seen, queries, unseen),
         }
 
@@ -86,8 +79,9 @@ def retrieval(
 
 
 def _along_one_direction(
-    embeddings: NDArray[Any], labels: NDArray[np.float64], queries: NDArray[Any], true: NDArray[np.float64]
+    embeddings: ArrayLike, labels: NDArray[np.float64], queries: ArrayLike, true: NDArray[np.float64]
 ) -> float:
     """Return how well the direction that fits the training labels best ranks other samples, in [-1, 1]."""
     units, query_units = (unit_norm(np.asarray(each, dtype=np.float64)) for each in (embeddings, queries))
-    return spearman(true, RidgeCV(PENALTIES).fit(units, labels).predict(query_units))
+    penalties = [10.0**power for power in range(-4, 5)]
+    return spearman(true, RidgeCV(penalties).fit(units, labels).predict(query_units))

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.data.registry import modality_of_reader
+from ordinate.data.rows import Samples
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -29,20 +29,18 @@ from ordinate.training.stages import Stage, StagedMethod
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, score_ranks
 
-SCHEMES = ("linear_probe", "fine_tune")
 LEARNING_RATES = {"linear_probe": 1e-2, "fine_tune": 1e-3}
-AT_ONCE = 64  # This many samples are predicted at once.
 
 
 def transfer(
     model: EmbeddingEstimator,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    X: Samples,
+    y: ArrayLike,
+    X_test: Samples,
+    y_test: ArrayLike,
     *,
-    class_order: Sequence[Any] | None = None,
-    schemes: Sequence[str] = SCHEMES,
+    class_order: Sequence[object] | None = None,
+    schemes: Sequence[str] = tuple(LEARNING_RATES),
     epochs: int = 100,
     learning_rate: float | None = None,
     optimization: Optimization | None = None,
@@ -82,7 +80,7 @@ def transfer(
         ['linear_probe', 'fine_tune']
     """
     for scheme in schemes:
-        check_choice(scheme, SCHEMES, "schemes")
+        check_choice(scheme, tuple(LEARNING_RATES), "schemes")
     check_whole(epochs, "epochs")
     if learning_rate is not None:
         check_positive(learning_rate, "learning_rate")
@@ -96,7 +94,7 @@ def transfer(
         targets = torch.from_numpy(to_ranks(labels, classes))
 
     def trial(scheme: str) -> Figures:
-        rate = LEARNING_RATES[scheme] if learning_rate is None else learning_rate
+        rate = learning_rate or LEARNING_RATES[scheme]
         how = optimization or Optimization("adamw", rate, 0.0)
         folder = None if checkpoint_dir is None else Path(checkpoint_dir) / scheme
         outputs = _train(model, x, targets, x_test, classes, scheme, epochs, how, seed, folder)
@@ -126,7 +124,7 @@ def _train(
     x: Tensor,
     targets: Tensor,
     x_test: Tensor,
-    classes: NDArray[Any] | None,
+    classes: NDArray[np.generic] | None,
     scheme: str,
     epochs: int,
     optimization: Optimization,
@@ -157,14 +155,16 @@ def _train(
         )  # fmt: skip
     method.cpu().eval()
     with torch.no_grad():
-        return torch.cat([method.head(method(part)) for part in x_test.split(AT_ONCE)])
+        return torch.cat([method.head(method(part)) for part in x_test.split(64)])
 
 
 def _views(model: EmbeddingEstimator, x: Tensor, targets: Tensor) -> ArrayBatches | ViewBatches:
     """Return samples to train on, in the views that the model's method draws of them."""
     method = model.new_method()
     views = model.reader_.views(method.data_options(modality_of_reader(model.reader_)), method.views)
-    return ArrayBatches(x, targets) if views is None else ViewBatches(x, targets, *views)
+    if views is None:
+        return ArrayBatches(x, targets)
+    return ViewBatches(x, targets, *views)
 
 
 def _standardised(training: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
@@ -174,7 +174,7 @@ def _standardised(training: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
     return ((training - training.mean(0)) / scale).float(), ((test - training.mean(0)) / scale).float()
 
 
-def _fingerprint(settings: tuple[Any, ...], tensors: list[Tensor]) -> str:
+def _fingerprint(settings: tuple[object, ...], tensors: list[Tensor]) -> str:
     """Return a digest of all that determines the weights."""
     digest = hashlib.sha256(repr(settings).encode())
     for tensor in tensors:

@@ -1,27 +1,24 @@
 """Errors on targets that training has not seen (SupCR, Section 4.5, Table 6; SupReMix, Appendix D.3, Table 15)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import Samples, column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, train
 
-MOST_BARS, BARS = 256, 100  # The distribution of targets has at most 256 bars, else 100.
-
 
 def unseen_targets(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    estimator: BaseEstimator,
+    X: Samples,
+    y: ArrayLike,
+    X_test: Samples,
+    y_test: ArrayLike,
     *,
     ranges: Sequence[tuple[float, float]],
     drawn: int | None = None,
@@ -65,15 +62,9 @@ def unseen_targets(
     unseen = in_ranges(test_targets, ranges)
     seen_rows = np.flatnonzero(~in_ranges(targets, ranges))
     if len(seen_rows) in (0, len(targets)) or unseen.all() or not unseen.any():
-        raise OrdinateError(
-            "ranges",
-            (
-                f"{list(ranges)}, which hold {len(targets) - len(seen_rows)} of {len(targets)} training "
-                f"and {unseen.sum()} of {len(unseen)} test samples"
-            ),
-            "ranges that hold some of both and not all",
-        )
-
+        left_out = f"{len(targets) - len(seen_rows)} of {len(targets)} training"
+        got = f"{list(ranges)}, which hold {left_out} and {unseen.sum()} of {len(unseen)} test samples"
+        raise OrdinateError("ranges", got, "ranges that hold some of both and not all")
     if drawn is not None:
         seen_rows = draw_modes(targets.astype(np.float64), ranges, drawn, seed)
 
@@ -147,11 +138,11 @@ def draw_modes(
     return np.sort(chosen)
 
 
-def _distribution(targets: NDArray[np.float64], rows: NDArray[np.intp]) -> dict[str, Any]:
-    """Return how many of the rows have each target, or lie in each of 100 bins where targets are many."""
+def _distribution(targets: NDArray[np.float64], rows: NDArray[np.intp]) -> Figures:
+    """Return how many of the rows have each target, or lie in each of 100 bins where targets are more than 256."""
     values = np.unique(targets)
-    if len(values) > MOST_BARS:
-        edges = np.linspace(values[0], values[-1], BARS + 1)
+    if len(values) > 256:
+        edges = np.linspace(values[0], values[-1], 101)
         counts, centres = np.histogram(targets[rows], edges)[0], (edges[1:] + edges[:-1]) / 2
     else:
         counts, centres = np.bincount(np.searchsorted(values, targets[rows]), minlength=len(values)), values

@@ -1,21 +1,13 @@
 """The budget of all models of a paper's table on a data set: the same encoder, optimizer, epochs, batches and views."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
-from typing import Any
 
-from ordinate.estimators.recipes import KINDS, read_recipe, recipe_names
+from ordinate.estimators.recipes import read_recipe, recipe_names
 from ordinate.estimators.registry import HEAD_LOSSES
 from ordinate_papers.datasets.catalogue import dataset
-
-OPTIMIZATION = ("optimizer", "schedule", "warmup", "head_learning_rate")
-SETTINGS = (  # A budget has these settings of recipes under the same name.
-    *OPTIMIZATION, "learning_rate", "weight_decay", "batch_size", "encoder", "embedding_dim", "patience",
-    "label_distance",
-)  # fmt: skip
-# Only some budgets have these fields.
-OF_SOME = ("text", "series", "volumes", *OPTIMIZATION, "label_distance", "rates")
+from ordinate_papers.tables.run import Settings
 
 
 @dataclass(frozen=True)
@@ -53,23 +45,16 @@ class Budget:
     head_learning_rate: float | None = None
     rates: Mapping[str, float] | None = None
     label_distance: str | None = None
-    images: Mapping[str, Any] | None = None
-    text: Mapping[str, Any] | None = None
-    series: Mapping[str, Any] | None = None
-    volumes: Mapping[str, Any] | None = None
+    images: Settings | None = None
+    text: Settings | None = None
+    series: Settings | None = None
+    volumes: Settings | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON values, without those of other kinds of data, which are no part of a run's key."""
-        return {name: value for name, value in asdict(self).items() if name not in OF_SOME or value is not None}
+    def to_dict(self) -> Settings:
+        """Return the fields as JSON values; those that only some budgets have are otherwise no part of a run's key."""
+        of_all = ("embedding_dim", "weight_decay", "patience", "images")
+        return {name: value for name, value in asdict(self).items() if value is not None or name in of_all}
 
-
-HEAD_EPOCHS_QUICK = 10
-RATES: dict[str, dict[str, float]] = {
-    # O-Net and Q-Net have 1e-6, as in the recipes (OTD, Appendix B).
-    "otd": dict.fromkeys(("siamese", "triplet", "n_pair"), 1e-4),
-    # End-to-end models have the rate of a head. The paper searches a grid for every method and does not give the best.
-    "supcr": dict.fromkeys(HEAD_LOSSES, 0.05),
-}
 
 # On these small sets the paper's budget suits a CPU: 300 epochs, or as many as 3000 batches make.
 CHEAP = {
@@ -105,7 +90,7 @@ def budget(name: str, paper: str = "", *, quick: bool = False) -> Budget:
             full = replace(full, optimizer="adam", schedule="constant", warmup=0.0, weight_decay=0.0)
         if not quick:
             return full
-        return replace(full, epochs=full.epochs // 10, phase_one=full.phase_one // 10, head_epochs=HEAD_EPOCHS_QUICK)
+        return replace(full, epochs=full.epochs // 10, phase_one=full.phase_one // 10, head_epochs=10)
     return _of_recipe(recipes.get(paper) or next(iter(recipes.values())), quick=quick)
 
 
@@ -118,7 +103,7 @@ def _recipes(name: str) -> dict[str, str]:
 def _of_recipe(name: str, *, quick: bool) -> Budget:
     recipe = read_recipe(name, quick=quick)
     settings = {**recipe.settings, **recipe.settings.get("training", {})}
-    head_epochs = HEAD_EPOCHS_QUICK if quick else 100
+    head_epochs = 10 if quick else 100
     epochs = settings["epochs"]
     if recipe.method == "cloc":
         phase_one = epochs[0]
@@ -127,19 +112,15 @@ def _of_recipe(name: str, *, quick: bool) -> Budget:
         if isinstance(epochs, list):
             epochs, head_epochs = epochs
         phase_one = max(1, epochs // 3)
-    of_data = {kind: settings[kind] for kind in KINDS if kind in settings}
-    if "text" in of_data:
+    same = {each.name: settings[each.name] for each in fields(Budget) if each.name in settings}
+    same |= {"epochs": epochs, "phase_one": phase_one, "head_epochs": head_epochs}
+    if "text" in same:
         from ordinate_papers.datasets.reading import word_vectors  # It imports all that reads data.
 
-        of_data["text"] = {"word_vectors": word_vectors(), **of_data["text"]}
-    rates = RATES.get(recipe.method)
-    if quick and recipe.method == "otd":
-        rates = None
-    return Budget(
-        epochs,
-        phase_one,
-        head_epochs,
-        rates=rates,
-        **{setting: settings[setting] for setting in SETTINGS if setting in settings},
-        **of_data,
-    )
+        same["text"] = {"word_vectors": word_vectors(), **same["text"]}
+    if recipe.method == "supcr":
+        # End-to-end models have the rate of a head. The paper searches a grid for every method without its best.
+        same["rates"] = dict.fromkeys(HEAD_LOSSES, 0.05)
+    elif recipe.method == "otd" and not quick:  # O-Net and Q-Net have 1e-6, as in the recipes (OTD, Appendix B).
+        same["rates"] = dict.fromkeys(("siamese", "triplet", "n_pair"), 1e-4)
+    return Budget(**same)

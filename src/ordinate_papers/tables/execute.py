@@ -1,16 +1,17 @@
 """Execution of one run: read and split the data, train the model, and measure it by the protocol of the run."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from ordinate.data.images.pixels import Decoded
-from ordinate.data.rows import take
+from ordinate.data.rows import Samples, take
 from ordinate.data.splits import split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -43,9 +44,8 @@ from ordinate_papers.protocols.unseen_targets import unseen_targets
 from ordinate_papers.tables import models
 from ordinate_papers.tables.budgets import Budget
 from ordinate_papers.tables.metric_names import KS, SHARES
-from ordinate_papers.tables.run import Run
-
-Metrics = dict[str, Any]
+from ordinate_papers.tables.results import Metrics
+from ordinate_papers.tables.run import Run, Settings
 
 
 def execute(run: Run, state_folder: Path) -> Metrics:
@@ -72,13 +72,13 @@ class Trial:
 
     run: Run
     folder: Path
-    X: Any
-    y: NDArray[Any]
+    X: Samples
+    y: NDArray[np.number]
     split: Split
     task: Task
 
     @classmethod
-    def of(cls, name: str, run: Run, folder: Path, options: Mapping[str, Any]) -> "Trial":
+    def of(cls, name: str, run: Run, folder: Path, options: Settings) -> "Trial":
         """Return a run on a data set, which is read with these options."""
         task = models.task_of(run.model, dataset(name).task)
         if task is None:
@@ -88,15 +88,17 @@ class Trial:
             y = y.astype(np.float64)
         return cls(run, folder, X, y, split, task)
 
-    def build(self, name: str = "", spend: Mapping[str, Any] | None = None, **others: Any) -> Any:
+    def build(self, name: str = "", spend: Settings | None = None, **others: object) -> BaseEstimator:
         """Return the run's model with its settings, or another one, unfitted; ``spend`` changes the budget."""
         settings, facts = self.run.settings, self.run.facts
-        budget = Budget(**{**facts["budget"], **(spend or {})}) if "budget" in facts else None
-        num_classes = self.ranks if self.task == "ranks" else None
-        name = name or self.run.model
-        of_model = settings.get("model", {}) if name == self.run.model else {}
-        options = {"checkpoint_dir": self.folder, **of_model, **others}
-        return models.build(name, self.task, budget=budget, seed=self.run.seed, num_classes=num_classes, **options)
+        options: dict[str, Any] = {"checkpoint_dir": self.folder, "seed": self.run.seed}
+        if name in ("", self.run.model):
+            options |= settings.get("model", {})
+        if "budget" in facts:
+            options["budget"] = Budget(**{**facts["budget"], **(spend or {})})
+        if self.task == "ranks":
+            options["num_classes"] = self.ranks
+        return models.build(name or self.run.model, self.task, **{**options, **others})
 
     @property
     def keep(self) -> KeptParts:
@@ -109,18 +111,18 @@ class Trial:
         return int(self.y.max()) + 1
 
     @property
-    def train(self) -> tuple[Any, NDArray[Any]]:
+    def train(self) -> tuple[Any, NDArray[np.number]]:
         return take(self.X, self.split.train), self.y[self.split.train]
 
     @property
-    def test(self) -> tuple[Any, NDArray[Any]]:
+    def test(self) -> tuple[Any, NDArray[np.number]]:
         return take(self.X, self.split.test), self.y[self.split.test]
 
-    def measure(self, protocol: Callable[..., Metrics], **settings: Any) -> Metrics:
+    def measure(self, protocol: Callable[..., Metrics], **settings: object) -> Metrics:
         """Return the results of a protocol that trains the run's model and measures it on the test samples."""
         return protocol(self.build(), *self.train, *self.test, keep=self.keep, **settings)
 
-    def fit(self) -> Any:
+    def fit(self) -> BaseEstimator:
         """Return the trained model; early stopping monitors the validation samples, if there are any."""
         model, validation = self.build(), self.split.validation
         training = getattr(model, "training", None)
@@ -139,7 +141,7 @@ def plain(trial: Trial) -> Metrics:
     return {**measured, **_of_margins(model), "seconds": seconds}
 
 
-def _of_ranks(trial: Trial, model: Any, neighbours: int = 3) -> Metrics:
+def _of_ranks(trial: Trial, model: BaseEstimator) -> Metrics:
     X, y = trial.test
     report: Metrics = dict(rank_report(y, model.predict(X), trial.ranks))
     if not isinstance(model, EmbeddingEstimator):  # Its neighbours are by another distance than the cosine.
@@ -150,13 +152,13 @@ def _of_ranks(trial: Trial, model: Any, neighbours: int = 3) -> Metrics:
     accuracies = knn_accuracy_curve(unseen, y, ks, ref_emb=seen, ref_labels=y_train).tolist()
     return {
         **report,
-        "knn_error": knn_error(seen, y_train, unseen, y, neighbours),
+        "knn_error": knn_error(seen, y_train, unseen, y),
         "knn_accuracy": accuracies + [None] * (len(KS) - len(ks)),
         "svm_accuracy": svm_accuracy(unseen, y, ref_emb=seen, ref_labels=y_train),
     }
 
 
-def _of_targets(y: NDArray[Any], predicted: NDArray[Any]) -> Metrics:
+def _of_targets(y: NDArray[np.number], predicted: NDArray[np.float64]) -> Metrics:
     report: Metrics = {
         **continuous_report(y, predicted),
         "mse": mse(y, predicted),
@@ -167,7 +169,7 @@ def _of_targets(y: NDArray[Any], predicted: NDArray[Any]) -> Metrics:
     return report
 
 
-def _of_margins(model: Any) -> Metrics:
+def _of_margins(model: BaseEstimator) -> Metrics:
     """Return CLOC's margins at the end, and those of every boundary after each epoch of phase one."""
     if not hasattr(model, "margins_"):
         return {}
@@ -186,7 +188,10 @@ def validation(trial: Trial, fraction: float = 0.2) -> Metrics:
     model = trial.build().fit(take(trial.X, rows), trial.y[rows])
     X, y = take(trial.X, held_out), trial.y[held_out]
     predicted = model.predict(X)
-    report = rank_report(y, predicted, trial.ranks) if trial.task == "ranks" else _of_targets(y, predicted)
+    if trial.task == "ranks":
+        report: Metrics = dict(rank_report(y, predicted, trial.ranks))
+    else:
+        report = _of_targets(y, predicted)
     return {f"validation_{name}": value for name, value in report.items()}
 
 
@@ -200,23 +205,22 @@ def imbalance(trial: Trial, bin_size: float = 1) -> Metrics:
 def _corruption_robustness(trial: Trial) -> Metrics:
     model = trial.fit()
     X, y = trial.test
-    images: Any = Decoded(model.reader_.transform(X).numpy(), model.reader_.preprocessing)
+    images = Decoded(model.reader_.transform(X).numpy(), model.reader_.preprocessing)
     errors = corruption_robustness(model, images, y, seed=trial.run.seed, keep=trial.keep)
     return {"mae": errors["clean"], "corrupted_mae": errors["mean"]}
 
 
 def _reduced_data(trial: Trial, samples: int | None = None, share: float = 1.0) -> Metrics:
-    size = samples
-    if size is None:
-        size = round(share * len(trial.split.train))
-    return _without("size", trial.measure(reduced_data, sizes=[size], seed=trial.run.seed)["rows"][0])
+    if samples is None:
+        samples = round(share * len(trial.split.train))
+    return _without("size", trial.measure(reduced_data, sizes=[samples], seed=trial.run.seed)["rows"][0])
 
 
 def _unseen_targets(
     trial: Trial,
-    ranges: Any = None,
+    ranges: Sequence[Sequence[float]] | None = None,
     drawn: int | None = None,
-    quantiles: Any = ((0.2, 0.3), (0.5, 0.6), (0.8, 0.9)),
+    quantiles: Sequence[Sequence[float]] = ((0.2, 0.3), (0.5, 0.6), (0.8, 0.9)),
 ) -> Metrics:
     """Leave out ranges of targets, by default between quantiles, which leave out as many as the paper's ages."""
     if ranges is None:
@@ -232,15 +236,7 @@ def _embedding_order(trial: Trial) -> Metrics:
     return {**_of_ranks(trial, model), **embedding_order(model, *trial.train, *trial.test)}
 
 
-def _embedding_map(trial: Trial) -> Metrics:
-    return embedding_map(trial.fit(), *trial.test)
-
-
-def _logits(trial: Trial) -> Metrics:
-    return logits(trial.build(), *trial.train, shares=SHARES)
-
-
-def _label_bias(trial: Trial, boundary: Any, up: float = 0.6, down: float = 0.3) -> Metrics:
+def _label_bias(trial: Trial, boundary: Sequence[int], up: float = 0.6, down: float = 0.3) -> Metrics:
     found = trial.measure(label_bias, boundary=tuple(boundary), up=up, down=down, seed=trial.run.seed)
     return _without("relabelled", found["rows"][0])
 
@@ -269,7 +265,7 @@ def _transfer(
     return _without("scheme", found["rows"][0])
 
 
-def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, NDArray[Any]]:
+def _some(X: Samples, y: NDArray[np.number], count: int | None, seed: int) -> tuple[Samples, NDArray[np.number]]:
     """Return this number of samples, None for all of them."""
     if count is None:
         return X, y
@@ -277,7 +273,9 @@ def _some(X: Any, y: NDArray[Any], count: int | None, seed: int) -> tuple[Any, N
     return take(X, rows), y[rows]
 
 
-def _epoch_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
+def _epoch_time(
+    trial: Trial, beside: Sequence[str], rounds: int = 3, also: Mapping[str, Settings] | None = None
+) -> Metrics:
     """Measure the seconds of an epoch of the run's model and of others, in turns; ratios are to the first other one."""
     estimators = _side_by_side(trial, beside, also)
     rows = {row["method"]: row for row in epoch_time(estimators, *trial.train, rounds=rounds)["rows"]}
@@ -290,13 +288,17 @@ def _epoch_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) ->
     return _flat(measured)
 
 
-def _pairing_time(trial: Trial, beside: Any, rounds: int = 3, also: Any = None) -> Metrics:
+def _pairing_time(
+    trial: Trial, beside: Sequence[str], rounds: int = 3, also: Mapping[str, Settings] | None = None
+) -> Metrics:
     """Measure the seconds in which the batches of an epoch are drawn, for the run's model and for others."""
     seconds = pairing_time(_side_by_side(trial, beside, also), *trial.train, rounds=rounds)
     return {f"seconds_{name}": value for name, value in seconds.items()}
 
 
-def _side_by_side(trial: Trial, beside: Any, also: Any, epochs: int = 3) -> dict[str, Any]:
+def _side_by_side(
+    trial: Trial, beside: Sequence[str], also: Mapping[str, Settings] | None, epochs: int = 3
+) -> dict[str, BaseEstimator]:
     """Return the run's model and others by name, for a few epochs of each phase; ``also`` are models with settings."""
     spend = {"epochs": 2 * epochs, "phase_one": epochs, "head_epochs": 1}
     chosen = {name: {"model": name} for name in (trial.run.model, *beside)}
@@ -307,11 +309,11 @@ def _side_by_side(trial: Trial, beside: Any, also: Any, epochs: int = 3) -> dict
     }
 
 
-def _without(name: str, row: Mapping[str, Any]) -> Metrics:
+def _without(name: str, row: Metrics) -> Metrics:
     return {key: value for key, value in row.items() if key != name}
 
 
-def _flat(report: Mapping[str, Mapping[str, Any]]) -> Metrics:
+def _flat(report: Mapping[str, Mapping[str, object]]) -> Metrics:
     """Return the metrics of groups under one name each, without those that have no value."""
     flat: Metrics = {}
     for group, values in report.items():
@@ -332,6 +334,6 @@ PROTOCOLS: Mapping[str, Callable[..., Metrics]] = {
     "epoch_time": _epoch_time,
     "pairing_time": _pairing_time,
     "embedding_order": _embedding_order,
-    "embedding_map": _embedding_map,
-    "logits": _logits,
+    "embedding_map": lambda trial: embedding_map(trial.fit(), *trial.test),
+    "logits": lambda trial: logits(trial.build(), *trial.train, shares=SHARES),
 }

@@ -14,11 +14,14 @@ CONTINUOUS_METRICS = {
     "mae": "lower", "mse": "lower", "rmse": "lower", "geometric_mean_error": "lower", "r2": "higher",
     "pearson": "higher", "spearman": "higher", "kendall": "higher", "angular_error": "lower",
 }  # fmt: skip
-GROUPS = ("all", "many", "medium", "few", "seen", "unseen", "genuine", "permuted")
 METRICS: Mapping[str, str] = {
     **RANK_METRICS,
     **CONTINUOUS_METRICS,
-    **{f"{name}_{group}": better for group in GROUPS for name, better in CONTINUOUS_METRICS.items()},
+    **{
+        f"{name}_{group}": better
+        for group in ("all", "many", "medium", "few", "seen", "unseen", "genuine", "permuted")
+        for name, better in CONTINUOUS_METRICS.items()
+    },
     **dict.fromkeys(("order_genuine", "order_permuted", "order", "neighbour_accuracy"), "higher"),
     **dict.fromkeys(("positive_logits", "logit_gap"), "higher"),
     "hard_negative_logits": "lower",

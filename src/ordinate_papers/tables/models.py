@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators import registry
@@ -16,13 +16,10 @@ from ordinate.extensions import Task
 from ordinate.training.options import Training
 from ordinate_papers.datasets.catalogue import DATA
 from ordinate_papers.tables.budgets import Budget
+from ordinate_papers.tables.run import Settings
 
-IN_TABLES: Mapping[str, Mapping[str, Any]] = {  # The papers use these settings.
-    **{name: {"head": "linear", "head_loss": "l1"} for name in ("supcr", "supremix")},
-    "otd": {"n_neighbors": 3},
-}
-
-OF_A_LAYER = ("poe",)  # Its embeddings come from layers of its own, those of others from the network's output.
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def task_of(name: str, task: Task) -> Task | None:
@@ -35,7 +32,9 @@ def task_of(name: str, task: Task) -> Task | None:
     estimators = model(name).estimators
     if task in estimators:
         return task
-    return "continuous" if task == "ranks" and "continuous" in estimators else None
+    if task == "ranks" and "continuous" in estimators:
+        return "continuous"
+    return None
 
 
 def build(
@@ -47,7 +46,7 @@ def build(
     seed: int = 0,
     num_classes: int | None = None,
     **settings: Any,
-) -> Any:
+) -> "BaseEstimator":
     """Return the unfitted estimator of a model.
 
     Args:
@@ -76,8 +75,14 @@ def build(
     known = flat_names(kind)
     of_table = {key for key in VARIANTS if key not in known}
     variants = {key: settings.pop(key) for key in VARIANTS if key in settings and key in of_table}
-    spent = {} if budget is None else _spend(name, budget, kind, known)
-    chosen = {**spent, **IN_TABLES.get(name, {}), **settings}
+    chosen: dict[str, Any] = {}
+    if budget is not None:
+        chosen |= _spend(name, budget, kind, known)
+    if name in ("supcr", "supremix"):
+        chosen |= {"head": "linear", "head_loss": "l1"}  # The papers have linear heads, trained on absolute errors.
+    elif name == "otd":
+        chosen["n_neighbors"] = 3
+    chosen |= settings
     of_run = {"checkpoint_dir": checkpoint_dir, "random_state": seed}
     if "decision" in known:
         chosen.setdefault("decision", None)  # The papers have no decision rule.
@@ -103,7 +108,7 @@ def build(
     return kind(**own).set_params(**from_plain(in_groups(kind, chosen)))
 
 
-def flat_names(kind: type[Any]) -> set[str]:
+def flat_names(kind: "type[BaseEstimator]") -> set[str]:
     """Return the names of an estimator's parameters and of the options in its groups, without the groups' names."""
     from ordinate.estimators.plain import EndToEndRegressor  # It imports PyTorch, which takes seconds.
 
@@ -119,13 +124,13 @@ def flat_names(kind: type[Any]) -> set[str]:
     return names
 
 
-def has_head(kind: type[Any]) -> bool:
+def has_head(kind: "type[BaseEstimator]") -> bool:
     """Return whether the head of an estimator is a group of options."""
     parameters = inspect.signature(kind).parameters
     return "head" in parameters and isinstance(parameters["head"].default, Head)
 
 
-def in_groups(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def in_groups(kind: "type[BaseEstimator]", settings: Settings) -> Settings:
     """Return flat settings of an estimator, options of groups under their nested names."""
     parameters = inspect.signature(kind).parameters
     of_training = {each.name for each in fields(Training)}
@@ -143,9 +148,9 @@ def in_groups(kind: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     return grouped
 
 
-def _spend(name: str, budget: Budget, kind: type[Any], known: set[str]) -> dict[str, Any]:
+def _spend(name: str, budget: Budget, kind: "type[BaseEstimator]", known: set[str]) -> Settings:
     """Return a budget under the names of an estimator's parameters, without those that it lacks."""
-    epochs: Any = budget.epochs
+    epochs: int | tuple[int, int] = budget.epochs
     if has_head(kind):
         epochs = (budget.epochs, budget.head_epochs)
     elif name == "cloc":
@@ -156,6 +161,8 @@ def _spend(name: str, budget: Budget, kind: type[Any], known: set[str]) -> dict[
         "epochs": epochs,
         "validation_fraction": 0.0,
     }
-    own = ("weight_decay", "label_distance", *(["embedding_dim"] if name in OF_A_LAYER else []))
-    left_out = {each for each in (*own, *KINDS) if spent.get(each) is None}
+    own = ["weight_decay", "label_distance", *KINDS]
+    if name == "poe":  # Its embeddings come from layers of its own, those of others from the network's output.
+        own.append("embedding_dim")
+    left_out = {each for each in own if spent.get(each) is None}
     return {each: value for each, value in spent.items() if each in known and each not in left_out}

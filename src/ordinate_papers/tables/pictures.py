@@ -19,6 +19,7 @@ from ordinate_papers.figures.embeddings_by_labels import embeddings_by_labels
 from ordinate_papers.figures.similarity import cosine_matrices
 from ordinate_papers.tables.metric_names import SHARES
 from ordinate_papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text
+from ordinate_papers.tables.results import Metrics
 from ordinate_papers.tables.run import Run
 
 
@@ -44,13 +45,13 @@ def draw(filled: FilledTable) -> Iterator[tuple[str, Picture]]:
 
 
 # The key is the row's name; the value is its first finished run and the metrics.
-Rows = Mapping[str, tuple[Run, Mapping[str, Any]]]
+Rows = Mapping[str, tuple[Run, Metrics]]
 Draw = Callable[[Mapping[str, Rows]], Iterator[tuple[str, Picture]]]
 
 
 def _done(filled: FilledTable) -> dict[str, Rows]:
     """Return the rows with a run that is done, by their group."""
-    groups: dict[str, dict[str, tuple[Run, Mapping[str, Any]]]] = {}
+    groups: dict[str, dict[str, tuple[Run, Metrics]]] = {}
     for place, row in enumerate(filled.table.rows):
         done = [run for run in filled.plan.runs.get((place, 0), ()) if filled.results[run].state == "done"]
         if done:
@@ -61,7 +62,7 @@ def _done(filled: FilledTable) -> dict[str, Rows]:
 def _embeddings(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
     """Draw the embeddings that were trained on genuine labels and on permuted ones."""
     for group, rows in groups.items():
-        shown: dict[str, Any] = {}
+        shown: dict[str, dict[str, Metrics]] = {}
         for name, (_, metrics) in rows.items():
             shown[name] = {}
             for labels in ("genuine", "permuted"):
@@ -104,7 +105,7 @@ def _searches(groups: Mapping[str, Rows]) -> Iterator[tuple[str, Picture]]:
                 yield f"{group} {name}".strip(), _search(run, metrics)
 
 
-def _search(run: Run, metrics: Mapping[str, Any], size: int = 96) -> Picture:
+def _search(run: Run, metrics: Metrics, size: int = 96) -> Picture:
     from ordinate.data.images.options import ImageOptions  # These import torchvision.
     from ordinate.data.images.reader import ImageReader
 

@@ -15,12 +15,6 @@ from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.table import Cell, Plan, Table
 
-ARROWS = {"lower": "↓", "higher": "↑", "": ""}
-CSV_HEADER = (
-    "table", "row", "column", "dataset", "model", "protocol", "metric", "paper", "paper_deviation", "ours", "deviation",
-    "seeds", "difference", "better", "reason",
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Filled:
@@ -35,6 +29,11 @@ class Filled:
     cell: Cell
     values: tuple[float, ...] = ()
     reason: str = ""
+
+    @property
+    def arrow(self) -> str:
+        """An arrow in the direction of better values."""
+        return {"lower": "↓", "higher": "↑", "": ""}[self.cell.better]
 
     @property
     def ours(self) -> float | None:
@@ -176,7 +175,7 @@ def _block(filled: FilledTable, columns: Iterable[int]) -> str:
     header = [""]
     rows = [[name] for name in filled.row_names]
     for column in columns:
-        name = f"{filled.table.columns[column].name}{ARROWS[filled.cells[0][column].cell.better]}"
+        name = f"{filled.table.columns[column].name}{filled.cells[0][column].arrow}"
         known = filled.has_paper[column]
         header += [f"{name} paper", "ours", "difference"] if known else [name]
         for row, texts in zip(rows, filled.texts, strict=True):
@@ -186,13 +185,16 @@ def _block(filled: FilledTable, columns: Iterable[int]) -> str:
 
 def as_markdown(filled: FilledTable) -> str:
     """Return the table for a page: in every cell the paper's value, ours and the difference."""
-    header = ["", *(f"{one.cell.column.name} {ARROWS[one.cell.better]}".strip() for one in filled.cells[0])]
+    header = ["", *(f"{one.cell.column.name} {one.arrow}".strip() for one in filled.cells[0])]
     lines = [f"**{filled.table.name}: {filled.table.title}** ({filled.source}; paper / ours / difference)", ""]
     lines += [_markdown_row(header), _markdown_row(["---"] * len(header))]
     for name, texts in zip(filled.row_names, filled.texts, strict=True):
         cells = [name]
         for text, known in zip(texts, filled.has_paper, strict=True):
-            cells.append(" / ".join(part or "-" for part in text) if known else text.ours)
+            if known:
+                cells.append(" / ".join(part or "-" for part in text))
+            else:
+                cells.append(text.ours)
         lines.append(_markdown_row(cells))
     if filled.notes:
         lines += ["", *(f"{mark} {reason}  " for reason, mark in filled.notes.items())]
@@ -207,7 +209,10 @@ def as_csv(filled: FilledTable) -> str:
     """Return one line per cell, with every digit."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_HEADER)
+    writer.writerow([
+        "table", "row", "column", "dataset", "model", "protocol", "metric", "paper", "paper_deviation", "ours",
+        "deviation", "seeds", "difference", "better", "reason",
+    ])  # fmt: skip
     for name, cells in zip(filled.row_names, filled.cells, strict=True):
         for one in cells:
             cell, choice = one.cell, one.cell.choice

@@ -15,6 +15,8 @@ from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 from ordinate_papers.tables.run import Run
 
+Metrics = dict[str, Any]  # Numbers and lists of numbers by name.
+
 
 @dataclass(frozen=True)
 class Result:
@@ -29,7 +31,7 @@ class Result:
     """
 
     state: Literal["waiting", "done", "failed"] = "waiting"
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=dict)
     seconds: float | None = None
     error: str | None = None
     finished_at: str | None = None
@@ -42,7 +44,7 @@ class Result:
         return f"{self.seconds or 0:.1f} s"
 
     @classmethod
-    def done(cls, metrics: Mapping[str, Any], seconds: float) -> "Result":
+    def done(cls, metrics: Metrics, seconds: float) -> "Result":
         """Return the result of a run that is done now.
 
         Raises:
@@ -112,14 +114,14 @@ class ResultsFile:
         return reading("results", f"{self.path} cannot be used as a file of results")
 
 
-def _plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_metrics(metrics: Metrics) -> Metrics:
     """Return metrics as floats and lists of floats, with None where a list has no value."""
     if not isinstance(metrics, Mapping):
         raise OrdinateError("metrics", type(metrics).__name__, "numbers by name")
     return {str(name): _plain(name, value) for name, value in metrics.items()}
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: object) -> object:
     if hasattr(value, "tolist"):  # Arrays, tensors and their numbers have it.
         value = value.tolist()
     if isinstance(value, list | tuple):

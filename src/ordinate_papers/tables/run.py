@@ -10,6 +10,8 @@ from typing import Any
 
 from ordinate.errors import OrdinateError
 
+Settings = Mapping[str, Any]  # JSON values by name.
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -34,9 +36,9 @@ class Run:
     dataset: str
     model: str
     protocol: str = "plain"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     seed: int = 0
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("dataset", "model", "protocol"):
@@ -73,7 +75,7 @@ class Run:
         return hash(self.key)
 
 
-def _plain(argument: str, value: Any) -> Any:
+def _plain(argument: str, value: object) -> object:
     """Return a copy of a JSON value, with tuples instead of lists, and with sorted names."""
     if value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value)):
         return value

@@ -13,10 +13,11 @@ from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.tables import models
 from ordinate_papers.tables.budgets import budget
 from ordinate_papers.tables.metric_names import METRICS
-from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.run import Run, Settings
 
 Value = float | str | None
 ChoiceT = TypeVar("ChoiceT", bound="Choice")
+ItemT = TypeVar("ItemT")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +43,11 @@ class Choice:
     model: str | None = None
     protocol: str | None = None
     metric: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    on_its_data: Mapping[str, Any] = field(default_factory=dict)
-    training: Mapping[str, Any] = field(default_factory=dict)
-    conditions: Mapping[str, Any] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
+    on_its_data: Settings = field(default_factory=dict)
+    training: Settings = field(default_factory=dict)
+    conditions: Settings = field(default_factory=dict)
+    data: Settings = field(default_factory=dict)
     missing: str = ""
 
     def over(self, other: "Choice") -> "Choice":
@@ -55,7 +56,9 @@ class Choice:
         for each in fields(Choice):
             ours = getattr(self, each.name)
             theirs = getattr(other, each.name)
-            values[each.name] = {**theirs, **ours} if isinstance(ours, Mapping) else ours or theirs
+            values[each.name] = ours or theirs
+            if isinstance(ours, Mapping):
+                values[each.name] = {**theirs, **ours}
         return Choice(**values)
 
 
@@ -123,9 +126,9 @@ class Cell:
         """The direction of better values, ``"lower"`` or ``"higher"``; empty if there is none."""
         return self.column.better or METRICS.get(self.metric_name, "")
 
-    def value(self, metrics: Mapping[str, Any]) -> float | None:
+    def value(self, metrics: Settings) -> float | None:
         """Return the cell's value from the metrics of a run, None if it is not there."""
-        value: Any = metrics.get(self.metric_name)
+        value = metrics.get(self.metric_name)
         for index in re.findall(r"\[(\d+)\]", self.choice.metric or ""):
             if value is None or int(index) >= len(value):
                 return None
@@ -158,8 +161,9 @@ class Cell:
         assert choice.dataset is not None  # noqa: S101  # Otherwise the cell is impossible.
         assert choice.model is not None  # noqa: S101
         trained_on = choice.conditions.get("source", choice.dataset)
-        training = {} if quick else choice.training
-        of_model = {**training, **choice.on_its_data, **choice.settings}
+        of_model = {**choice.on_its_data, **choice.settings}
+        if not quick:
+            of_model = {**choice.training, **of_model}
         settings = {"model": of_model, "data": choice.data, "protocol": choice.conditions}
         settings = {name: part for name, part in settings.items() if part}
         facts = {
@@ -287,7 +291,7 @@ class Table(Choice):
     def _part(self, places: Sequence[int]) -> "Table":
         """Return the table without its other columns."""
 
-        def chosen(values: Sequence[Any]) -> Sequence[Any]:
+        def chosen(values: Sequence[ItemT]) -> Sequence[ItemT]:
             return [values[place] for place in places] if values else ()
 
         rows = [replace(row, paper=chosen(row.paper), deviations=chosen(row.deviations)) for row in self.rows]
@@ -325,7 +329,7 @@ def _without_data(choice: ChoiceT, most: int) -> ChoiceT:
     return replace(choice, dataset=None, on_its_data={}, training={}, data={}, conditions=conditions)
 
 
-def _essence(choice: Row | Column) -> tuple[Any, ...]:
+def _essence(choice: Row | Column) -> tuple[object, ...]:
     """Return the parts that distinguish a row or column from others on the same data set."""
     name = choice.name if isinstance(choice, Row) else choice.item
     return name, choice.model, choice.protocol, choice.metric, repr((choice.settings, choice.conditions))

@@ -13,7 +13,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import HEAD_LOSSES, model
 from ordinate.optional import optional
 from ordinate_papers.tables.results import Result, ResultsFile
-from ordinate_papers.tables.run import Run
+from ordinate_papers.tables.run import Run, Settings
 from ordinate_papers.tables.table import Plan
 from ordinate_papers.tables.workers import Execute, complete
 
@@ -21,10 +21,6 @@ Space = Mapping[str, Sequence[float]]
 
 # A tuple holds the lowest and the highest value, and is searched on a logarithmic scale; a list holds all values.
 SPACE: Space = {"learning_rate": (1e-4, 1e-2), "weight_decay": (1e-5, 10.0)}
-RATES = [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]
-# These are for SGD (SupCR, Appendix D).
-GRID: Space = {"learning_rate": RATES, "weight_decay": [1e-6, 1e-5, 1e-4, 1e-3]}
-METRIC = "validation_mae"
 
 
 def tuned(
@@ -60,7 +56,7 @@ def tuned(
         results_of = complete([run for _, _, run in asked], execute, results, **options)
         for study, trial, run in asked:
             if results_of[run].state == "done":
-                study.tell(trial, results_of[run].metrics[METRIC])
+                study.tell(trial, results_of[run].metrics["validation_mae"])
             else:
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
     best = {run: _best(optuna, run, study, results_of) for run, study in studies.items()}
@@ -71,12 +67,14 @@ def tuned(
 
 
 def space_of(run: Run) -> Space:
-    """Return the values to choose from for the model of a run: SupCR's grid if its paper trains by SGD."""
+    """Return the values to choose from for a model: SupCR's grid (Appendix D) if its paper trains by SGD."""
     if run.facts.get("budget", {}).get("optimizer") != "sgd":
         return SPACE
-    if run.model in HEAD_LOSSES:
-        return GRID
-    return {**GRID, "head_learning_rate": RATES}
+    rates = [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]
+    grid = {"learning_rate": rates, "weight_decay": [1e-6, 1e-5, 1e-4, 1e-3]}
+    if run.model not in HEAD_LOSSES:
+        grid["head_learning_rate"] = rates
+    return grid
 
 
 def _distributions(optuna: Any, space: Space) -> dict[str, Any]:
@@ -89,7 +87,7 @@ def _distributions(optuna: Any, space: Space) -> dict[str, Any]:
     return distributions
 
 
-def _best(optuna: Any, run: Run, study: Any, results_of: Mapping[Run, Result]) -> dict[str, Any]:
+def _best(optuna: Any, run: Run, study: Any, results_of: Mapping[Run, Result]) -> Settings:
     if study.get_trials(states=[optuna.trial.TrialState.COMPLETE]):
         return study.best_params
     last = results_of[_with(run, study.trials[-1].params)]
@@ -102,7 +100,7 @@ def _validated(run: Run) -> Run:
     return replace(run, protocol="validation", settings=settings)
 
 
-def _with(run: Run, values: Mapping[str, Any]) -> Run:
+def _with(run: Run, values: Settings) -> Run:
     """Return the run with values for the settings that its table does not give."""
     chosen = {**values, **run.settings.get("model", {})}
     if not chosen:

@@ -8,10 +8,14 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from ordinate.errors import OrdinateError
+from ordinate.estimators.method import Facts
 from ordinate.extensions import load_object
 from ordinate.losses import MMNPLoss
+from ordinate.methods.cloc import CLOC
 from ordinate.methods.supcr import SupCR
+from ordinate.methods.supremix import SupReMix
 from ordinate.training.stages import StagedMethod
+from ordinate_papers.tables.run import Settings
 
 
 class BareMargins(MMNPLoss):
@@ -26,7 +30,7 @@ class BareMargins(MMNPLoss):
         return relu(self.raw) + 1e-6  # The loss needs margins above 0.
 
 
-def _set_loss(_: Any, method: Any, options: Mapping[str, Any]) -> None:
+def _set_loss(_: Facts, method: SupReMix, options: Settings) -> None:
     """Set options of SupReMix's loss, such as its parts (Table 9)."""
     loss = method.supremix
     for name in options:
@@ -47,25 +51,25 @@ class ProjectedSupCR(SupCR):
         return list(self.projection.parameters())
 
 
-def _add_projection(facts: Any, method: Any, dimensions: int) -> None:
+def _add_projection(facts: Facts, method: SupCR, dimensions: int) -> None:
     """Add a projection head between SupCR's embeddings and its loss."""
     width = facts.embedding_dim
     method.projection = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, dimensions))
     method.__class__ = ProjectedSupCR
 
 
-def _set_margins(facts: Any, method: Any, margin: float) -> None:
+def _set_margins(facts: Facts, method: CLOC, margin: float) -> None:
     """Fix all margins at one value (CLOC, Table 4)."""
     ranks = range(facts.outputs)
     method.mmnp = MMNPLoss(len(ranks), {(low, low + 1): margin for low in ranks[:-1]})
 
 
-def _set_stages(_: Any, method: StagedMethod, count: int) -> None:
+def _set_stages(_: Facts, method: StagedMethod, count: int) -> None:
     """Train the first stages only (CLOC, Table 4: the end of phase one)."""
     method.stages = method.stages[:count]
 
 
-def _leave_out_precautions(facts: Any, method: Any, kept: int) -> None:
+def _leave_out_precautions(facts: Facts, method: CLOC, kept: int) -> None:
     """Keep the first precautions of Section 3.3: two are softplus and start, the third is the early stop (Fig. 4)."""
     if kept < 3:
         method.target_accuracy = 2.0  # It is never reached.
@@ -73,7 +77,7 @@ def _leave_out_precautions(facts: Any, method: Any, kept: int) -> None:
         method.mmnp = BareMargins(facts.outputs)
 
 
-VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {
+VARIANTS: Mapping[str, Callable[..., None]] = {
     "loss": _set_loss,
     "projection": _add_projection,
     "margins": _set_margins,
@@ -82,7 +86,7 @@ VARIANTS: Mapping[str, Callable[[Any, Any, Any], None]] = {
 }
 
 
-def varied(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
+def varied(kind: type[Any], variants: Settings) -> type[Any]:
     """Return a subclass of an estimator with variants of its method: values by names of :data:`VARIANTS`."""
     method = _varied_method(type(load_object(kind.method)(kind())), variants)
 
@@ -95,11 +99,11 @@ def varied(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
     return Varied
 
 
-def _varied_method(kind: type[Any], variants: Mapping[str, Any]) -> type[Any]:
+def _varied_method(kind: type[Any], variants: Settings) -> type[Any]:
     """Return a subclass of a method that changes the modules that it builds."""
 
     class VariedMethod(kind):
-        def module(self, encoder: nn.Module, facts: Any) -> StagedMethod:
+        def module(self, encoder: nn.Module, facts: Facts) -> StagedMethod:
             module: StagedMethod = super().module(encoder, facts)
             for name, value in variants.items():
                 VARIANTS[name](facts, module, value)

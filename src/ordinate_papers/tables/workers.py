@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from ordinate.errors import OrdinateError
-from ordinate_papers.tables.results import Result, ResultsFile
+from ordinate_papers.tables.results import Metrics, Result, ResultsFile
 from ordinate_papers.tables.run import Run
 
-Execute = Callable[[Run, Path], Any]
+Execute = Callable[[Run, Path], Metrics]
 
 
 def complete(
@@ -58,8 +57,8 @@ def complete(
     waiting = _waiting(runs, results)
     if waiting:
         work = partial(perform, execute=execute, results=results, starter=os.getpid(), progress=progress)
-        verbose = 11 if progress else 0  # With 11 or more, joblib reports every finished task.
-        parallel = Parallel(n_jobs=jobs or -1, backend="loky", batch_size=1, verbose=verbose)
+        # With a verbosity of 11 or more, joblib reports every finished task.
+        parallel = Parallel(n_jobs=jobs or -1, backend="loky", batch_size=1, verbose=11 * progress)
         _work_off(waiting, work, results, parallel)
     return results.read(runs)
 

@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from scipy.stats import beta, uniform
 
 from ordinate.errors import OrdinateError
-from ordinate_papers.estimators import intervals
 from ordinate_papers.estimators.intervals import LatentIntervals, expected_loss, latent_moments
 from ordinate_papers.estimators.lmnn import find_impostors, target_neighbours
 
@@ -87,9 +86,7 @@ def test_targets_are_those_of_the_distance_learned_before():
     targets, starts = target_neighbours(places.astype(float), classes, 3), np.array([0, 4])
     reached = []
     for passes in (1, 2):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(intervals, "PASSES", passes)
-            model = LatentIntervals().fit(places, classes, (4, 4))
+        model = LatentIntervals(passes=passes).fit(places, classes, (4, 4))
         moments = np.stack([model.means_, model.variances_])
         loss = brute_force(model.components_, moments, places + starts, classes, targets, 0.5)
         reached.append(model.loss_)

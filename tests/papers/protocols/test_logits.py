@@ -26,10 +26,9 @@ def brute_force(units, hardest):
 @pytest.mark.parametrize(
     "make", [supremix, lambda **o: RepresentationRegressor(embedding_dim=8, head=Head(bin_size=0.5), **o)]
 )
-def test_the_last_logits_are_those_of_the_projected_embeddings_of_the_trained_encoder(make, monkeypatch):
-    monkeypatch.setattr(protocol, "HARDEST", 50)
+def test_the_last_logits_are_those_of_the_projected_embeddings_of_the_trained_encoder(make):
     model = make(epochs=(4, 2), random_state=0, training=Training(validation_fraction=0.0))
-    figures = logits(model, X, AGES, shares=[0.25, 0.5, 1.0])
+    figures = logits(model, X, AGES, shares=[0.25, 0.5, 1.0], hardest=50)
     trained = model.fit(X, AGES)  # the same training
     seen = trained.method_.projection.double()(trained.method_(trained.read(X).double())).detach().numpy()
     units = seen / np.linalg.norm(seen, axis=1, keepdims=True)

@@ -13,7 +13,7 @@ from ordinate_papers.tables.execute import execute
 from ordinate_papers.tables.results import ResultsFile
 from ordinate_papers.tables.run import Run
 from ordinate_papers.tables.table import Plan
-from ordinate_papers.tables.tuning import METRIC, SPACE, space_of, tuned
+from ordinate_papers.tables.tuning import SPACE, space_of, tuned
 from tests.papers.tables import examples
 from tests.papers.tables.examples import read_log
 
@@ -46,7 +46,7 @@ def trials_of(results):
     """Seed, validation error and settings of every run that is done."""
     lines = [json.loads(line) for line in results.path.read_text().splitlines()]
     done = [line for line in lines if line["state"] == "done"]
-    return [(line["run"]["seed"], line["metrics"][METRIC], line["run"]["settings"]["model"]) for line in done]
+    return [(line["run"]["seed"], line["metrics"]["validation_mae"], line["run"]["settings"]["model"]) for line in done]
 
 
 def test_every_run_gets_the_best_of_its_own_trials(results):

@@ -8,9 +8,6 @@ from torch import Tensor
 
 from ordinate.kernels.numba import LOOP, columns_of, in_threads
 
-MAX_LINEAR_SEARCH = 8  # A cell with more positives is halved before they are looked through one by one.
-MIN_RANGE = 1e-290  # Positives closer together are all put in one cell: their number over the range would overflow.
-
 
 def mmnp_rows(
     shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
@@ -37,7 +34,8 @@ def _mmnp_rows(  # noqa: PLR0912, PLR0915  # One pass, which a call in the middl
         for j in range(most):
             if j != self_index[i]:
                 low, high = min(low, shifted[i, first + j]), max(high, shifted[i, first + j])
-        scale = cells / (high - low) if high - low > MIN_RANGE else 0.0
+        # The number of positives over a smaller range would overflow: they are all put in one cell.
+        scale = cells / (high - low) if high - low > 1e-290 else 0.0
         place[:] = 0
         for j in range(most):
             if j != self_index[i]:
@@ -70,7 +68,7 @@ def _mmnp_rows(  # noqa: PLR0912, PLR0915  # One pass, which a call in the middl
             if value > low:
                 cell = min(cells, int((value - low) * scale)) if value < high else cells
                 exceeded, end = begin[cell], place[cell]
-                while end - exceeded > MAX_LINEAR_SEARCH:
+                while end - exceeded > 8:  # No more positives than this are looked through one by one.
                     middle = (exceeded + end) // 2
                     if ascending[middle] < value:
                         exceeded = middle + 1

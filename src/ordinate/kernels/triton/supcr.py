@@ -15,7 +15,6 @@ from torch.nn.functional import pad
 
 from ordinate.kernels.triton import chunk_of, chunks_of
 
-NEVER = 1 << 62  # No mirror image has this label.
 UNSPECIALIZED = ["count", "last_cell", "bits", "steps"]  # One kernel serves all their values.
 
 
@@ -44,8 +43,9 @@ class LineRows:
         cells: Int[Tensor, " c"],
         bits: int,
     ) -> None:
+        # No mirror image has the label of the last group.
         self.y, self.below, self.starts = y - groups[0], below.int(), starts.int()
-        self.groups, self.group = pad(groups - groups[0], (0, 1), value=NEVER), group.int()
+        self.groups, self.group = pad(groups - groups[0], (0, 1), value=1 << 62), group.int()
         self.cells = cells.int()
         self.search = {
             "bits": bits,

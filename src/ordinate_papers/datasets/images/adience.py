@@ -8,7 +8,6 @@ from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import Layout
 
-GROUPS = ("0-2", "4-6", "8-13", "15-20", "25-32", "38-43", "48-53", "60+")
 AGES = {
     "(0, 2)": 0, "(4, 6)": 1, "(8, 12)": 2, "(15, 20)": 3, "(25, 32)": 4, "(38, 43)": 5, "(48, 53)": 6, "(60, 100)": 7,
     # The fold files also hold these ages, which are assigned to the containing or nearest group.
@@ -16,7 +15,6 @@ AGES = {
     "32": 4, "34": 4, "35": 5, "36": 5, "(38, 42)": 5, "(38, 48)": 5, "42": 5, "45": 5, "46": 6, "55": 6, "56": 6,
     "57": 7, "58": 7,
 }  # fmt: skip
-NO_AGE = ("None", "")
 
 
 def read_adience(root: str | Path) -> Labelled:
@@ -33,7 +31,7 @@ def read_adience(root: str | Path) -> Labelled:
     columns = ["user_id", "original_image", "face_id", "age"]
     folds = [layout.table(file[0], columns, sep="\t")[columns].assign(fold=file["fold"]) for file in files]
     faces = pd.concat(folds, ignore_index=True)
-    faces = faces[~faces["age"].isin(NO_AGE)].reset_index(drop=True)
+    faces = faces[~faces["age"].isin(["None", ""])].reset_index(drop=True)
     unknown = sorted(set(faces["age"]) - set(AGES))
     if unknown:
         raise OrdinateError(layout.path, f"the age {unknown[0]!r} in the fold files", "such as '(25, 32)'")

@@ -40,7 +40,9 @@ def find(name: str) -> Path | None:
     if not os.environ.get(DATA):
         return None
     folder = Path(os.environ[DATA]) / name
-    held = list(folder.iterdir()) if folder.is_dir() else []
+    if not folder.is_dir():
+        return None
+    held = list(folder.iterdir())
     zips = [path for path in held if path.suffix.lower() == ".zip"]
     if len(zips) == 1 and not any(path.is_dir() for path in held):
         return zips[0]
@@ -66,16 +68,22 @@ def load(name: str, root: str | Path | None = None, *, fold: int | None = None, 
         ordinate.errors.OrdinateError: nowhere: no such folder or zip
     """
     chosen = image_set(name)
-    root = find(name) if root is None else root
     if root is None:
-        folder = os.environ.get(DATA)
-        where = f"{DATA}={folder} holds no folder {name}" if folder else f"{DATA} is not set and no root is given"
-        way = f"ordinate datasets {name}" + (" --download FOLDER" if chosen.download else "")
+        root = find(name)
+    if root is None:
+        where = f"{DATA} is not set and no root is given"
+        if folder := os.environ.get(DATA):
+            where = f"{DATA}={folder} holds no folder {name}"
+        way = f"ordinate datasets {name}"
+        if chosen.download is not None:
+            way += " --download FOLDER"
         raise OrdinateError(
             name, problem=where, hint=f"get it from {chosen.source}, and see `{way}` for what to put where"
         )
     images = reader(chosen)(root, **options)
-    return images if fold is None else hold_out(images, fold)
+    if fold is not None:
+        images = hold_out(images, fold)
+    return images
 
 
 def download(name: str, folder: str | Path) -> Path:

@@ -13,10 +13,6 @@ from ordinate.data.labels_file import SPLITS
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import IMAGE, Layout
 
-TABLE = r"(?:gt_)?(?P<split>train|valid|validation|val|test)(?:_gt)?\.csv"
-FOLDER = r"(?P<split>train|valid|validation|val|test)[^/]*"
-EXPECTED = "Train.csv, Validation.csv and Test.csv (image;mean age;deviation) and a folder of images for each"
-
 
 def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     """Read the apparent ages of ChaLearn LAP 2015: the label is the rank of the age's bin; the splits are the owner's.
@@ -26,21 +22,22 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     """
     check_whole(bin_size, "bin_size")
     layout = Layout.of(root)
-    tables = {SPLITS[match["split"].lower()]: match[0] for match in layout.match(TABLE, EXPECTED)}
+    expected = "Train.csv, Validation.csv and Test.csv (image;mean age;deviation) and a folder of images for each"
+    split = r"(?P<split>train|valid|validation|val|test)"
+    found = layout.match(rf"(?:gt_)?{split}(?:_gt)?\.csv", expected)
+    tables = {SPLITS[match["split"].lower()]: match[0] for match in found}
     if len(tables) < 3:
-        raise OrdinateError(layout.path, f"{', '.join(tables.values())}", EXPECTED)
-    rows = [(split, f"{split}/{image}", age) for split, table in tables.items() for image, age in _rows(layout, table)]
+        raise OrdinateError(layout.path, ", ".join(tables.values()), expected)
+    rows = [(part, f"{part}/{image}", age) for part, table in tables.items() for image, age in _rows(layout, table)]
     splits, names, ages = zip(*rows, strict=True)
     files = {
         f"{SPLITS[match['split'].lower()]}/{match['file']}": match[0]
-        for match in layout.match(rf"{FOLDER}/(?:.*/)?(?P<file>{IMAGE})", EXPECTED)
+        for match in layout.match(rf"{split}[^/]*/(?:.*/)?(?P<file>{IMAGE})", expected)
     }
     absent = [name for name in names if name not in files]
     if absent:
-        raise OrdinateError(
-            layout.path,
-            problem=f"{len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}",
-        )
+        problem = f"{len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}"
+        raise OrdinateError(layout.path, problem=problem)
     if not np.isfinite(ages).all():
         raise OrdinateError(
             layout.path, "a mean age that is not finite", "rows of image;mean age;deviation in its tables"

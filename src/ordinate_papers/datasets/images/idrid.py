@@ -8,14 +8,15 @@ from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import SUFFIX, Layout
 
-PARTS = {"train": ("a. Training Set", "Training Labels"), "test": ("b. Testing Set", "Testing Labels")}
-
 
 def read_idrid(root: str | Path) -> Labelled:
     """Read IDRiD's Disease Grading: the label is the grade of retinopathy, 0 to 4; the splits are the owner's."""
     layout = Layout.of(root)
     names, parts = [], []
-    for split, (folder, table) in PARTS.items():
+    for split, folder, table in (
+        ("train", "a. Training Set", "Training Labels"),
+        ("test", "b. Testing Set", "Testing Labels"),
+    ):
         where = layout.match(
             rf"2\. Groundtruths/[ab]\. IDRiD_Disease Grading_{table}\.csv",
             f"'2. Groundtruths' of 'B. Disease Grading' with its {table}, next to '1. Original Images'",

@@ -13,8 +13,6 @@ from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import Layout
 
 NUMBERS = ("dob", "photo_taken", "face_score", "second_face_score")
-MATLAB_EPOCH = 719529  # MATLAB's datenum of 1970-01-01.
-OLDEST = 100  # Higher ages, in years, count as wrong labels.
 
 
 def read_imdb_wiki(root: str | Path) -> Labelled:
@@ -47,13 +45,11 @@ def _single_faces(layout: Layout, name: str, source: str) -> tuple[list[str], ND
         paths = np.atleast_1d(meta["full_path"][()])
     # Scipy raises NotImplementedError for MATLAB's version 7.3, which it does not read.
     except (KeyError, ValueError, TypeError, IndexError, NotImplementedError, MatReadError) as error:
-        raise OrdinateError(
-            f"{layout.path / name}",
-            problem="could not be read",
-            expected=f"{source} with the fields {', '.join(NUMBERS)} and full_path",
-        ) from error
+        expected = f"{source} with the fields {', '.join(NUMBERS)} and full_path"
+        raise OrdinateError(layout.path / name, problem="could not be read", expected=expected) from error
     age = ages_at(born, taken.astype(np.int64))
-    kept = np.isfinite(score) & (score > 0) & ~(second > 0) & (age >= 0) & (age <= OLDEST)
+    kept = np.isfinite(score) & (score > 0) & ~(second > 0) & (age >= 0)
+    kept &= age <= 100  # Higher ages, in years, count as wrong labels.
     return [str(path) for path in paths[kept]], age[kept]
 
 
@@ -68,7 +64,7 @@ def ages_at(born: NDArray[np.float64], year: NDArray[np.int64]) -> NDArray[np.in
         >>> ages_at(np.array([719529.0, 719529.0 + 200]), np.array([2000, 2000]))  # born in January and July 1970
         array([30, 29])
     """
-    days = np.floor(born).astype(np.int64) - MATLAB_EPOCH
+    days = np.floor(born).astype(np.int64) - 719529  # It is Matlab's datenum of 1970-01-01.
     # Months are counted from January 1970.
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     return year - 1970 - months // 12 - (months % 12 >= 6)

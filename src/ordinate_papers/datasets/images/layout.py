@@ -3,7 +3,6 @@
 import io
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -16,7 +15,7 @@ from ordinate.errors import OrdinateError
 SUFFIX = rf"\.(?:{'|'.join(suffix.removeprefix('.') for suffix in IMAGE_SUFFIXES)})"
 IMAGE = rf"[^/]+{SUFFIX}"
 
-Column = tuple[str, Callable[[re.Match[str]], Any]]  # The name of a column, and its value from the match of a file.
+Column = tuple[str, Callable[[re.Match[str]], object]]  # The name of a column, and its value from the match of a file.
 
 
 class Layout(ImageTree):
@@ -36,9 +35,10 @@ class Layout(ImageTree):
         matches = [match for name in self.names if (match := compiled.fullmatch(name))]
         above = sorted({match["above"] for match in matches})
         if not matches:
-            tops = sorted({name.split("/")[0] for name in self.names})
-            held = ", ".join(tops[:4]) + (", ..." if len(tops) > 4 else "") if tops else "nothing"
-            raise OrdinateError(self.path, held, expected)
+            held = sorted({name.split("/")[0] for name in self.names})
+            if len(held) > 4:
+                held = [*held[:4], "..."]
+            raise OrdinateError(self.path, ", ".join(held) or "nothing", expected)
         if len(above) > 1:
             places = ", ".join(folder or "." for folder in above[:3])
             raise OrdinateError(self.path, f"{expected} more than once", f"one of the folders {places}")
@@ -51,16 +51,15 @@ class Layout(ImageTree):
         """
         matches = self.match(pattern, expected)
 
-        def column(name: str, value: Callable[[re.Match[str]], Any]) -> "pd.Series[Any]":
+        def column(name: str, value: Callable[[re.Match[str]], object]) -> pd.Series:
             return pd.Series([value(match) for match in matches], name=name)
 
-        splits = "split" in matches[0].groupdict()
-        return Labelled(
-            self.files(match[0] for match in matches),
-            column(*label),
-            column("split", lambda match: SPLITS[match["split"].lower()]) if splits else None,
-            column(*group) if group else None,
-        )
+        splits = groups = None
+        if "split" in matches[0].groupdict():
+            splits = column("split", lambda match: SPLITS[match["split"].lower()])
+        if group is not None:
+            groups = column(*group)
+        return Labelled(self.files(match[0] for match in matches), column(*label), splits, groups)
 
     def locate(self, ends: Sequence[str], source: str) -> list[str]:
         """Return the one name that ends with each of the given ones, such as ``1/a.jpg``, of which a ``source`` tells.
@@ -76,40 +75,43 @@ class Layout(ImageTree):
                 found.get("/".join(parts[-depth:]), []).append(name)
         absent = [end for end in ends if not found[end]]
         if absent:
-            raise OrdinateError(
-                self.path,
-                problem=f"{len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}",
-            )
+            problem = f"{len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}"
+            raise OrdinateError(self.path, problem=problem)
         for end, names in found.items():
             if len(set(names)) > 1:
                 raise OrdinateError(self.path, problem=f"holds {end} more than once, as {names[0]} and {names[1]}")
         return [found[end][0] for end in ends]
 
-    def table(self, name: str, columns: Sequence[str], **options: Any) -> pd.DataFrame:
-        """Return a table of text, blanks around names and values removed; ``options`` are those of ``pd.read_csv``.
+    def table(
+        self, name: str, columns: Sequence[str], *, sep: str = ",", usecols: Callable[[str], bool] | None = None
+    ) -> pd.DataFrame:
+        """Return a table of text, blanks around names and values removed.
+
+        Args:
+            name: Name of the file.
+            columns: Columns that it must have.
+            sep: Separator of its columns.
+            usecols: Function that tells whether a column is read, by its name; None reads all.
 
         Raises:
             OrdinateError: it cannot be read, holds no rows or lacks one of the ``columns``.
         """
         try:
-            frame = pd.read_csv(
-                io.BytesIO(self.content(name)), dtype=str, index_col=False, keep_default_na=False, **options
-            )
+            file = io.BytesIO(self.content(name))
+            frame = pd.read_csv(file, sep=sep, usecols=usecols, dtype=str, index_col=False, keep_default_na=False)
         except ValueError as error:
-            raise OrdinateError(
-                f"{self.path / name}", problem=f"could not be read: {str(error).splitlines()[0]}"
-            ) from error
+            reason = str(error).splitlines()[0]
+            raise OrdinateError(self.path / name, problem=f"could not be read: {reason}") from error
         frame = frame.rename(columns=lambda column: str(column).strip()).apply(lambda column: column.str.strip())
         lacking = [column for column in columns if column not in frame]
         if lacking:
-            raise OrdinateError(
-                f"{self.path / name}", f"the columns {', '.join(map(repr, frame))}", f"{', '.join(map(repr, lacking))}"
-            )
+            got = f"the columns {', '.join(map(repr, frame))}"
+            raise OrdinateError(self.path / name, got, ", ".join(map(repr, lacking)))
         if frame.empty:
             raise OrdinateError(f"{self.path / name}", problem="holds no rows")
         return frame
 
-    def numbers(self, frame: pd.DataFrame, column: str, name: str) -> "pd.Series[Any]":
+    def numbers(self, frame: pd.DataFrame, column: str, name: str) -> pd.Series:
         """Return a column as numbers; raise where a value of it is none."""
         numbers = pd.to_numeric(frame[column], errors="coerce")
         if numbers.isna().any():

@@ -10,10 +10,6 @@ from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import Layout
 
-NUMBERS = 26  # Between path and eye, a line has screen 2, landmarks 12, head pose 6, face centre 3, gaze target 3.
-CENTRE, TARGET = slice(20, 23), slice(23, 26)
-HELD_OUT = 2 / 15  # SupCR has 33,000/6,000/6,000 images: two of fifteen people for validation and two for testing.
-
 
 def read_mpiifacegaze(root: str | Path, seed: int = 0) -> Labelled:
     """Read MPIIFaceGaze: the labels are pitch and yaw of the gaze in radians; the group the participant.
@@ -62,12 +58,15 @@ def pitch_and_yaw(gaze: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _gazes(lines: list[list[str]], table: Path) -> NDArray[np.float64]:
-    """Return the vector (n, 3) from the centre of the face to the target, of every line of an annotation."""
+    """Return the vector (n, 3) from the centre of the face to the target, of every line of an annotation.
+
+    Between path and eye, a line has 26 numbers: screen 2, landmarks 12, head pose 6, face centre 3, gaze target 3.
+    """
     try:
-        numbers = np.array([line[1 : 1 + NUMBERS] for line in lines], dtype=np.float64).reshape(len(lines), NUMBERS)
+        numbers = np.array([line[1:27] for line in lines], dtype=np.float64).reshape(len(lines), 26)
     except ValueError as error:
-        raise OrdinateError(table, problem=error, expected=f"lines of a path, {NUMBERS} numbers and an eye") from error
-    gazes = numbers[:, TARGET] - numbers[:, CENTRE]
+        raise OrdinateError(table, problem=error, expected="lines of a path, 26 numbers and an eye") from error
+    gazes = numbers[:, 23:26] - numbers[:, 20:23]
     if not np.isfinite(gazes).all() or not gazes.any(axis=1).all():
         raise OrdinateError(
             table, problem="a line has no gaze: its face centre or its target is no point, or they are one"
@@ -76,7 +75,11 @@ def _gazes(lines: list[list[str]], table: Path) -> NDArray[np.float64]:
 
 
 def _splits(participants: list[str], seed: int) -> dict[str, str]:
+    """Return the split of every participant.
+
+    SupCR has 33,000/6,000/6,000 images: two of fifteen people for validation and two for testing.
+    """
     order = np.random.default_rng(seed).permutation(participants)
-    held_out = max(1, round(HELD_OUT * len(order)))
+    held_out = max(1, round(2 / 15 * len(order)))
     splits = ["test"] * held_out + ["validation"] * held_out + ["train"] * len(order)
     return dict(zip(order.tolist(), splits, strict=False))

@@ -9,14 +9,6 @@ from ordinate.data.labelled import Labelled
 from ordinate_papers.datasets.images.folds import random_blocks, rank_folds
 from ordinate_papers.datasets.images.layout import IMAGE, SUFFIX, Layout
 
-BRACS_TYPES = ("0_N", "1_PB", "2_UDH", "3_FEA", "4_ADH", "5_DCIS", "6_IC")
-DECADES = ("1930s", "1940s", "1950s", "1960s", "1970s")
-DECADE_TEST_SHARE = 50 / 265  # CLOC (Section 4.1) tests on 50 of the 265 images of a decade.
-BUSI_RANKS = ("normal", "benign", "malignant")
-OLDER_THAN = (12, 18, 59)  # Ages in years: child to 12, adolescent to 18, adult to 59, then senior (OTD, Section 4.1).
-SPLIT = r"(?P<split>train|val|test)"
-FILE = rf"(?P<file>{IMAGE})"
-
 
 def read_koa(root: str | Path) -> Labelled:
     """Read Knee Osteoarthritis (Chen 2018): the label is the KL grade, 0 to 4; the group the subject.
@@ -25,7 +17,7 @@ def read_koa(root: str | Path) -> Labelled:
     together (Appendix A.3). The folder ``auto_test``, the test knees as a detector found them, is left out.
     """
     return Layout.of(root).read(
-        rf"{SPLIT}/(?P<grade>[0-4])/{FILE}",
+        rf"(?P<split>train|val|test)/(?P<grade>[0-4])/(?P<file>{IMAGE})",
         "train, val and test with folders 0 to 4, as in train/0/9001695L.png",
         label=("grade", lambda match: int(match["grade"])),
         group=("subject", lambda match: PurePosixPath(match["file"]).stem.rstrip("LRlr")),
@@ -38,7 +30,7 @@ def read_bracs(root: str | Path) -> Labelled:
     The splits are the owner's; CLOC trains on train and validation together (3,969 and 570 images, Appendix A.5).
     """
     return Layout.of(root).read(
-        rf"{SPLIT}/(?P<type>{'|'.join(BRACS_TYPES)})/{FILE}",
+        rf"(?P<split>train|val|test)/(?P<type>0_N|1_PB|2_UDH|3_FEA|4_ADH|5_DCIS|6_IC)/(?P<file>{IMAGE})",
         "train, val and test with folders 0_N to 6_IC, as in train/0_N/BRACS_264_N_1.png",
         label=("subtype", lambda match: int(match["type"][0])),
         group=("slide", lambda match: "_".join(match["file"].split("_")[:2])),
@@ -52,11 +44,11 @@ def read_hid(root: str | Path, seed: int = 0) -> Labelled:
     train on (CLOC's Section 4.1); the 15 left over are in no fold. The paper's own drawing is not published.
     """
     images = Layout.of(root).read(
-        rf"(?P<decade>{'|'.join(DECADES)})/{FILE}",
+        rf"19(?P<decade>[3-7])0s/(?P<file>{IMAGE})",
         "folders 1930s to 1970s of images",
-        label=("decade", lambda match: DECADES.index(match["decade"])),
+        label=("decade", lambda match: int(match["decade"]) - 3),
     )
-    return replace(images, splits=rank_folds(images.labels, DECADE_TEST_SHARE, seed))
+    return replace(images, splits=rank_folds(images.labels, 50 / 265, seed))
 
 
 def read_busi(root: str | Path, seed: int = 0) -> Labelled:
@@ -65,10 +57,11 @@ def read_busi(root: str | Path, seed: int = 0) -> Labelled:
     Masks are left out. The splits are five random blocks (OTD's Section 4.1) drawn by ``seed`` without regard to the
     rank, as in the paper, whose own drawing is not published. OTD validates on 20% of the training samples of a block.
     """
+    ranks = ("normal", "benign", "malignant")
     images = Layout.of(root).read(
-        rf"(?P<rank>{'|'.join(BUSI_RANKS)})/(?![^/]*_mask){FILE}",
+        rf"(?P<rank>{'|'.join(ranks)})/(?![^/]*_mask)(?P<file>{IMAGE})",
         "folders normal, benign and malignant, as in benign/benign (1).png",
-        label=("rank", lambda match: BUSI_RANKS.index(match["rank"].lower())),
+        label=("rank", lambda match: ranks.index(match["rank"].lower())),
     )
     return replace(images, splits=random_blocks(len(images), seed))
 
@@ -85,13 +78,15 @@ def read_fingers(root: str | Path) -> Labelled:
 def read_fgnet(root: str | Path, seed: int = 0) -> Labelled:
     """Read FG-NET: the label is OTD's age group, 0 child, 1 adolescent, 2 adult, 3 senior; the group the subject.
 
+    A child is up to 12 years old, an adolescent up to 18, an adult up to 59 (OTD's Section 4.1).
+
     The splits are OTD's five random blocks, drawn by ``seed``, as its own drawing is not published. They are drawn over
     images, so that a subject is on both sides of a split: to measure on people not seen before, split by the group.
     """
     images = Layout.of(root).read(
         rf"(?P<subject>\d{{3}})A(?P<age>\d{{2}})[a-z]?{SUFFIX}",
         "images named as in 001A02.JPG",
-        label=("age_group", lambda match: np.searchsorted(OLDER_THAN, int(match["age"]))),
+        label=("age_group", lambda match: np.searchsorted((12, 18, 59), int(match["age"]))),
         group=("subject", lambda match: match["subject"]),
     )
     return replace(images, splits=random_blocks(len(images), seed))

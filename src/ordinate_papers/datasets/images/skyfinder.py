@@ -1,6 +1,6 @@
 """SkyFinder: the temperature that a webcam's image was taken at."""
 
-import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +9,6 @@ import pandas as pd
 from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import Layout
-
-TABLE = "complete_table_with_mcr.csv"
-COLUMNS = ["CamId", "Filename", "TempM", "Year", "Month", "Day", "Hour", "Min"]
-ELEVEN, NEAR = 11 * 60, 60  # Minutes of the day.
-COLDEST = -90  # Degrees Celsius; -999 and -9999 stand for a temperature that was not measured.
-SHARES = (28_373, 3_522, 3_522)  # SupCR (Section 4) trains, validates and tests on this many images.
 
 
 def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:
@@ -25,18 +19,21 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:
     own drawing is not published; a camera is in all of them. Rows of the table without an image are left out.
     """
     layout = Layout.of(root)
-    name = layout.match(re.escape(TABLE), f"{TABLE} next to one folder of images per camera")[0][0]
-    frame = layout.table(name, COLUMNS, usecols=lambda column: column.strip() in COLUMNS)
+    table = "complete_table_with_mcr.csv"
+    name = layout.match(r"complete_table_with_mcr\.csv", f"{table} next to one folder of images per camera")[0][0]
+    columns = ["CamId", "Filename", "TempM", "Year", "Month", "Day", "Hour", "Min"]
+    frame = layout.table(name, columns, usecols=lambda column: column.strip() in columns)
     files = {"/".join(image.split("/")[-2:]): image for image in layout.images}
     frame = frame.assign(file=(frame["CamId"] + "/" + frame["Filename"]).map(files))
     frame = frame.assign(celsius=pd.to_numeric(frame["TempM"], errors="coerce"))
-    frame = frame[frame["file"].notna() & (frame["celsius"] > COLDEST)]
+    # The values -999 and -9999 stand for a temperature that was not measured.
+    frame = frame[frame["file"].notna() & (frame["celsius"] > -90)]
     minutes = layout.numbers(frame, "Hour", name) * 60 + layout.numbers(frame, "Min", name)
-    frame = frame.assign(off=(minutes - ELEVEN).abs())
-    frame = frame[frame["off"] <= NEAR].sort_values(["off", "file"])
+    frame = frame.assign(off=(minutes - 11 * 60).abs())
+    frame = frame[frame["off"] <= 60].sort_values(["off", "file"])
     frame = frame.drop_duplicates(["CamId", "Year", "Month", "Day"]).sort_values("file").reset_index(drop=True)
     if frame.empty:
-        raise OrdinateError(layout.path, "no image taken around eleven", f"those of {TABLE}, as in 10066/a.jpg")
+        raise OrdinateError(layout.path, "no image taken around eleven", f"those of {table}, as in 10066/a.jpg")
     return Labelled(
         layout.files(frame["file"]),
         frame["celsius"],
@@ -45,10 +42,11 @@ def read_skyfinder(root: str | Path, seed: int = 0) -> Labelled:
     )
 
 
-def _splits(n: int, seed: int) -> pd.Series:
+def _splits(n: int, seed: int, shares: Sequence[int] = (28_373, 3_522, 3_522)) -> pd.Series:
+    """Return the split of each image, in the shares in which SupCR (Section 4) trains, validates and tests."""
     splits = np.full(n, "train", dtype=object)
     order = np.random.default_rng(seed).permutation(n)
-    validation, test = (round(n * share / sum(SHARES)) for share in SHARES[1:])
+    validation, test = (round(n * share / sum(shares)) for share in shares[1:])
     splits[order[:validation]] = "validation"
     splits[order[validation : validation + test]] = "test"
     return pd.Series(splits, name="split")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ordinate_papers.tables.metric_names import KS
+from ordinate_papers.tables.run import Settings
 from ordinate_papers.tables.table import Column, Curve, Row, Table
 
 IMAGE_SETS = {"BUSI": "busi", "Fingers": "fingers", "FG-Net": "fgnet", "Adience": "adience"}
@@ -10,8 +11,6 @@ NETWORKS = {
     "O-Net": "otd", "S-Net": "siamese", "T-Net": "triplet", "Q-Net": "quadruplet", "N-Net1": "n_pair",
         "N-Net2": "n_pair",
 }  # fmt: skip
-LARGE_BATCH = {"N-Net2": {"batch_size": 1000}}
-TABULAR = {"Car": "car", "Nursery": "nursery", "Hayes-Roth": "hayes_roth", "Balance": "balance_scale"}
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 EQ_5 = {"by_rank": False}  # The loss is the plain mean over triplets.
 BEST_EPOCH = {"validation_fraction": 0.2, "patience": 1000}  # All epochs run, and the best is chosen.
@@ -19,13 +18,16 @@ BEST = (
     "The weights are those of the best epoch on a fifth of the training samples: O-Net's by accuracy, as in the paper, "
     "the others' by their loss."
 )
-N_NET2 = "n_pair_1000"
 
 
 def _network(
     name: str, paper: tuple[float | None, ...] = (), deviations: tuple[float | None, ...] = (), **others: Any
 ) -> Row:
-    settings = {**EQ_5, "monitored": "accuracy"} if name == "O-Net" else LARGE_BATCH.get(name, {})
+    settings: Settings = {}
+    if name == "O-Net":
+        settings = {**EQ_5, "monitored": "accuracy"}
+    elif name == "N-Net2":
+        settings = {"batch_size": 1000}
     return Row(name, paper, deviations, model=NETWORKS[name], settings=settings, **others)
 
 
@@ -54,7 +56,10 @@ TABLES = (
     ),
     Table(
         "otd-2", "Error of the 3 nearest neighbours, percent", "OTD, Table 2",
-        tuple(Column(title, 100, dataset=name) for title, name in TABULAR.items()),
+        (
+            Column("Car", 100, dataset="car"), Column("Nursery", 100, dataset="nursery"),
+            Column("Hayes-Roth", 100, dataset="hayes_roth"), Column("Balance", 100, dataset="balance_scale"),
+        ),
         (
             Row("Real-Eucl", (11.4, 8.6, 38.5, 15.2), (0.7, 0.1, 3.1, 1.1), model="knn_raw"),
             Row("Real-LMNN", (5.0, 2.4, 23.1, 17.6), (0.3, 0.1, 1.6, 0.9), model="lmnn_raw"),
@@ -77,8 +82,8 @@ TABLES = (
     Table(
         "otd-5", "Seconds of computation on BUSI", "OTD, Table 5",
         tuple(
-            Column(name, metric=f"seconds_{N_NET2 if name in LARGE_BATCH else model}", better="lower")
-            for name, model in NETWORKS.items()
+            Column(name, metric=f"seconds_{model}", better="lower")
+            for name, model in (NETWORKS | {"N-Net2": "n_pair_1000"}).items()
         ),
         (
             Row("Pairing process", (0.767, 0.511, 0.400, 0.531, 0.401, 0.401), (0.014, 0.009, 0.007, 0.007, 0.009,
@@ -88,7 +93,7 @@ TABLES = (
         ),
         dataset="busi", model="otd", settings=EQ_5,
         conditions={"beside": ("siamese", "triplet", "quadruplet", "n_pair"), "rounds": 1,
-                    "also": {N_NET2: {"model": "n_pair", **LARGE_BATCH["N-Net2"]}}},
+                    "also": {"n_pair_1000": {"model": "n_pair", "batch_size": 1000}}},
         note="Pairing is the drawing of an epoch's batches of indices: pairs and triplets are read from the Gram "
         "matrix of a batch, and none are listed.",
     ),

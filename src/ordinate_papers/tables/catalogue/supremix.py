@@ -5,29 +5,25 @@ from dataclasses import replace
 from typing import Any
 
 from ordinate_papers.tables.metric_names import SHARES
+from ordinate_papers.tables.run import Settings
 from ordinate_papers.tables.table import Column, Curve, Row, Table, Value
 
 NAMES = {"mae": "MAE", "mse": "MSE", "geometric_mean_error": "GM", "pearson": "Pearson"}
-MAE_MSE_GM, PEARSON_MSE_MAE = ("mae", "mse", "geometric_mean_error"), ("pearson", "mse", "mae")
-PEARSON_MAE_MSE, MAE_GM = ("pearson", "mae", "mse"), ("mae", "geometric_mean_error")
+MAE_GM = ("mae", "geometric_mean_error")
 
 # The paper's hyperparameters (Table 13), in addition to those of its recipes, which every model has.
 WINDOW = {"window": 5.0}
 AIRFOIL = {"temperature": 1.0, "window": 7.0}
-WHOLE_RANGE = 1_000.0  # This window holds all labels, as an infinite gamma would.
 LDS, FDS = {"lds": "sqrt_inverse"}, {"fds": True}
-SAME_TARGET = 1e-3  # A bin holds one target of airfoil, which is a class of SupCon.
 SIZES = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 191_509)
-AGE_DB = {"temperature": 0.5, **WINDOW}
-SQUARED = {"head_loss": "mse"}  # The metric is squared as well; SupReMix does not specify the loss of its heads.
-SENTENCES = {"temperature": 1.0, "window": 1.0, **SQUARED}
-FINE_TUNED = {"scheme": "fine_tune"}
+# The metric is squared as well; SupReMix does not specify the loss of its heads.
+SENTENCES = {"temperature": 1.0, "window": 1.0, "head_loss": "mse"}
 PAIRS = "Logits are of at most 2000 training samples, without augmentation, behind the projection head."
 
 
 AIRFOIL_SUPCON = Row(
     "SupCon", model="supcon", settings={"temperature": 1.0, "projection_dim": 128},
-    on_its_data={"bin_size": SAME_TARGET},
+    on_its_data={"bin_size": 1e-3},  # A bin holds one target of airfoil, which is a class of SupCon.
 )  # fmt: skip
 
 
@@ -68,9 +64,9 @@ def _methods(
     temperature: float,
     window: float,
     *,
-    supcon: Mapping[str, Any] | None = None,
-    simcse: Mapping[str, Any] | None = None,
-    contrastive: Mapping[str, Any] | None = None,
+    supcon: Settings | None = None,
+    simcse: Settings | None = None,
+    contrastive: Settings | None = None,
     batch_size: int = 256,
 ) -> tuple[Row, ...]:
     """The rows of Tables 1 to 6 and 15: vanilla regression, its baselines, SupReMix.
@@ -93,7 +89,7 @@ def _methods(
 
 TABLES = (
     Table(
-        "supremix-1", "SupReMix on AgeDB-DIR", "SupReMix, Table 1", _columns(*MAE_MSE_GM),
+        "supremix-1", "SupReMix on AgeDB-DIR", "SupReMix, Table 1", _columns("mae", "mse", "geometric_mean_error"),
         _methods(
             {"Vanilla": (7.77, 101.60, 5.05), "SupCon": (8.23, 113.01, 5.31), "SupCR": (7.86, 102.84, 5.15),
              "SupReMix": (7.12, 87.65, 4.58)}, 0.5, 5.0,
@@ -101,19 +97,19 @@ TABLES = (
         dataset="agedb_dir",
     ),
     Table(
-        "supremix-2", "SupReMix on STS-B-DIR", "SupReMix, Table 2", _columns(*PEARSON_MSE_MAE),
+        "supremix-2", "SupReMix on STS-B-DIR", "SupReMix, Table 2", _columns("pearson", "mse", "mae"),
         _methods(
             {"Vanilla": (0.744, 0.974, 0.794), "SupCon": (0.745, 0.954, 0.786), "SimCSE": (0.756, 0.935, 0.776),
              "SupReMix": (0.760, 0.893, 0.759)}, 1.0, 1.0,
             supcon={"bin_size": 0.1, "head": "linear"},
             simcse={"positives_above": 2.0, "embedding_dim": None, "head": "linear"},
         ),
-        dataset="stsb_dir", on_its_data=SQUARED,
+        dataset="stsb_dir", on_its_data={"head_loss": "mse"},
         note="Heads are trained on squared errors, as they are measured; the paper does not say. SimCSE "
         "contrasts the two sentences of a pair, positives above a score of 2; its head sees the features of the pair.",
     ),
     Table(
-        "supremix-3", "SupReMix on IMDB-WIKI", "SupReMix, Table 3", _columns(*MAE_MSE_GM),
+        "supremix-3", "SupReMix on IMDB-WIKI", "SupReMix, Table 3", _columns("mae", "mse", "geometric_mean_error"),
         _methods(
             {"Vanilla": (5.55, 65.24, 3.30), "SupCon": (6.06, 71.92, 3.67), "SupCR": (5.70, 66.00, 3.45),
              "SupReMix": (5.38, 62.40, 3.15)}, 0.3, 5.0,
@@ -121,17 +117,17 @@ TABLES = (
         dataset="imdb_wiki_dir",
     ),
     Table(
-        "supremix-4", "SupReMix on UK Biobank", "SupReMix, Table 4", _columns(*PEARSON_MAE_MSE),
+        "supremix-4", "SupReMix on UK Biobank", "SupReMix, Table 4", _columns("pearson", "mae", "mse"),
         _methods(
             {"Vanilla": (0.834, 3.11, 15.31), "SupCon": (0.844, 3.14, 15.78), "SupCR": (0.856, 3.03, 14.69),
              "SupReMix": (0.863, 2.97, 14.37)}, 0.5, 3.0,
-            supcon={"bin_size": 1.0}, contrastive=FINE_TUNED, batch_size=128,
+            supcon={"bin_size": 1.0}, contrastive={"scheme": "fine_tune"}, batch_size=128,
         ),
         dataset="uk_biobank",
     ),
     Table(
         "supremix-5", "SupReMix on UCI airfoil, with the paper's small network", "SupReMix, Table 5",
-        _columns(*MAE_MSE_GM),
+        _columns("mae", "mse", "geometric_mean_error"),
         (
             Row("Vanilla", (6.56, 69.32, 8.33), model="l1"),
             replace(AIRFOIL_SUPCON, paper=(5.68, 48.90, 6.99)),
@@ -142,10 +138,10 @@ TABLES = (
         "does not give. Its geometric mean errors are above its mean errors, which none can be.",
     ),
     Table(
-        "supremix-6", "SupReMix on HCP-Aging", "SupReMix, Table 6", _columns(*PEARSON_MAE_MSE),
+        "supremix-6", "SupReMix on HCP-Aging", "SupReMix, Table 6", _columns("pearson", "mae", "mse"),
         _methods(
             {"Vanilla": (0.654, 8.99, 126.43), "SupCon": (0.592, 9.81, 160.93), "SupReMix": (0.744, 8.43, 116.11)},
-            0.5, 5.0, supcon={"bin_size": 1.0}, contrastive=FINE_TUNED,
+            0.5, 5.0, supcon={"bin_size": 1.0}, contrastive={"scheme": "fine_tune"},
         ),
         dataset="hcp_aging",
     ),
@@ -180,7 +176,7 @@ TABLES = (
         note="The paper has its two directions side by side. Temperature and batch size are those of the source.",
     ),
     Table(
-        "supremix-9", "The parts of SupReMix", "SupReMix, Table 9", _columns(*MAE_MSE_GM),
+        "supremix-9", "The parts of SupReMix", "SupReMix, Table 9", _columns("mae", "mse", "geometric_mean_error"),
         (
             _without("SupCon", (8.23, 113.01, 5.31), "mix_negatives", "mix_positives", "distance_magnifying"),
             _without("SupCon + Weight", (8.06, 108.82, 5.23), "mix_negatives", "mix_positives"),
@@ -193,15 +189,16 @@ TABLES = (
     Table(
         "supremix-10", "The window gamma", "SupReMix, Table 10", _columns("mae"),
         tuple(
-            Row(f"gamma = {window if window < WHOLE_RANGE else 'infinity'}", (mae,), group=group, dataset=dataset,
-                settings={"window": float(window)}, on_its_data=own)
+            Row(f"gamma = {name}", (mae,), group=group, dataset=dataset, settings={"window": window}, on_its_data=own)
             for group, dataset, own, figures in (
-                ("AgeDB", "agedb_dir", AGE_DB,
-                 ((1, 7.36), (3, 7.28), (5, 7.12), (10, 7.55), (WHOLE_RANGE, 8.00))),
+                ("AgeDB", "agedb_dir", {"temperature": 0.5, **WINDOW},
+                 (("1", 1.0, 7.36), ("3", 3.0, 7.28), ("5", 5.0, 7.12), ("10", 10.0, 7.55),
+                  ("infinity", 1_000.0, 8.00))),
                 ("STS-B", "stsb_dir", SENTENCES,
-                 ((0.2, 0.78), (0.5, 0.76), (1.0, 0.76), (2.0, 0.79), (WHOLE_RANGE, 0.79))),
+                 (("0.2", 0.2, 0.78), ("0.5", 0.5, 0.76), ("1.0", 1.0, 0.76), ("2.0", 2.0, 0.79),
+                  ("infinity", 1_000.0, 0.79))),
             )
-            for window, mae in figures
+            for name, window, mae in figures  # A window of 1,000 holds all labels, as an infinite gamma would.
         ),
         model="supremix_l1",
     ),
@@ -210,12 +207,13 @@ TABLES = (
         tuple(
             Column(f"{title} {NAMES[metric]}", dataset=name, metric=metric, on_its_data=settings)
             for title, name, settings, metrics in (
-                ("AgeDB", "agedb_dir", AGE_DB, MAE_GM),
+                ("AgeDB", "agedb_dir", {"temperature": 0.5, **WINDOW}, MAE_GM),
                 ("STS-B", "stsb_dir", SENTENCES, ("mse", "pearson")),
                 ("IMDB-WIKI", "imdb_wiki_dir", {"temperature": 0.3, **WINDOW}, MAE_GM),
-                ("UK Biobank", "uk_biobank", {"temperature": 0.5, "window": 3.0, **FINE_TUNED}, ("mae", "mse")),
+                ("UK Biobank", "uk_biobank", {"temperature": 0.5, "window": 3.0, "scheme": "fine_tune"},
+                 ("mae", "mse")),
                 ("UCI", "airfoil", AIRFOIL, MAE_GM),
-                ("HCP", "hcp_aging", {"temperature": 0.5, "window": 5.0, **FINE_TUNED}, MAE_GM),
+                ("HCP", "hcp_aging", {"temperature": 0.5, "window": 5.0, "scheme": "fine_tune"}, MAE_GM),
             )
             for metric in metrics
         ),
