@@ -17,6 +17,7 @@ from ordinate.cli import main
 from ordinate.decisions import cost_matrix, predict_ranks
 from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
+from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.registry import models
 from ordinate.report.evaluation import evaluate
 from ordinate.report.page.contents import gather
@@ -84,7 +85,7 @@ def hold_ranks_together(model, folder):
     columns = printed[[f"probability_{name}" for name in NAMES]].to_numpy()
     np.testing.assert_allclose(columns, probabilities, rtol=0, atol=1e-6)
 
-    page = gather(model, new, truth)
+    page = gather(Predictions.of(model, new, truth))
     assert page.predicted.tolist() == ranks.tolist()
     np.testing.assert_allclose(page.probabilities, probabilities, rtol=0, atol=1e-12)
 
@@ -137,7 +138,7 @@ def test_every_model_of_a_continuous_target_predicts_the_same_at_every_face(name
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(new), predicted)
     np.testing.assert_allclose(by_command(tmp_path)["prediction"], predicted, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(gather(model, new, NEW[:, 0]).predicted, predicted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(gather(Predictions.of(model, new, NEW[:, 0])).predicted, predicted, rtol=0, atol=1e-12)
     np.testing.assert_allclose(HeldOut.measure(model, new, NEW[:, 0]).predicted, predicted, rtol=0, atol=1e-12)
     error = pytest.approx(np.abs(predicted - NEW[:, 0]).mean())
     assert evaluate(model, new, NEW[:, 0])["mae"] == score(model, new, NEW[:, 0])["mae"] == error

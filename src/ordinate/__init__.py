@@ -32,19 +32,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = (
-    "adapters", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods", "metrics",
-    "report", "training",
-)  # fmt: skip
 _HOMES = {
-    "BlendClassifier": "ordinate.estimators",
-    "BlendRegressor": "ordinate.estimators",
-    "CLOCClassifier": "ordinate.estimators",
-    "DataModule": "ordinate.estimators",
-    "Head": "ordinate.estimators",
-    "OTDClassifier": "ordinate.estimators",
-    "SupCRRegressor": "ordinate.estimators",
-    "SupReMixRegressor": "ordinate.estimators",
+    **dict.fromkeys(
+        (
+            "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule", "Head", "OTDClassifier",
+            "SupCRRegressor", "SupReMixRegressor", "load",
+        ),
+        "ordinate.estimators",
+    ),
     "ImageOptions": "ordinate.data.images.options",
     "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
@@ -52,11 +47,16 @@ _HOMES = {
     "TextOptions": "ordinate.data.text.options",
     "Training": "ordinate.training.options",
     "VolumeOptions": "ordinate.data.volumes.options",
-    "load": "ordinate.estimators",
     "read_batches": "ordinate.estimators.batches",
     "OrdinateError": "ordinate.errors",
-    **{name: f"ordinate.{name}" for name in _SUBPACKAGES},
-}
+    **{
+        name: f"ordinate.{name}"
+        for name in (
+            "adapters", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods",
+            "metrics", "report", "training",
+        )
+    },
+}  # fmt: skip
 
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",

@@ -10,15 +10,15 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NoReturn
 
 from ordinate import __version__
 from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
 from ordinate.commands.config_file import read_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops, unread
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.options import flag
+from ordinate.commands.options import ParsedOptions, flag
 from ordinate.commands.split_file import read_split
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.errors import OrdinateError, did_you_mean
@@ -26,21 +26,9 @@ from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
 
-POSITIONAL = {"data", "model", "models", "name", "query"}  # Arguments without a flag.
-OPTION = re.compile(r"--?[a-zA-Z][^ ]*")
-AS_TYPED = {  # Advice of the library, which names arguments of functions, in the form of the command line.
-    "skip_unreadable=True": "--skip-unreadable",
-    "text=TextOptions()": "--text",
-    "max_pixels=N": "--set data.max_pixels=N",
-    "word_vectors=FILE": "--set data.word_vectors=FILE",
-}
-
 
 class _Parser(argparse.ArgumentParser):
-    """Options are not abbreviated, and an error is one line that names what is nearest to an unknown name."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(allow_abbrev=False, **settings)
+    """An error is one line that names what is nearest to an unknown name."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown options first, since an option that is missing may be one of them."""
@@ -49,27 +37,26 @@ class _Parser(argparse.ArgumentParser):
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 break
             name = word.partition("=")[0]
-            if OPTION.fullmatch(name) and name not in self._option_string_actions:
-                self._refuse(name, problem="no such option", hint=did_you_mean(name, self._option_string_actions, str))
+            if re.fullmatch(r"--?[a-zA-Z][^ ]*", name) and name not in self._option_string_actions:
+                hint = did_you_mean(name, self._option_string_actions, str)
+                self.error(str(OrdinateError(name, problem="no such option", hint=hint)))
         return super().parse_known_args(words, namespace)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
-            name = action.option_strings[0] if action.option_strings else action.metavar
+            name = next(iter(action.option_strings), action.metavar)
             hint = did_you_mean(str(value), action.choices)
-            self._refuse(name, repr(value), f"one of {', '.join(map(str, action.choices))}", hint)
+            self.error(str(OrdinateError(name, repr(value), f"one of {', '.join(map(str, action.choices))}", hint)))
 
-    def _refuse(self, name: Any, *reason: Any, **reasons: Any) -> None:
-        self.error(str(OrdinateError(name, *reason, **reasons)))
-
-    def error(self, message: str) -> Any:
+    def error(self, message: str) -> NoReturn:
         self.exit(2, f"ordinate: {message} (see {self.prog} --help)\n")
 
 
-def build_parser(**defaults: Any) -> argparse.ArgumentParser:
+def build_parser(**defaults: object) -> argparse.ArgumentParser:
     """Return the parser of all commands, with other defaults of fit's options."""
     parser = _Parser(
         prog="ordinate",
+        allow_abbrev=False,
         description="Learn representations that follow an ordered label: CLOC, SupCR, SupReMix, OTD.",
         epilog=_list_of_commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -77,9 +64,10 @@ def build_parser(**defaults: Any) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ordinate {__version__}")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of the commands below")
     for command in _commands().values():
-        of_command = parsers.add_parser(command.name, description=command.description)
+        of_command = parsers.add_parser(command.name, description=command.description, allow_abbrev=False)
         command.add_options(of_command)
-        of_command.set_defaults(**defaults if command.name == "fit" else {})
+        if command.name == "fit":
+            of_command.set_defaults(**defaults)
     return parser
 
 
@@ -159,7 +147,7 @@ def _main(argv: Sequence[str] | None, started: float) -> int:
     return 0
 
 
-def _with_config(argv: Sequence[str] | None, typed: dict[str, Any]) -> dict[str, Any]:
+def _with_config(argv: Sequence[str] | None, typed: ParsedOptions) -> ParsedOptions:
     """Return the options of a configuration file, of which those that were typed as well are replaced."""
     given = read_config(typed["config"], FitOptions)
     settings = [*given.pop("set"), *typed["set"]]  # The second value of a setting overrides the first.
@@ -172,61 +160,70 @@ def _with_config(argv: Sequence[str] | None, typed: dict[str, Any]) -> dict[str,
     return {**options, "set": settings}
 
 
-def _with_targets(options: dict[str, Any]) -> dict[str, Any]:
+def _with_targets(options: ParsedOptions) -> ParsedOptions:
     """Return the options of fit; ``--target`` takes every word after it, of which the last may be DATA."""
     data, target = options["data"], options["target"]
     if not isinstance(target, list):
         return options
     if data is None and len(target) > 1:
         *target, data = target
-    return {**options, "data": data, "target": target if len(target) > 1 else target[0]}
+    if len(target) == 1:
+        (target,) = target
+    return {**options, "data": data, "target": target}
 
 
-def _as_typed(error: OrdinateError, options: dict[str, Any]) -> str:
+def _as_typed(error: OrdinateError, options: ParsedOptions) -> str:
     """Return the message of an error with options, and settings of ``--set``, as they are typed."""
     name = error.argument
     settings = [text.partition("=")[0] for text in options.get("set", ())]
-    if name in options.keys() - POSITIONAL:
+    if name in options.keys() - {"data", "model", "models", "name", "query"}:  # These arguments have no flag.
         error = error.of(flag(name))
     for setting in settings:
         if setting.rpartition(".")[2] == name:
             error = error.of(f"--set {setting}")
     message = str(error)
-    for in_python, typed in AS_TYPED.items():
+    for in_python, typed in (  # The library's advice names arguments of functions.
+        ("skip_unreadable=True", "--skip-unreadable"),
+        ("text=TextOptions()", "--text"),
+        ("max_pixels=N", "--set data.max_pixels=N"),
+        ("word_vectors=FILE", "--set data.word_vectors=FILE"),
+    ):
         message = message.replace(in_python, typed)
     return message
 
 
-def _run(command: Command, options: dict[str, Any], started: float) -> None:
+def _run(command: Command, options: ParsedOptions, started: float) -> None:
     if not 0 <= options.get("seed", 0) < 2**32:
         raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
-    if "sep" in options:
-        given = {name: options[name] for name in CSV_FORMAT}
-        if command.name not in ("fit", "tune"):
-            for name in CSV_FORMAT:
-                del options[name]
-        models = options.get("models", [options.get("model")])
-        known = None if models[0] is None else read_split(models[0])["csv"]
-        with csv_given(Given(**given, known=known)):
-            _check_and_run(command, options, started)
-    else:
-        _check_and_run(command, options, started)
+    with _csv_format(command, options):
+        if command.check is not None:
+            command.check(options)
+        if command.name == "fit" and is_first_process():
+            print(f"reading {options['data']}", flush=True)  # What it imports takes seconds.
+        if command.extra is not None:
+            optional(command.run.partition(":")[0], command.extra, command.name)
+        run = load_object(command.run)
+        if command.name == "fit":
+            run(FitOptions(**options), started)
+        else:
+            run(**options)
 
 
-def _check_and_run(command: Command, options: dict[str, Any], started: float) -> None:
-    command.check(options)
-    if command.name == "fit" and is_first_process():
-        print(f"reading {options['data']}", flush=True)  # What it imports takes seconds.
-    module, _, name = command.run.partition(":")
-    home = import_module(module) if command.extra is None else optional(module, command.extra, command.name)
-    run = getattr(home, name)
-    if command.name == "fit":
-        run(FitOptions(**options), started)
-    else:
-        run(**options)
+def _csv_format(command: Command, options: ParsedOptions) -> AbstractContextManager[None]:
+    """Return the context in which csv files have the given format, which a model knows of its training data."""
+    if "sep" not in options:
+        return nullcontext()
+    given = {name: options[name] for name in CSV_FORMAT}
+    if command.name not in ("fit", "tune"):
+        for name in CSV_FORMAT:
+            del options[name]
+    model, *_ = options.get("models", [options.get("model")])
+    if model is not None:
+        given["known"] = read_split(model)["csv"]
+    return csv_given(Given(**given))
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, UserWarning):
         print(f"ordinate: {message}", file=sys.stderr)
 

@@ -52,18 +52,16 @@ class OrdinateError(ValueError):
 
     def naming(self, old: str, new: str) -> Self:
         """Return the same error with another name in all of its text, such as a URL instead of its copy."""
-        parts = [None if part is None else part.replace(old, new) for part in (self.got, self.expected, self.hint)]
-        problem = None if self.problem is None else self.problem.replace(old, new)
-        return type(self)(self.argument.replace(old, new), *parts, problem=problem)
+        parts = (self.argument, self.got, self.expected, self.hint, self.problem)
+        *renamed, problem = (part and part.replace(old, new) for part in parts)
+        return type(self)(*renamed, problem=problem)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.argument, self.got, self.expected, self.hint, self.problem)
 
 
 def _text(part: object) -> str | None:
-    if part is None:
-        return None
-    return str(part)
+    return None if part is None else str(part)
 
 
 def did_you_mean(given: str, known: Iterable[str], shown: Callable[[str], str] = repr) -> str | None:

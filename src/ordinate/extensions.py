@@ -12,9 +12,6 @@ from importlib.metadata import entry_points
 from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
-GROUP = "ordinate.extensions"
-
-
 Task = Literal["ranks", "continuous"]
 
 
@@ -34,7 +31,7 @@ class Model:
     """
 
     estimators: Mapping[Task, str]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     embeds: bool = True
 
@@ -44,7 +41,7 @@ class Model:
         return estimator
 
 
-def of_ranks(estimator: str, *packages: str, **settings: Any) -> Model:
+def of_ranks(estimator: str, *packages: str, **settings: object) -> Model:
     """Return a model of ranks.
 
     Example:
@@ -54,7 +51,7 @@ def of_ranks(estimator: str, *packages: str, **settings: Any) -> Model:
     return Model({"ranks": estimator}, settings, packages)
 
 
-def of_targets(estimator: str, *packages: str, **settings: Any) -> Model:
+def of_targets(estimator: str, *packages: str, **settings: object) -> Model:
     """Return a model of continuous targets.
 
     Example:
@@ -92,14 +89,11 @@ class Extension:
 @cache
 def extensions() -> tuple[Extension, ...]:
     """Return the extensions of all installed packages, in the order of their names."""
-    found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    found = sorted(entry_points(group="ordinate.extensions"), key=lambda point: point.name)
     return tuple(point.load() for point in found)
 
 
 def load_object(place: str) -> Any:
     """Return an object by its ``"module:name"``, or a module by its name."""
     module, _, name = place.partition(":")
-    loaded = import_module(module)
-    if not name:
-        return loaded
-    return getattr(loaded, name)
+    return getattr(import_module(module), name) if name else import_module(module)

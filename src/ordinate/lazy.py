@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from threading import RLock
-from typing import Any
 
 # Two threads whose first imports meet in a circular import, as scikit-learn and SciPy have them, are given a module
 # that is half initialised, or an error. One lock for all packages, as their modules import each other; re-entrant, as
@@ -13,7 +12,7 @@ from typing import Any
 _FIRST_IMPORT = RLock()
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package. Threads may ask for its names at the same time.
 
     Args:
@@ -21,12 +20,14 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
         homes: Module that defines each of its names; a module below the package defines itself.
     """
 
-    def getattr_(name: str) -> Any:
+    def getattr_(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with _FIRST_IMPORT:
             module = import_module(homes[name])
-            return module if homes[name] == f"{package}.{name}" else getattr(module, name)
+            if homes[name] == f"{package}.{name}":
+                return module
+            return getattr(module, name)
 
     def dir_() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})

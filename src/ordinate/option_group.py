@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Self
+from typing import Self
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -13,7 +13,7 @@ class OptionGroup:
     replace the group by one with another value.
     """
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # Scikit-learn passes it.
+    def get_params(self, deep: bool = True) -> dict[str, object]:  # Scikit-learn passes it.
         """Return all options by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 

@@ -13,8 +13,6 @@ from ordinate.errors import OrdinateError
 if TYPE_CHECKING:
     from torch import Tensor
 
-MAX_TEMPERATURE = 1e18  # Sums of similarities that need more would leave the range of float32.
-
 Similarity = Literal["neg_l2", "neg_l1", "cosine"]
 LabelDistanceName = Literal["l1", "l2", "angular"]
 LabelDistance = LabelDistanceName | Callable[["Tensor", "Tensor"], "Tensor"]
@@ -64,7 +62,7 @@ class SupCROptions:
     block_size: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.temperature, "temperature", most=MAX_TEMPERATURE)
+        check_temperature(self.temperature)
         check_choice(self.similarity, get_args(Similarity), "similarity")
         if not callable(self.label_distance):
             check_choice(self.label_distance, get_args(LabelDistanceName), "label_distance")
@@ -145,7 +143,7 @@ class SupReMixOptions:
     block_size: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.temperature, "temperature", most=MAX_TEMPERATURE)
+        check_temperature(self.temperature)
         check_positive(self.window, "window")
         if not isinstance(self.beta, tuple | list) or len(self.beta) != 2:
             raise OrdinateError("beta", repr(self.beta), "the two parameters of a Beta distribution")
@@ -180,6 +178,11 @@ class AngularTriangleOptions:
         check_num_classes(self.num_classes)
         check_choice(self.reduction, get_args(Reduction), "reduction")
         check_block_size(self.block_size)
+
+
+def check_temperature(temperature: float, most: float = 1e18) -> None:
+    """Raise where a temperature is not positive, or so large that sums of similarities leave the range of float32."""
+    check_positive(temperature, "temperature", most=most)
 
 
 def check_block_size(block_size: int | None) -> None:

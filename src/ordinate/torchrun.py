@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-LONGEST = timedelta(days=7)  # The other processes may wait for a whole training before a decision.
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import Store
+
 _decisions = itertools.count()
 
 
@@ -34,7 +36,7 @@ def shared_number() -> int:
     return int.from_bytes(hashlib.sha256("|".join(told).encode()).digest()[:8], "big")
 
 
-def broadcast_from_rank_zero(decide: Callable[[], Any]) -> Any:
+def broadcast_from_rank_zero(decide: Callable[[], object]) -> Any:
     """Return, in all processes, what the first decides, such as by its clock: a value that JSON holds.
 
     All processes ask for the same decisions in the same order; ``decide`` is called in the first alone.
@@ -48,11 +50,13 @@ def broadcast_from_rank_zero(decide: Callable[[], Any]) -> Any:
 
 
 @cache
-def _store() -> Any:
+def _store() -> "Store":
     """Return what the processes meet by, whether they have joined a process group or not."""
     from torch.distributed.rendezvous import rendezvous
 
-    return next(iter(rendezvous("env://", timeout=LONGEST)))[0]
+    # The other processes may wait for a whole training before a decision.
+    store: Store = next(iter(rendezvous("env://", timeout=timedelta(days=7))))[0]
+    return store
 
 
 def _by_torchrun() -> bool:

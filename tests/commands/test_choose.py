@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import ordinate
 from ordinate.commands.division import Division
-from ordinate.commands.fit.choose import _print_reason
+from ordinate.commands.fit.choose import _choose_by_errors, _print_reason
 from ordinate.commands.fit.command import _again, fit
 from ordinate.commands.fit.plan import make_plan
 from ordinate.commands.fit.read import Data, Source
@@ -45,6 +46,12 @@ def training(folds=None, label="grade", groups=None, validation=()):
     plan = make_plan(options, Source.of(options), Data(samples, None))
     division = Division(np.arange(50), np.array(validation, dtype=np.int64), np.arange(50, 60))
     return Training(plan, samples, division, Path("none"), seed=0, folds=folds)
+
+
+def give_up(monkeypatch, **limits):
+    """Set when a candidate is given up."""
+    choose = partial(_choose_by_errors, **limits)
+    monkeypatch.setattr("ordinate.commands.fit.choose._choose_by_errors", choose)
 
 
 @pytest.mark.parametrize("label", ["grade", "target"])
@@ -84,7 +91,7 @@ def test_a_part_of_one_rank_is_left_out(monkeypatch):
 @pytest.mark.typical("grade")
 @pytest.mark.parametrize("label", ["grade", "target"])
 def test_candidates_and_simple_models_are_told_with_their_intervals(label, monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.fit.choose.LEAST_MEASURED", 49)  # none is given up
+    give_up(monkeypatch, least_measured=49)  # none
     metrics = train(label, folds=2)
     said, tried = capsys.readouterr().out, metrics["candidates"]
     methods = ["cloc", "otd"] if label == "grade" else ["supcr", "supremix"]
@@ -129,7 +136,7 @@ def test_another_is_trained_on_all_once_it_is_chosen(monkeypatch, capsys):
 
 
 def test_a_candidate_far_behind_is_not_tried_on_further_parts(monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.fit.choose.MOST_STANDARD_ERRORS", -1e9)  # every other one than the best
+    give_up(monkeypatch, most_behind=-1e9)  # every other one than the best
     metrics = train(folds=4)
     said, tried = capsys.readouterr().out, metrics["candidates"]
     assert sum(f"trying {name}, 3 of 4" in said for name in ("cloc", "otd")) <= 1
@@ -140,15 +147,14 @@ def test_a_candidate_far_behind_is_not_tried_on_further_parts(monkeypatch, capsy
 
 
 def test_a_few_samples_give_nothing_up(monkeypatch, capsys):
-    monkeypatch.setattr("ordinate.commands.fit.choose.LEAST_MEASURED", 49)
-    monkeypatch.setattr("ordinate.commands.fit.choose.MOST_STANDARD_ERRORS", -1e9)
+    give_up(monkeypatch, least_measured=49, most_behind=-1e9)
     train(folds=4)
     assert "given up" not in capsys.readouterr().out
 
 
 def test_the_blend_stays_a_candidate_when_others_are_given_up(monkeypatch):
     seen = []
-    monkeypatch.setattr("ordinate.commands.fit.choose.MOST_STANDARD_ERRORS", -1e9)
+    give_up(monkeypatch, most_behind=-1e9)
     monkeypatch.setattr(UnseenErrors, "choose", lambda _, names: seen.extend(names) or "blend")
     assert train(folds=4)["method"] == "blend"
     assert "blend" in seen

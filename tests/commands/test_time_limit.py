@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
 
 
 def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkeypatch, capsys):
-    monkeypatch.setattr(module, "LEAST_SHARE", 1e9)
+    monkeypatch.setattr(module, "last_training", partial(module.last_training, least_share=1e9))
     chosen = train("grade", time_limit=30)
     assert f"no time to train {chosen} on all samples: the model of its trial is kept" in capsys.readouterr().out
     rows = json.loads(Path("model/split.json").read_text())["train"]
@@ -133,9 +134,9 @@ def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_t
 def test_time_for_reading_is_not_planned_for_training(reading, monkeypatch, capsys):
     monkeypatch.setattr(image_plan, "_measure", lambda *_, **__: (1e-3, 1e-4))
     limit = TimeLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0))
-    planner = ImagePlanner(Wanted, "auto", None, alone=False, test_fraction=None, time=limit, on_gpu=False)
+    planner = ImagePlanner(Wanted, "auto", None, alone=False, test_share=0.2, time=limit, on_gpu=False)
     labels = pd.Series([1, 2, 3] * 100, name="grade")
-    plan = planner.plan(Preprocessing((160, 224), 3), labels, reading)
+    plan = planner.plan(labels, Preprocessing((160, 224), 3), reading)
     least = plan_images((160, 224), 3, 240, Wanted(), seconds=0.0, candidates=(1,)).seconds
     assert plan.seconds <= max(least, 60 - reading)
     assert ("reading 300 images takes about 95 seconds" in capsys.readouterr().out) == (reading == 95.0)

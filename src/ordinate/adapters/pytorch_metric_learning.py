@@ -80,8 +80,8 @@ class MetricLearningLoss(_Loss):
         indices_tuple: Indices | None,
         ref_emb: Float[Tensor, "m d"],
         ref_labels: Shaped[Tensor, " m"],
-    ) -> dict[str, dict[str, Any]]:
-        references: dict[str, Any] = {}
+    ) -> dict[str, dict[str, object]]:
+        references: dict[str, Tensor] = {}
         if ref_emb is not embeddings or ref_labels is not labels:
             references = {"ref_emb": ref_emb, "ref_labels": ref_labels}
         chosen = self._chosen(indices_tuple, labels, ref_labels, using_references=bool(references))
@@ -96,7 +96,7 @@ class MetricLearningLoss(_Loss):
 
     def _chosen(
         self, indices_tuple: Indices | None, labels: Tensor, ref_labels: Tensor, *, using_references: bool
-    ) -> dict[str, Any] | None:
+    ) -> dict[str, Tensor | None] | None:
         """Return the arguments of the loss for the tuple, or None if the tuple is empty."""
         if indices_tuple is None:
             return {}
@@ -132,7 +132,9 @@ def _left_out(indices_tuple: Indices, labels: Tensor, ref_labels: Tensor) -> Int
     if not bool(per_anchor.any()):
         return per_anchor[:0]
     places = lacking.int().argmax(1)
-    return places if bool(((per_anchor == 1) & (ref_labels[places] == labels)).all()) else None
+    if not bool(((per_anchor == 1) & (ref_labels[places] == labels)).all()):
+        return None
+    return places
 
 
 class CrossBatchMemory(_Memory):

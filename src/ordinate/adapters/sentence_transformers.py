@@ -1,7 +1,6 @@
 """The losses in ``SentenceTransformerTrainer``: of sentences with labels, and of pairs with scores."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 from jaxtyping import Float, Shaped
@@ -52,7 +51,7 @@ class SentenceLoss(nn.Module):
         self.add_module(LOSS_IN_MODEL, loss)
 
     def forward(
-        self, sentence_features: Iterable[dict[str, Any]], labels: Shaped[Tensor, "n *p"]
+        self, sentence_features: Iterable[dict[str, object]], labels: Shaped[Tensor, "n *p"]
     ) -> Float[Tensor, "*n"]:
         self.train(self.model.training)  # The trainer sets the mode of the model only.
         vectors = [self.model(features)["sentence_embedding"] for features in sentence_features]
@@ -70,7 +69,7 @@ class SentenceLoss(nn.Module):
                 if module is not None and any(parameter.requires_grad for parameter in module.parameters()):
                     raise OrdinateError(name, "parameters to train in several processes", "none, or a single process")
         if self.head is not None:
-            embedded = self.head(torch.stack(embeddings, 1))
-        else:
-            embedded = embeddings[0] if len(embeddings) == 1 else pair_features(*embeddings)
-        return loss(embedded, labels)
+            return loss(self.head(torch.stack(embeddings, 1)), labels)
+        if len(embeddings) == 2:
+            return loss(pair_features(*embeddings), labels)
+        return loss(embeddings[0], labels)

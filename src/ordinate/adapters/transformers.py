@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 
-EMBEDDINGS = ("embeddings", "pooler_output")  # The first of these outputs is used by default.
 LOSS_IN_MODEL = "loss_bias"  # Margins need no decay, and Trainer decays no parameter with "bias" in its name.
 
 Embeddings = str | Callable[[Any], Tensor]
@@ -16,7 +15,9 @@ Embeddings = str | Callable[[Any], Tensor]
 class ComputeLoss(Protocol):
     """The callable that ``Trainer(compute_loss_func=...)`` requires."""
 
-    def __call__(self, outputs: Any, labels: Tensor | None, num_items_in_batch: Any = None) -> Tensor:
+    def __call__(
+        self, outputs: object, labels: Tensor | None, num_items_in_batch: int | Tensor | None = None
+    ) -> Tensor:
         """Return the share of this batch in the loss of a training step."""
         ...
 
@@ -57,7 +58,7 @@ def trainer_loss(
             raise OrdinateError("model", problem=f"required, as {type(loss).__name__} has parameters or buffers")
         model.add_module(LOSS_IN_MODEL, loss)
 
-    def compute_loss(outputs: Any, labels: Tensor | None, num_items_in_batch: Any = None) -> Tensor:
+    def compute_loss(outputs: object, labels: Tensor | None, num_items_in_batch: int | Tensor | None = None) -> Tensor:
         if labels is None:
             raise OrdinateError(
                 "labels", None, "a tensor", 'have them in a column "label" or "labels", and label_names=["labels"]'
@@ -65,21 +66,26 @@ def trainer_loss(
         embedded = _embeddings_of(outputs, embeddings)
         # Trainer sets the mode of the model only, and a memory must not store evaluation samples.
         loss.train(embedded.requires_grad)
-        value = loss(embedded, labels)
-        return value if num_items_in_batch is None else value * labels.ne(-100).sum() / num_items_in_batch
+        value: Tensor = loss(embedded, labels)
+        if num_items_in_batch is None:
+            return value
+        return value * labels.ne(-100).sum() / num_items_in_batch
 
     return compute_loss
 
 
-def _embeddings_of(outputs: Any, embeddings: Embeddings | None) -> Tensor:
+def _embeddings_of(outputs: object, embeddings: Embeddings | None) -> Tensor:
     if callable(embeddings):
         return embeddings(outputs)
     if isinstance(outputs, Tensor) and embeddings is None:
         return outputs
-    names = EMBEDDINGS if embeddings is None else (embeddings,)
+    names = ["embeddings", "pooler_output"]
+    if embeddings is not None:
+        names = [embeddings]
+    found = type(outputs).__name__
     if isinstance(outputs, Mapping):
         for name in names:
             if name in outputs:
                 return outputs[name]
-    found = ", ".join(outputs) if isinstance(outputs, Mapping) else type(outputs).__name__
+        found = ", ".join(outputs)
     raise OrdinateError("embeddings", f"outputs {found}", " or ".join(names), "give a function of the outputs")

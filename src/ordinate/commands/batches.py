@@ -1,25 +1,29 @@
 """Reading, passing through a saved model, and writing the samples of a file in batches, for several commands."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ordinate.data.decoded import PixelReader
 from ordinate.data.paths import require_names
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Batches
+from ordinate.data.rows import Batches, Samples
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+
+Batch = TypeVar("Batch", bound=tuple[Sized, object])
+Results = Iterator[tuple[Samples, NDArray[np.float64]]]  # Each batch comes with what a model returns for it.
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,22 @@ class FileOfSamples:
             raise OrdinateError("--skip-unreadable", problem="the model reads neither images nor volumes")
 
     @cached_property
-    def samples(self) -> Any:
+    def samples(self) -> Samples:
         """The samples as they lie in the file, of a table with all columns."""
-        return read_unlabelled(self.data, self.left_out.append if self.skip_unreadable else None)
+        return read_unlabelled(self.data, self._note_unreadable)
+
+    @property
+    def _note_unreadable(self) -> Callable[[str], None] | None:
+        """The function that notes which files are left out; None if one that cannot be read is an error."""
+        return self.left_out.append if self.skip_unreadable else None
 
     def read(self) -> Batches:
         """Return the samples in batches."""
         return Batches(trained_columns(self.estimator, self.samples, self.data), self.estimator.reader_.read_at_once)
 
     def named(
-        self, results: Iterable[tuple[Any, Any]], identity: Sequence[str], keep: Sequence[str] = ()
-    ) -> Iterator[tuple[pd.DataFrame, Any]]:
+        self, results: Results, identity: Sequence[str], keep: Sequence[str] = ()
+    ) -> Iterator[tuple[pd.DataFrame, NDArray[np.float64]]]:
         """Yield the names of the rows of each batch with its result.
 
         Files are named by their paths, other rows by those columns of ``identity`` that the table has, or by their
@@ -68,7 +77,7 @@ class FileOfSamples:
         if "row" in keep and not identity:
             raise OrdinateError("--keep-columns", "'row', a column of the predictions", "other columns")
         names = list(dict.fromkeys([*identity, *keep]))
-        columns: Iterable[Any] = repeat(pd.DataFrame())
+        columns: Iterable[pd.DataFrame] = repeat(pd.DataFrame())
         if names:
             trained = set(getattr(self.estimator, "feature_names_in_", ()))
             columns = columns_of(self.samples, names, trained, self.estimator.reader_.read_at_once)
@@ -83,10 +92,10 @@ class FileOfSamples:
                 yield pd.DataFrame({"row": np.arange(start, start + len(X))}).join(kept), result
             start += len(X)
 
-    def results(self, method: str, batches: Batches) -> Iterator[tuple[Any, Any]]:
+    def results(self, method: str, batches: Batches) -> Results:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
-        left_out = self.left_out.append if self.skip_unreadable else None
-        return with_progress(map_batches(self.estimator, method, batches, self.jobs, left_out), len(batches))
+        results = map_batches(self.estimator, method, batches, self.jobs, self._note_unreadable)
+        return with_progress(results, len(batches))
 
     @contextmanager
     def telling(self) -> Iterator[None]:
@@ -98,7 +107,9 @@ class FileOfSamples:
                 print(f"ordinate: left out: {reason}", file=sys.stderr)
 
 
-def columns_of(table: Any, names: Sequence[str], trained: Iterable[str], rows: int = 1 << 16) -> Iterator[pd.DataFrame]:
+def columns_of(
+    table: Samples, names: Sequence[str], trained: Iterable[str], rows: int = 1 << 16
+) -> Iterator[pd.DataFrame]:
     """Yield columns of a table in batches; those of a csv that no model was trained on as text, such as 007."""
     table = table[list(names)]
     if isinstance(table, CsvTable):
@@ -106,11 +117,9 @@ def columns_of(table: Any, names: Sequence[str], trained: Iterable[str], rows: i
     return (part.reset_index(drop=True) for part in Batches(table, rows))
 
 
-def with_progress(
-    batches: Iterable[tuple[Any, Any]], total: int, seconds_to_wait: float = 2.0
-) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of a batch and its result, and show on a terminal how many samples are done."""
-    with tqdm(total=total, unit="sample", unit_scale=True, delay=seconds_to_wait, disable=None, leave=False) as bar:
-        for X, result in batches:
-            yield X, result
-            bar.update(len(X))
+def with_progress(batches: Iterable[Batch], total: int) -> Iterator[Batch]:
+    """Yield pairs of a batch and its result, and show on a terminal, after two seconds, how many samples are done."""
+    with tqdm(total=total, unit="sample", unit_scale=True, delay=2.0, disable=None, leave=False) as bar:
+        for batch in batches:
+            yield batch
+            bar.update(len(batch[0]))

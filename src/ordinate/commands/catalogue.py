@@ -2,36 +2,19 @@
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ordinate.commands.early_checks import check_fit, check_inputs
 from ordinate.commands.fit_help import add_fit_options
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.options import add_options
+from ordinate.commands.options import ParsedOptions, add_options
 from ordinate.commands.table_file import check_new
 from ordinate.errors import OrdinateError
 
 LEFT_OUT = "leave out images and volumes that cannot be read"
-MODEL, LABELLED = "folder that fit wrote", "labelled samples, as for fit"
-KNOWN_TARGET = "column of the label (the one that fit was given)"
-TABLE = "csv or parquet file to write"
-PAGE = "file to write (%(default)s)"
-
-INPUTS = ("model", "models", "data", "query", "among", "suspects", "costs")  # These options name what is read.
-
-
 KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
 CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
-TUNED = (  # Both tune and fit have these options.
-    "data", "target", "method", "task", "order", "drop", "keep", "categorical", "split", "group", "weight", "out",
-    "test_fraction", "epochs", "encoder", "image_size", "pretrained", "text", "time_limit", "seed", "quiet", "set",
-    "unlabelled", "stream", "skip_unreadable", "logger", *CSV_FORMAT,
-)  # fmt: skip
-
-
-def accept(options: dict[str, Any]) -> None:
-    """Accept all options."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +28,7 @@ class Command:
         add_options: Function that adds arguments and options to a parser.
         run: Function that runs the command, as ``"module:function"``.
         check: Function that raises an error if the command cannot run, as far as its options and the names of files
-            show.
+            show; None accepts all.
         extra: Extra of ordinate without which the command cannot run; None if it always can.
         group: Heading that ``ordinate --help`` lists it under.
 
@@ -59,7 +42,7 @@ class Command:
     description: str
     add_options: Callable[[argparse.ArgumentParser], None]
     run: str
-    check: Callable[[dict[str, Any]], None] = accept
+    check: Callable[[ParsedOptions], None] | None = None
     extra: str | None = None
     group: str = "your data"
 
@@ -70,10 +53,11 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:
+    not_tuned = {"margin", "costs", "decision", "recipe", "quick", "config", "fold", "folds"}
     add_options(
         parser,
         FitOptions,
-        TUNED,
+        {each.name for each in fields(FitOptions)} - not_tuned,
         required=("data",),
         single=("target",),
         target=KNOWN_LABEL,
@@ -85,20 +69,21 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trials", type=int, metavar="N", help="stop after so many trials")
 
 
-def _check_tune(given: dict[str, Any]) -> None:
-    trials = given["trials"]
+def _check_tune(given: ParsedOptions) -> None:
+    shared = dict(given)
+    trials = shared.pop("trials")
     if trials is not None and trials < 1:
         raise OrdinateError("--trials", trials, "a whole number of at least 1")
     if given["method"] not in ("auto", "cloc", "otd", "supcr", "supremix"):
         raise OrdinateError(
             "--method", repr(given["method"]), "auto, cloc, otd, supcr or supremix, which have hyperparameters to tune"
         )
-    check_fit(FitOptions(**{name: value for name, value in given.items() if name != "trials"}))
+    check_fit(FitOptions(**shared))
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
+    _add_model(parser)
+    _add_samples(parser)
     parser.add_argument(
         "--coverage", type=float, metavar="SHARE",
         help="add columns lower and upper, between which the label lies with this probability, such as 0.9",
@@ -118,51 +103,44 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         skip_unreadable=LEFT_OUT,
     )
     parser.add_argument(
-        "--keep-columns",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns of DATA to write with the predictions",
+        "--keep-columns", nargs="+", default=[], metavar="COLUMN", help="columns of DATA to write with the predictions"
     )
     _add_jobs(parser)
-    _add_out(parser, f"{TABLE}; without it the predictions are printed")
+    _add_table(parser, "; without it the predictions are printed")
 
 
 def _add_transform(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
+    _add_model(parser)
+    _add_samples(parser)
     add_options(parser, FitOptions, ("skip_unreadable", *CSV_FORMAT), skip_unreadable=LEFT_OUT)
     _add_jobs(parser)
-    _add_out(parser, f"{TABLE}, or npy for one array (n, d)", required=True)
+    _add_table(parser, ", or npy for one array (n, d)", required=True)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("data", help=LABELLED)
-    parser.add_argument("--target", help=KNOWN_TARGET)
+    _add_model(parser)
+    _add_labelled(parser, "data")
     add_options(parser, FitOptions, CSV_FORMAT)
     parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
-    _add_out(parser, PAGE, "report.html")
+    _add_out(parser, "file to write (%(default)s)", default="report.html")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
-    parser.add_argument("data", help=LABELLED)
-    parser.add_argument("--target", help=KNOWN_TARGET)
+    _add_model(parser)
+    _add_labelled(parser, "data")
     parser.add_argument(
         "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
     )
     parser.add_argument("--images", type=int, default=8, metavar="N", help="explain the first N images (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
-    _add_out(parser, f"{TABLE} as well; of images, new folder of the pictures")
+    _add_table(parser, " as well; of images, new folder of the pictures")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
-    parser.add_argument("--data", required=True, help=LABELLED)
-    parser.add_argument("--target", help=KNOWN_TARGET)
+    _add_labelled(parser, "--data", required=True)
     add_options(parser, FitOptions, CSV_FORMAT)
-    _add_out(parser, PAGE, "comparison.html")
+    _add_out(parser, "file to write (%(default)s)", default="comparison.html")
 
 
 def _add_suspects(parser: argparse.ArgumentParser) -> None:
@@ -177,12 +155,12 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         epochs="epochs of each model (the method's default); 60 are often enough for a table",
     )
     parser.add_argument("--folds", type=int, default=5, help="number of folds, and of models to train (%(default)s)")
-    _add_out(parser, f"{TABLE}; without it the table is printed")
+    _add_table(parser, "; without it the table is printed")
     add_options(parser, FitOptions, ("seed", "quiet", "set"), seed="seed of folds and training (%(default)s)")
 
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
+    _add_model(parser)
     parser.add_argument("query", help="file, or folder or zip of images, with the samples to search by")
     parser.add_argument("--among", required=True, metavar="DATA", help="file, or folder or zip of images, to search in")
     parser.add_argument(
@@ -191,16 +169,29 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
     _add_jobs(parser)
-    _add_out(parser, f"{TABLE}; without it a table is printed")
+    _add_table(parser, "; without it a table is printed")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=MODEL)
+    _add_model(parser)
     parser.add_argument(
         "--format", dest="file_format", choices=("onnx", "torch"), default="onnx",
         help="onnx, or torch for a .pt2 of torch.export (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="FILE", help="new file (MODEL's name with .onnx or .pt2)")
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="folder that fit wrote")
+
+
+def _add_samples(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
+
+
+def _add_labelled(parser: argparse.ArgumentParser, data: str, **settings: Any) -> None:
+    parser.add_argument(data, help="labelled samples, as for fit", **settings)
+    parser.add_argument("--target", help="column of the label (the one that fit was given)")
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
@@ -210,22 +201,26 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _add_out(parser: argparse.ArgumentParser, text: str, default: str | None = None, *, required: bool = False) -> None:
+def _add_table(parser: argparse.ArgumentParser, more: str, *, required: bool = False) -> None:
+    _add_out(parser, f"csv or parquet file to write{more}", required=required)
+
+
+def _add_out(parser: argparse.ArgumentParser, text: str, *, default: str | None = None, required: bool = False) -> None:
     parser.add_argument("--out", default=default, required=required, help=text)
     parser.add_argument("--overwrite", action="store_true", help="replace the file of --out if it exists")
 
 
-def _check_file(options: dict[str, Any]) -> None:
+def _check_file(options: ParsedOptions) -> None:
     """Check the file of ``--out``, which the command then writes, and what it reads."""
     if options.get("jobs", 1) < 1:
         raise OrdinateError("jobs", options["jobs"], "a whole number of at least 1")
-    given = [options[name] for name in INPUTS if options.get(name) is not None]
-    inputs = [path for paths in given for path in ([paths] if isinstance(paths, str) else paths)]
+    read = [options.get(name) for name in ("model", "data", "query", "among", "suspects", "costs")]
+    inputs = [*options.get("models", ()), *filter(None, read)]
     check_new(options["out"], inputs, overwrite=options.pop("overwrite"))
     check_inputs(options)
 
 
-def _check_explain(options: dict[str, Any]) -> None:
+def _check_explain(options: ParsedOptions) -> None:
     """Check what the command reads; what it writes depends on the model."""
     for name in ("repeats", "images"):
         if options[name] < 1:
@@ -233,7 +228,7 @@ def _check_explain(options: dict[str, Any]) -> None:
     check_inputs(options)
 
 
-def _check_transform(options: dict[str, Any]) -> None:
+def _check_transform(options: ParsedOptions) -> None:
     if options["skip_unreadable"] and options["out"].lower().endswith(".npy"):
         problem = f"an array in {options['out']} has no names of files"
         raise OrdinateError("--skip-unreadable", problem=problem, expected="--out with a csv or parquet file")

@@ -5,13 +5,17 @@ import tomllib
 from collections.abc import Collection
 from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any, get_origin
+from typing import TYPE_CHECKING, Any, get_origin
 
-from ordinate.commands.options import default_of, kinds_of
+from ordinate.commands.options import ParsedOptions, default_of, kinds_of
+from ordinate.commands.settings import fits
 from ordinate.errors import OrdinateError
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-def read_config(path: str, options: type) -> dict[str, Any]:
+
+def read_config(path: str, options: "type[DataclassInstance]") -> ParsedOptions:
     """Return the options that a file holds; tables, and other names than those of options, are settings.
 
     Args:
@@ -30,16 +34,18 @@ def read_config(path: str, options: type) -> dict[str, Any]:
     declared = {each.name: each for each in fields(options) if each.name != "config"}
     if "config" in content:
         raise OrdinateError("config", problem=f"{path}: there is no option 'config' in a file")
-    given: dict[str, Any] = {"set": []}
+    given: ParsedOptions = {}
+    settings: list[str] = []
     for name, value in content.items():
         if isinstance(value, dict):
-            given["set"] += [f"{name}.{each}={of_it!r}" for each, of_it in value.items()]
+            settings += [f"{name}.{each}={of_it!r}" for each, of_it in value.items()]
+        elif name == "set":
+            settings += _checked(declared[name], value, path)
         elif name in declared:
-            checked = _checked(declared[name], value, path)
-            given[name] = [*given["set"], *checked] if name == "set" else checked
+            given[name] = _checked(declared[name], value, path)
         else:
-            given["set"].append(f"{name}={value!r}")
-    return given
+            settings.append(f"{name}={value!r}")
+    return {**given, "set": settings}
 
 
 def _checked(declared: "Field[Any]", value: Any, path: str) -> Any:
@@ -47,21 +53,18 @@ def _checked(declared: "Field[Any]", value: Any, path: str) -> Any:
     kinds = kinds_of(declared)
     if declared.metadata.get("may_be_list") and isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    several = get_origin(declared.type) is list
-    may_be_several = any(get_origin(kind) is list for kind in kinds)
-    allowed = (*kinds, int) if float in kinds else tuple(kinds)
-    for each in value if (several or may_be_several) and isinstance(value, list) else [value]:
-        if type(each) not in allowed or (several and not isinstance(value, list)):
-            name = " or ".join(kind.__name__ for kind in kinds)
-            expected = f"a list of {name}" if several else name
-            raise OrdinateError("config", f"{declared.name} = {value!r} in {path}", expected)
-        choices = declared.metadata.get("choices", (each,))
-        if each not in choices:
-            raise OrdinateError("config", f"{declared.name} = {each!r} in {path}", f"one of {', '.join(choices)}")
+    if not fits(value, declared.type):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        if get_origin(declared.type) is list:
+            expected = f"a list of {expected}"
+        raise OrdinateError("config", f"{declared.name} = {value!r} in {path}", expected)
+    choices = declared.metadata.get("choices", (value,))
+    if value not in choices:
+        raise OrdinateError("config", f"{declared.name} = {value!r} in {path}", f"one of {', '.join(choices)}")
     return float(value) if kinds == [float] else value
 
 
-def write_config(path: Path, options: Any, leave_out: Collection[str]) -> None:
+def write_config(path: Path, options: "DataclassInstance", leave_out: Collection[str]) -> None:
     """Write the options that are not left at their defaults."""
     lines = []
     for declared in fields(options):

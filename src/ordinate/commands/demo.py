@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,10 +28,13 @@ from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, rank_report
 from ordinate.optional import optional
+from ordinate.report.evaluation import Metrics
 from ordinate.report.page import write_report
 from ordinate.report.page.measures import Predictor
 from ordinate.report.text import table
 from ordinate.training.options import Training
+
+Labelled = tuple[pd.DataFrame, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Job:
     description: str
     target: str
     X: pd.DataFrame
-    y: NDArray[Any]
+    y: NDArray[np.generic]
     is_ranks: bool
     ours: Mapping[str, Callable[..., EmbeddingEstimator]]
     shown: Mapping[str, str]
@@ -100,7 +102,7 @@ def _diabetes() -> Job:
     return Job("diabetes", description, "progression", data.data, data.target.to_numpy(), False, ours, shown)
 
 
-def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: float = 0.25) -> dict[str, Any]:
+def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: float = 0.25) -> dict[str, Metrics]:
     """Train and measure all models of a job; return their metrics, and those of the report's baselines, by name."""
     classes = len(np.unique(job.y))
     rows, test = split_rows(job.y, test_fraction, seed, stratify=job.is_ranks)
@@ -114,7 +116,7 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
         print(f"training {name}", flush=True)
         model = kind(training=Training(checkpoint_dir=folder), verbose=1, random_state=seed)
         ours[name] = model.fit(*seen)
-    measured: dict[str, Any] = {}
+    measured: dict[str, Metrics] = {}
     true = np.searchsorted(np.unique(job.y), unseen[1])
     for predictor in _keep(job, ours, unseen, seen, result):
         if job.is_ranks:
@@ -134,7 +136,7 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
 
 
 def _keep(
-    job: Job, models: Mapping[str, EmbeddingEstimator], unseen: tuple[Any, Any], seen: tuple[Any, Any], result: Path
+    job: Job, models: Mapping[str, EmbeddingEstimator], unseen: Labelled, seen: Labelled, result: Path
 ) -> list[Predictor]:
     """Save the models with their reports and pictures; return the baselines of the reports, then the models."""
     drawn = {}

@@ -11,9 +11,6 @@ from ordinate.commands.samples import Samples
 from ordinate.data.splits import split_groups, split_rows
 from ordinate.errors import OrdinateError
 
-SIDES = ("train", "validation", "test")
-TEST_FRACTION = 0.2
-
 Rows = NDArray[np.int64]
 
 
@@ -32,13 +29,13 @@ class Division:
     test: Rows
 
 
-def divide_rows(label: Label, samples: Samples, test_fraction: float | None, seed: int) -> Division:
+def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int) -> Division:
     """Return the rows to train, to validate and to measure on, those of weight 0 left out.
 
     Args:
         label: Labels of all samples.
         samples: The samples, of which the splits, groups and weights count.
-        test_fraction: Share of the rows to measure on, unless the data set says which; None for a fifth.
+        test_fraction: Share of the rows to measure on, unless the data set says which.
         seed: Seed of the division.
     """
     counted = np.arange(len(label.values))
@@ -46,14 +43,13 @@ def divide_rows(label: Label, samples: Samples, test_fraction: float | None, see
         counted = np.flatnonzero(samples.weights)
     if samples.splits is not None:
         splits = samples.splits.to_numpy()
-        unknown = sorted(set(splits) - set(SIDES))
-        if unknown or "test" not in splits or "train" not in splits:
+        if not {"train", "test"} <= set(splits) <= {"train", "validation", "test"}:
             shown = ", ".join(map(repr, sorted(set(splits))[:6]))
             raise OrdinateError("split", shown, "train and test, with or without validation")
-        rows, validation_rows, test_rows = (counted[splits[counted] == side] for side in SIDES)
+        sides = splits[counted]
+        rows, validation_rows, test_rows = (counted[sides == side] for side in ("train", "validation", "test"))
     else:
-        share = test_fraction or TEST_FRACTION
-        rows, test_rows = divide(label, samples.groups, counted, share, seed)
+        rows, test_rows = divide(label, samples.groups, counted, test_fraction, seed)
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
         raise OrdinateError(

@@ -5,9 +5,9 @@ Whoever reads a file or folder checks the same again, as Python may call it too.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.options import ParsedOptions
 from ordinate.data.csv_format import CSV, recognise
 from ordinate.data.paths import is_url, require_names, require_path
 from ordinate.data.table_formats import require_packages
@@ -18,8 +18,6 @@ from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process, joined_processes
 from ordinate.training.options import Training
 
-STARTED_HERE = ("auto", "spawn", "fork", "notebook")  # These strategies do not run the command again.
-
 
 def check_fit(options: FitOptions) -> None:
     """Raise where ``ordinate fit`` cannot run with its options."""
@@ -27,7 +25,8 @@ def check_fit(options: FitOptions) -> None:
         raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
     options.check()
     strategy = str(options.settings.build(Training, "training").strategy or "ddp_spawn")
-    if joined_processes() == 1 and not any(kind in strategy for kind in STARTED_HERE):
+    # All other strategies run the command again.
+    if joined_processes() == 1 and not any(kind in strategy for kind in ("auto", "spawn", "fork", "notebook")):
         raise OrdinateError(
             "--set training.strategy", strategy, "one such as ddp_spawn", "other strategies start under torchrun"
         )
@@ -38,15 +37,16 @@ def check_fit(options: FitOptions) -> None:
         check_free(options.path)
 
 
-def check_inputs(options: dict[str, Any]) -> None:
+def check_inputs(options: ParsedOptions) -> None:
     """Raise where a folder holds no model, or data is not there; models of a hub are left to what fetches them."""
     for folder in options.get("models", [options.get("model", "hf://")]):
         if not folder.startswith("hf://"):
             require_model(folder)
-    for name in ("data", "among", "query"):
-        if name in options:
-            target = options.get("target") if name != "query" else None
-            check_data(options[name], [] if target is None else [target])
+    target = options.get("target")
+    for name in options.keys() & {"data", "among"}:
+        check_data(options[name], [] if target is None else [target])
+    if "query" in options:
+        check_data(options["query"])
 
 
 def check_data(data: str, targets: Sequence[str] = ()) -> None:

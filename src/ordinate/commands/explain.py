@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.report import read_samples
+from ordinate.commands.samples import row_names
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import check_new, write_table
 from ordinate.data.registry import modality_of, modality_of_reader
@@ -61,7 +62,7 @@ def _explain_columns(
     found = column_importance(estimator, X, y, repeats=repeats)
     if out is not None:
         write_table([found], out)
-    seen = "" if samples.trained is not None else ", some of which the model may have been trained on"
+    seen = ", some of which the model may have been trained on" if samples.trained is None else ""
     print(f"rise of the mean absolute error when a column is shuffled, on {len(y)} samples{seen}, with 95% intervals\n")
     rows = [[str(name), f"{mean:.4f}", f"{low:.4f} to {high:.4f}"] for name, mean, low, high in found.to_numpy()]
     print(table(["column", "importance", "interval"], rows))
@@ -71,8 +72,7 @@ def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: 
     """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes."""
     X = trained_columns(estimator, read_unlabelled(data), data)
     X = take(X, np.arange(min(images, len(X))))
-    paths = modality_of(X).paths(X)
-    names = [f"row {row}" for row in range(len(X))] if paths is None else paths.tolist()
+    names = row_names(np.arange(len(X)), modality_of(X).paths(X))
     pixels = loaded(estimator.read(X))
     predicted = expected_label(estimator, pixels)
     maps = [occlusion_map(estimator, image) for image in pixels]

@@ -6,24 +6,23 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.export import ONNX, TORCH, export_model
 
-SUFFIXES = {"onnx": ONNX, "torch": TORCH}
-
 
 def export(model: str, file_format: str, out: str | None) -> None:
     """Write the graph and its description, and print what goes in, what comes out and how well it agrees."""
-    suffix = SUFFIXES[file_format]
-    path = Path(f"{Path(model).resolve().name}{suffix}" if out is None else out)
+    suffix = {"onnx": ONNX, "torch": TORCH}[file_format]
+    path = Path(out or f"{Path(model).resolve().name}{suffix}")
     if path.suffix != suffix:
         raise OrdinateError("--out", out, f"a name that ends in {suffix}, as --format is {file_format}")
     exported = export_model(load(model), path)
     print(f"graph: {exported.path}")
     print(f"  input samples {_shape(exported.input_shape)}")
     for name, shape in exported.outputs.items():
-        difference = exported.differences.get(name)
-        how = "as the model decides" if difference is None else f"at most {difference:.1e} from the model"
+        how = "as the model decides"
+        if name in exported.differences:
+            how = f"at most {exported.differences[name]:.1e} from the model"
         print(f"  output {name} {_shape(shape)}, {how} on random samples")
     print(f"how a row becomes the input, and what the outputs mean: {exported.description}")
 
 
 def _shape(sample: tuple[int, ...]) -> str:
-    return f"({', '.join(map(str, ('n', *sample)))}{'' if sample else ','})"
+    return str(("n", *sample)).replace("'", "")

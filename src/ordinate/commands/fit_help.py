@@ -6,32 +6,28 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
-from ordinate.commands.settings import FLAGS, GROUPS
+from ordinate.commands.settings import FLAGS, GROUPS, full_name
 
-ENTRY = re.compile(r"^ {4}(\w[\w, ]*): (.*(?:\n {8}.*)*)", re.MULTILINE)
-ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def add_fit_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of fit to its parser, of which ``--help`` shows those that most people need."""
     add_options(parser, FitOptions, hide_rare=True)
     parser.add_argument(
-        "--help-all",
-        action=_HelpAll,
-        nargs=0,
-        default=argparse.SUPPRESS,
-        help="show all options and settings",
+        "--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help="show all options and settings"
     )
 
 
 class _HelpAll(argparse.Action):
     """Print the help of all options and settings."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
         whole = argparse.ArgumentParser(prog=parser.prog, description=parser.description)
         add_options(whole, FitOptions)
         whole.print_help()
@@ -44,7 +40,7 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
-def _declarations() -> Iterator[tuple[str, str, type]]:
+def _declarations() -> Iterator[tuple[str, str, "type[DataclassInstance]"]]:
     """Yield titles, groups and dataclasses of settings."""
     from ordinate.data.registry import modalities  # PyTorch takes seconds to import.
     from ordinate.estimators.head_options import Head
@@ -66,7 +62,7 @@ def _declarations() -> Iterator[tuple[str, str, type]]:
     yield "imbalance", "imbalance", Imbalance
 
 
-def setting_texts(declared: type, group: str) -> list[tuple[str, str]]:
+def setting_texts(declared: "type[DataclassInstance]", group: str) -> list[tuple[str, str]]:
     """Return the names of the settings that a dataclass declares, with their default, and their documentation.
 
     Example:
@@ -77,11 +73,13 @@ def setting_texts(declared: type, group: str) -> list[tuple[str, str]]:
     documented = _documentation(declared)
     found = []
     for parameter in fields(declared):
-        name = f"{group}.{parameter.name}" if group else parameter.name
+        name = full_name(group, parameter.name)
+        text = documented.get(parameter.name, "")
         if not parameter.init or name in FLAGS or name in GROUPS:
             continue
-        default = "" if parameter.default in (None, MISSING) else f"={parameter.default}"
-        found.append((name + default, documented.get(parameter.name, "")))
+        if parameter.default not in (None, MISSING):
+            name += f"={parameter.default}"
+        found.append((name, text))
     return found
 
 
@@ -90,8 +88,8 @@ def _documentation(declared: type) -> dict[str, str]:
     after = inspect.getdoc(declared) or ""
     section = re.split(r"\n(?=\w+:\n)", after.partition("Args:\n")[2])[0]
     found = {}
-    for names, text in ENTRY.findall(section):
-        plain = ROLE.sub(r"\1", " ".join(text.split())).replace("``", "")
+    for names, text in re.findall(r"^ {4}(\w[\w, ]*): (.*(?:\n {8}.*)*)", section, re.MULTILINE):
+        plain = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"\1", " ".join(text.split())).replace("``", "")
         for name in names.split(", "):
             found[name] = plain
     return found

@@ -2,20 +2,18 @@
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from ordinate.checks import check_network_folder
-from ordinate.commands.options import check_numbers, command_line, default_of, option
+from ordinate.commands.options import ParsedOptions, check_numbers, command_line, default_of, option
 from ordinate.commands.settings import Settings
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.head_options import Head
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
 
-LOGGERS = ("csv", "tensorboard", "wandb", "mlflow")  # All but the first one have the name of a package.
 NOT_REPEATED = ("out", "quiet", "config")  # Options that the command to train the same model again leaves out.
 
 
@@ -159,7 +157,7 @@ class FitOptions:
         None,
         "log losses and learning rate while training: csv and tensorboard into OUT/logs (OUT.partial/logs until "
         "then), wandb and mlflow to where these packages are set up to log",
-        choices=LOGGERS,
+        choices=("csv", "tensorboard", "wandb", "mlflow"),
         determines=False,
         rare=True,
     )
@@ -168,11 +166,14 @@ class FitOptions:
         """Raise an error for options that contradict each other, or have impossible values, whatever the data."""
         if self.method != "auto" and self.method not in models():
             hint = did_you_mean(self.method, models())
-            expected = None if hint else f"auto, {', '.join(CORE)}"
+            expected = None
+            if hint is None:
+                expected = f"auto, {', '.join(CORE)}"
             raise OrdinateError("--method", repr(self.method), expected, hint)
         check_numbers(self)
-        if self.logger is not None:
-            require_logger(self.logger)
+        if self.logger not in (None, "csv") and find_spec(str(self.logger)) is None:
+            problem = f"{self.logger} requires the package {self.logger}, which is not installed"
+            raise OrdinateError("--logger", problem=problem, hint=f"pip install {self.logger}")
         if self.order is not None:
             ranks_in(self.order)
         if self.encoder is not None:
@@ -210,10 +211,9 @@ class FitOptions:
             if self.text and getattr(self, name):
                 raise OrdinateError(f"--{name}", f"{getattr(self, name)!r} and --text, which names the columns")
         used: dict[str, str] = {}
-        for name in ("target", "split", "group", "weight"):
-            column = getattr(self, name)
-            columns = column if isinstance(column, list) else [column]
-            _claim(used, name, filter(None, columns))
+        _claim(used, "target", self.targets)
+        for name in ("split", "group", "weight"):
+            _claim(used, name, filter(None, [getattr(self, name)]))
         _claim(used, "drop", names_in(self.drop))
         _claim(dict(used), "keep", names_in(self.keep))
         _claim(dict(used), "text", self.text)
@@ -223,7 +223,9 @@ class FitOptions:
         """The columns of the label; none if the data have one of their own."""
         if self.target is None:
             return []
-        return self.target if isinstance(self.target, list) else [self.target]
+        if isinstance(self.target, str):
+            return [self.target]
+        return self.target
 
     @property
     def settings(self) -> Settings:
@@ -238,20 +240,22 @@ class FitOptions:
         return Settings.of(self.set, flags)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def given(self) -> ParsedOptions:
         """The options that are not left at their defaults."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {each.name: values[each.name] for each in fields(self) if values[each.name] != default_of(each)}
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != default_of(each)}
 
     @property
     def path(self) -> Path:
         """The folder of the model."""
-        return Path(f"{self.stem}-model" if self.out is None else self.out)
+        if self.out is not None:
+            return Path(self.out)
+        stem, *_ = Path(self.data).name.split(".")
+        return Path(f"{stem}-model")
 
     @property
-    def stem(self) -> str:
-        """The name of the data without its ending."""
-        return Path(self.data).name.split(".")[0]
+    def test_share(self) -> float:
+        """The share of rows to measure on, where the data do not say which."""
+        return self.test_fraction or 0.2
 
     @property
     def command(self) -> str:
@@ -259,20 +263,12 @@ class FitOptions:
         return command_line(["ordinate", "fit", self.data], self, leave_out=("data", *NOT_REPEATED))
 
     @property
-    def determining(self) -> list[Any]:
+    def determining(self) -> list[object]:
         """Everything that the model depends on in addition to the data."""
-        values = asdict(self)
-        kept = [values[each.name] for each in fields(self) if each.metadata.get("determines", True)]
+        kept = [getattr(self, each.name) for each in fields(self) if each.metadata.get("determines", True)]
         elsewhere = {f"training.{name}" for name in RUNTIME}
         settings = Settings.of(self.set).texts
         return [*kept, sorted(item for item in settings.items() if item[0] not in elsewhere)]
-
-
-def require_logger(name: str) -> None:
-    """Raise an error if the package of a logger is not installed."""
-    if name != "csv" and find_spec(name) is None:
-        problem = f"{name} requires the package {name}, which is not installed"
-        raise OrdinateError("--logger", problem=problem, hint=f"pip install {name}")
 
 
 def _claim(used: dict[str, str], name: str, columns: Iterable[str]) -> None:

@@ -20,8 +20,6 @@ from ordinate.estimators.known_scales import known_order, order_problem, order_t
 from ordinate.extensions import Task
 from ordinate.metrics.inputs import LARGEST
 
-MOST_RANKS = 20  # Labels with at most this many distinct whole numbers count as ranks.
-
 
 @dataclass(frozen=True)
 class Label:
@@ -34,8 +32,8 @@ class Label:
     """
 
     values: NDArray[Any]
-    classes: list[Any] | None
-    unused: Sequence[Any] = ()
+    classes: Sequence[object] | None
+    unused: Sequence[object] = ()
 
     @property
     def is_ranks(self) -> bool:
@@ -63,10 +61,11 @@ def understand_labels(y: "pd.Series[Any] | pd.DataFrame", task: str, order: str 
     return Label(np.column_stack(columns), None)
 
 
-def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> Label:
+def understand_label(y: pd.Series, task: str, order: str | None, name: str, *, most_ranks: int = 20) -> Label:
     """Decide between ranks and a continuous target, or say what is missing to decide.
 
-    Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, as ``--order`` does.
+    Labels (n,) lack no value; ``order`` holds the ranks from lowest to highest, as ``--order`` does. With task
+    ``"auto"``, labels of at most ``most_ranks`` distinct whole numbers are ranks.
     """
     y = as_numbers(y.infer_objects())
     if y.nunique() == 1:
@@ -96,7 +95,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str) -> L
     if np.abs(numbers).max() > LARGEST:
         raise OrdinateError(name, problem=f"holds infinity or numbers past {LARGEST:g}", expected="smaller ones")
     whole = bool((numbers == np.round(numbers)).all())
-    if task == "continuous" or (task == "auto" and not (whole and y.nunique() <= MOST_RANKS)):
+    if task == "continuous" or (task == "auto" and not (whole and y.nunique() <= most_ranks)):
         return Label(numbers, None)
     if not whole:
         return Label(numbers, np.unique(numbers).tolist())
@@ -149,7 +148,7 @@ def _plain_number(text: str) -> str:
         return text
 
 
-def parse_boundaries(option: str, given: list[str], classes: list[Any] | None) -> dict[tuple[int, int], float]:
+def parse_boundaries(option: str, given: list[str], classes: Sequence[object] | None) -> dict[tuple[int, int], float]:
     """Turn the ``A,B=NUMBER`` of an option into boundaries between adjacent ranks and their numbers."""
     found: dict[tuple[int, int], float] = {}
     if given and classes is None:
@@ -174,7 +173,7 @@ def parse_boundaries(option: str, given: list[str], classes: list[Any] | None) -
     return found
 
 
-def parse_costs(costs: str | None, classes: list[Any] | None) -> NDArray[np.float64] | None:
+def parse_costs(costs: str | None, classes: Sequence[object] | None) -> NDArray[np.float64] | None:
     """Return the cost matrix of the csv ``--costs``; None without one."""
     if costs is None:
         return None
@@ -183,15 +182,18 @@ def parse_costs(costs: str | None, classes: list[Any] | None) -> NDArray[np.floa
     return read_costs(costs, list(map(plain_text, classes)))
 
 
-def parse_decision(decision: str | None, costs: NDArray[np.float64] | None, classes: list[Any] | None) -> Any:
+def parse_decision(
+    decision: str | None, costs: NDArray[np.float64] | None, classes: Sequence[object] | None
+) -> str | list[list[float]] | None:
     """Return ``--decision``, or the costs as lists if they decide; None without either."""
-    if decision is None:
-        return None if costs is None else costs.tolist()
-    if classes is None:
+    if decision is not None and classes is None:
         raise OrdinateError("--decision", problem="is for ranks, and the label is continuous")
-    if costs is not None:
+    if costs is None:
+        return decision
+    if decision is not None:
         raise OrdinateError("--decision", f"{decision!r} and --costs, which decide", "one of the two")
-    return decision
+    matrix: list[list[float]] = costs.tolist()
+    return matrix
 
 
 def costs_of_rules(compared: dict[str, Any] | None) -> pd.DataFrame | None:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.division import Division
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Samples, row_names
 from ordinate.data.tables.parquet_table import streams
 from ordinate.data.tables.row_columns import find_group_columns
 
@@ -27,10 +27,10 @@ def _copies(samples: Samples, division: Division, max_shown: int = 3) -> Iterato
     if len(copied) == 0:
         return
     first = pd.Series(training, index=codes[training]).groupby(level=0).first()
-    paths = samples.modality.paths(samples.X) if samples.paths is None else samples.paths
-    names = range(len(samples.y)) if paths is None else paths
-    word = "row " if paths is None else ""
-    pairs = [f"{word}{names[row]} = {word}{names[first[codes[row]]]}" for row in copied[:max_shown]]
+    shown = copied[:max_shown]
+    copies = row_names(shown, samples.known_paths)
+    originals = row_names(first[codes[shown]].to_numpy(), samples.known_paths)
+    pairs = [f"{of_copy} = {original}" for of_copy, original in zip(copies, originals, strict=True)]
     have = "has" if len(copied) == 1 else "have"
     yield (
         f"{len(copied)} of the {len(division.test)} held-out samples {have} {copy} among the training samples, "

@@ -6,11 +6,14 @@ import shlex
 from collections.abc import Collection
 from dataclasses import MISSING, Field, field, fields
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from ordinate.errors import OrdinateError
 
-OF_ARGPARSE = ("choices", "metavar", "nargs")  # These settings of an option are passed on unchanged.
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+ParsedOptions = dict[str, Any]  # Argparse returns the options of a command by name.
 
 
 def option(default: Any, help: str | None = None, **settings: Any) -> Any:  # noqa: A002  # Argparse uses it.
@@ -43,7 +46,7 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def default_of(declared: "Field[Any]") -> Any:
+def default_of(declared: "Field[Any]") -> object:
     """Return the value of an option that is not given."""
     return declared.default if declared.default_factory is MISSING else declared.default_factory()
 
@@ -55,7 +58,7 @@ def kinds_of(declared: "Field[Any]") -> list[type]:
 
 def add_options(
     parser: argparse.ArgumentParser,
-    options: type,
+    options: "type[DataclassInstance]",
     only: Collection[str] | None = None,
     required: Collection[str] = (),
     *,
@@ -74,14 +77,15 @@ def add_options(
         hide_rare: Whether the help leaves out options that are declared with ``rare=True``.
         texts: Help of some fields in this command, instead of the declared one.
     """
-    groups: dict[str | None, Any] = {None: parser}
+    groups: dict[str | None, argparse._ActionsContainer] = {None: parser}
     for declared in fields(options):
         if only is not None and declared.name not in only:
             continue
         group = declared.metadata.get("group")
         if group not in groups:
             groups[group] = parser.add_argument_group(group)
-        settings = {name: declared.metadata[name] for name in OF_ARGPARSE if name in declared.metadata}
+        for_argparse = declared.metadata.keys() & {"choices", "metavar", "nargs"}
+        settings = {name: declared.metadata[name] for name in for_argparse}
         settings["help"] = texts.get(declared.name, declared.metadata["help"])
         if hide_rare and declared.metadata.get("rare"):
             settings["help"] = argparse.SUPPRESS
@@ -102,23 +106,27 @@ def add_options(
         groups[group].add_argument(flag(declared.name), **settings)
 
 
-def check_numbers(options: Any) -> None:
+def check_numbers(options: "DataclassInstance") -> None:
     """Raise where a number is outside the bounds that its option is declared with."""
     for declared in fields(options):
         value = getattr(options, declared.name)
         least, above = declared.metadata.get("least"), declared.metadata.get("above")
         if value is None or (least is None and above is None):
             continue
+        if above is None:
+            is_valid, expected = value >= least, f"of at least {least:g}"
+        else:
+            is_valid, expected = value > above, f"above {above:g}"
         below = declared.metadata.get("below", math.inf)
-        if value < below and (value >= least if above is None else value > above):
+        if is_valid and value < below:
             continue
+        if below < math.inf:
+            expected += f" and below {below:g}"
         kind = "finite" if isinstance(value, float) else "whole"
-        lower = f"of at least {least:g}" if above is None else f"above {above:g}"
-        upper = "" if below == math.inf else f" and below {below:g}"
-        raise OrdinateError(flag(declared.name), value, f"a {kind} number {lower}{upper}")
+        raise OrdinateError(flag(declared.name), value, f"a {kind} number {expected}")
 
 
-def command_line(words: list[str], options: Any, leave_out: Collection[str] = ()) -> str:
+def command_line(words: list[str], options: "DataclassInstance", leave_out: Collection[str] = ()) -> str:
     """Return the command to type for the options that are not left at their defaults."""
     words = list(words)
     for declared in fields(options):
@@ -128,9 +136,10 @@ def command_line(words: list[str], options: Any, leave_out: Collection[str] = ()
         name = flag(declared.name)
         if value is True:
             words.append(name)
-        elif "nargs" in declared.metadata and isinstance(value, list):
+        elif not isinstance(value, list):
+            words += [name, str(value)]
+        elif "nargs" in declared.metadata:
             words += [name, *map(str, value)]
         else:
-            several = value if isinstance(value, list) else [value]
-            words += [word for each in several for word in (name, str(each))]
+            words += [word for each in value for word in (name, str(each))]
     return shlex.join(words)

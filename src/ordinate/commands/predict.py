@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,14 +37,16 @@ def predict(
     estimator = load(model)
     samples = FileOfSamples(estimator, data, skip_unreadable, jobs)
     estimator.reader_.way_out = "; --skip-unreadable leaves them out"
-    is_of_ranks = isinstance(estimator, RankClassifier)
-    classes = estimator.ordered_classes_.tolist() if is_of_ranks else None
+    classes, method = None, "predict"
+    if isinstance(estimator, RankClassifier):
+        classes, method = estimator.ordered_classes_.tolist(), "rank_probabilities"
     chosen = parse_decision(decision, parse_costs(costs, classes), classes)
     if chosen is not None:
         estimator.set_params(decision=chosen)
-    held_out = None if coverage is None else HeldOut.read(model)
-    calibration = None if held_out is None or coverage is None else held_out.calibrate(coverage, by_rank=by_rank)
-    method = "rank_probabilities" if is_of_ranks else "predict"
+    held_out, calibration = None, None
+    if coverage is not None:
+        held_out = HeldOut.read(model)
+        calibration = held_out.calibrate(coverage, by_rank=by_rank)
     kept = read_split(model)
     targets = kept["target"] if isinstance(kept["target"], list) else None
 
@@ -67,7 +68,7 @@ def predict(
         print(f"{rows} predictions: {out}")
 
 
-def _columns(name: str, values: NDArray[Any], targets: Sequence[str] | None) -> dict[str, NDArray[Any]]:
+def _columns(name: str, values: NDArray[np.generic], targets: Sequence[str] | None) -> dict[str, NDArray[np.generic]]:
     """Return values (n,) as a column of this name, (n, p) as one per target, which are numbered if unnamed."""
     if values.ndim == 1:
         return {name: values}

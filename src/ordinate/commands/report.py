@@ -6,14 +6,13 @@ import time
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.labels import costs_of_rules, understand_label
-from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
+from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data, row_names
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.commands.split_file import SPLIT, read_split
 from ordinate.data.csv_files import read_csv
@@ -22,6 +21,7 @@ from ordinate.data.modality import Request
 from ordinate.data.numbers import as_numbers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
+from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import take
 from ordinate.data.tables.columns import plain_text
 from ordinate.decisions import compare_decisions
@@ -34,20 +34,21 @@ from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.report.page import write_comparison, write_report
 from ordinate.report.page.comparison import names_of
+from ordinate.report.page.contents import Labels
 
 
 @dataclass(frozen=True)
 class ReportSamples:
     """Samples as a model expects them, the rows to measure on, and those of its training where they are known."""
 
-    X: Any
-    y: NDArray[Any]
+    X: RowsOfSamples
+    y: Labels
     names: list[str]
     digest: str
     measured: NDArray[np.int64]
     trained: NDArray[np.int64] | None
 
-    def take(self, rows: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
+    def take(self, rows: NDArray[np.int64]) -> tuple[RowsOfSamples, Labels]:
         """Return the samples of some rows, and their labels."""
         return take(self.X, rows), self.y[rows]
 
@@ -60,7 +61,11 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     doubted = None if suspects is None else _read_suspects(suspects)
     samples = read_samples(estimator, model, data, target)
     X, y = samples.take(samples.measured)
-    predictions, costs = None, None
+    if doubted is not None:
+        doubted = _among(doubted, samples.measured)
+    training, predictions, costs = None, None, None
+    if samples.trained is not None:
+        training = samples.take(samples.trained)
     if isinstance(estimator, RankClassifier) and not isinstance(estimator.rule, str):
         predictions = Predictions.of(estimator, X, y)
         held_out = HeldOut.of(predictions)
@@ -71,12 +76,12 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         y,
         out,
         predictions=predictions,
-        training=None if samples.trained is None else samples.take(samples.trained),
+        training=training,
         target=target or "the label",
         names=[samples.names[row] for row in samples.measured],
-        suspects=None if doubted is None else _among(doubted, samples.measured),
+        suspects=doubted,
         costs=costs,
-        command=command_line("report", [model], data, target, out),
+        command=command_line(["report", model, data], target, out),
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
     size = path.stat().st_size / 1e6
@@ -106,7 +111,7 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
         out,
         unseen=unseen,
         target=target or "the label",
-        command=command_line("compare", models, data, target, out),
+        command=command_line(["compare", *models, "--data", data], target, out),
         facts={"Data": data, "Data, sha256": first.digest, **facts},
     )
     print(f"{len(models)} models on {len(rows)} samples: {path}, in {time.monotonic() - start:.0f} s")
@@ -130,11 +135,10 @@ def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
     return kept.assign(row=places.loc[kept["row"]].to_numpy())
 
 
-def command_line(name: str, models: list[str], data: str, target: str | None, out: str) -> str:
+def command_line(words: list[str], target: str | None, out: str) -> str:
     """Return what to type to get the page again."""
-    words = ["ordinate", name, *models] if name == "report" else ["ordinate", name, *models, "--data"]
     of_target = [] if target is None else ["--target", target]
-    return shlex.join([*words, data, *of_target, *given_format().words, "--out", out])
+    return shlex.join(["ordinate", *words, *of_target, *given_format().words, "--out", out])
 
 
 def hashes(model: str) -> dict[str, str]:
@@ -154,13 +158,15 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     request = Request(target, stream=kept["stream"], drop_unlabelled=kept["drop_unlabelled"] or None)
     samples = _read(estimator, data, request)
     X = fit_to(estimator, samples.X, data)
-    paths = modality_of(X).paths(X) if samples.paths is None else samples.paths
-    names = [f"row {row}" for row in range(len(samples.y))] if paths is None else paths.tolist()
+    paths = samples.paths
+    if paths is None:
+        paths = modality_of(X).paths(X)
+    names = row_names(np.arange(len(samples.y)), paths)
     measured, trained = _sides(model, samples)
     return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
 
 
-def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> NDArray[Any]:
+def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> Labels:
     """Return labels of the type of the model's classes, or targets."""
     if not isinstance(estimator, RankClassifier):
         return understand_label(y, "continuous", None, name).values

@@ -4,14 +4,16 @@ import hashlib
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import require_readable
+from ordinate.data.images.pixels import Preprocessing
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.object_store import local_path
@@ -19,7 +21,7 @@ from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.rows import take
 from ordinate.data.streamed import StreamedPixels
-from ordinate.data.tables.parquet_table import in_memory, streams
+from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
 from ordinate.data.tables.row_columns import (
     UNNAMED,
     find_label_columns,
@@ -35,7 +37,7 @@ from ordinate.estimators.samples import check_sample_weight
 from ordinate.extensions import extensions, load_object
 
 OptionsOf = Callable[[Modality], Any]
-SizeFor = Callable[[Any, pd.Series, float, tuple[int, int]], tuple[int, int]]
+SizeFor = Callable[[pd.Series, Preprocessing, float, tuple[int, int]], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Samples:
     weights: NDArray[np.float64] | None = None
     paths: NDArray[np.str_] | None = None
     is_text: bool = False
-    identity: Any = None
+    identity: pd.DataFrame | ParquetTable | None = None
     files: Any = None
 
     @property
@@ -73,24 +75,18 @@ class Samples:
         """The kind of data that the samples are."""
         return modality_named("text") if self.is_text else modality_of(self.X)
 
+    @property
+    def known_paths(self) -> NDArray[np.str_] | None:
+        """The files (n,) that name the samples, also where their number is too large to list them in ``paths``."""
+        return self.modality.paths(self.X) if self.paths is None else self.paths
+
 
 def modality_of_data(data: str) -> Modality:
     """Return the kind of data that a path holds, or the name of an image set stands for."""
-    return modality_named("images") if _named_sets(data, "holds_images") else modality_of_files(data)
+    return modality_named("images") if named_sets(data, "holds_images") else modality_of_files(data)
 
 
-def is_named(data: str) -> bool:
-    """Return whether DATA is the name of a data set that holds no images."""
-    return _named_sets(data, "holds_others") is not None
-
-
-def named_folder(data: str) -> str | None:
-    """Return the folder of a named data set that is read as any folder of its kind; None for another."""
-    folder: str | None = _named_sets(data, "holds_others").folder(data)
-    return folder
-
-
-def _named_sets(data: str, holds: str) -> Any:
+def named_sets(data: str, holds: Literal["holds_images", "holds_others"]) -> Any:
     """Return the data sets that a name belongs to, None where there are none or there is such a path."""
     if Path(data).exists():
         return None
@@ -98,10 +94,10 @@ def _named_sets(data: str, holds: str) -> Any:
     return next((data_sets for data_sets in known if getattr(data_sets, holds)(data)), None)
 
 
-def read_named(data: str, request: Request) -> Samples:
-    """Read a data set of the papers by its name, with its split; ranks are numbers from 0."""
+def read_named(data_sets: Any, data: str, request: Request) -> Samples:
+    """Read one of the data sets of the papers by its name, with its split; ranks are numbers from 0."""
     _refuse_columns(data, request)
-    X, y, splits, digest = _named_sets(data, "holds_others").read(data)
+    X, y, splits, digest = data_sets.read(data)
     return Samples(X, pd.Series(y), f"label of {data}", digest, pd.Series(splits))
 
 
@@ -111,23 +107,18 @@ def _refuse_columns(data: str, request: Request) -> None:
         raise OrdinateError(f"--{given}", problem=f"{data} is a data set with its own label and split", expected="none")
 
 
-def read_samples(
-    data: str,
-    request: Request,
-    options_of: OptionsOf,
-    size_for: SizeFor | None = None,
-) -> Samples:
+def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: SizeFor | None = None) -> Samples:
     """Read the labelled samples of a file, folder, zip or image set, with files of images and the like read.
 
     Args:
         data: Path, or name of an image set.
         request: Request for columns and other parts of the data.
         options_of: Function from a kind of data to its options.
-        size_for: Function that chooses the size of images by how they would be read, their labels, the seconds that
+        size_for: Function that chooses the size of images by their labels, how they would be read, the seconds that
             decoding takes and the size that they have; None for the options' size.
     """
     modality = modality_of_data(data)
-    image_sets = _named_sets(data, "holds_images")
+    image_sets = named_sets(data, "holds_images")
     if image_sets is None:
         with reading(data):
             labelled = modality.read_labelled(data, request)
@@ -149,28 +140,18 @@ def read_samples(
         X = labelled.samples
         y = labelled.labels
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
-        weights = _weights(labelled)
         digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(local_path(data))
-        return Samples(X, y, name, digest, labelled.splits, labelled.groups, weights)
+        return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled))
     return _decoded(modality, data, labelled, request, options_of(modality), size_for)
 
 
 def _decoded(
-    modality: Modality,
-    data: str,
-    labelled: Labelled,
-    request: Request,
-    options: Any,
-    size_for: SizeFor | None,
+    modality: Modality, data: str, labelled: Labelled, request: Request, options: Any, size_for: SizeFor | None
 ) -> Samples:
     """Return labelled samples with their files read, without those that cannot be read if the request says so."""
     labels = pd.Series(labelled.labels)
-
-    def choose(preprocessing: Any, seconds: float, own: tuple[int, int]) -> tuple[int, int]:
-        assert size_for is not None  # noqa: S101  # Nothing calls it otherwise.
-        return size_for(preprocessing, labels, seconds, own)
-
-    X, failures = modality.decode(labelled.samples, options, request, None if size_for is None else choose)
+    choose = size_for and partial(size_for, labels)
+    X, failures = modality.decode(labelled.samples, options, request, choose)
     if not request.skip_unreadable:
         require_readable(failures, len(labelled), modality.name, data, "; --skip-unreadable leaves them out")
     for reason in (*labelled.left_out, *failures.values()):
@@ -206,10 +187,11 @@ def _decoded(
     )  # fmt: skip
 
 
-def _numbers(labels: pd.Series) -> NDArray[Any]:
+def _numbers(labels: pd.Series) -> NDArray[np.float64 | np.int64]:
     """Return labels as numbers, text as codes in no order."""
-    is_numeric = pd.api.types.is_numeric_dtype(labels)
-    return np.asarray(labels, dtype=np.float64) if is_numeric else pd.factorize(labels)[0]
+    if pd.api.types.is_numeric_dtype(labels):
+        return np.asarray(labels, dtype=np.float64)
+    return pd.factorize(labels)[0]
 
 
 def _weights(labelled: Labelled) -> NDArray[np.float64] | None:
@@ -233,7 +215,16 @@ def decode_array(samples: Samples, request: Request, options_of: OptionsOf) -> S
 def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
     """Return samples with the columns of the training data, their files read once for everything that needs them."""
     X = trained_columns(estimator, X, data)
-    return X if hasattr(estimator, "feature_names_in_") else estimator.reader_.decode(X)
+    if hasattr(estimator, "feature_names_in_"):
+        return X
+    return estimator.reader_.decode(X)
+
+
+def row_names(rows: NDArray[np.int64], paths: NDArray[np.str_] | None) -> list[str]:
+    """Return the names of some rows: the paths of their files if all rows lie in one each, or their numbers."""
+    if paths is None:
+        return [f"row {row}" for row in rows]
+    return [str(path) for path in paths[rows]]
 
 
 def _digest_of_files(path: Path) -> str:
@@ -263,8 +254,10 @@ def text_columns(samples: Samples, names: Sequence[str], data: str, say: Callabl
         raise error.of(f"--text: {data}") from None
     others = [repr(name) for name in samples.X.columns if name not in names and not UNNAMED.fullmatch(name)]
     if others:
-        more = f" and {len(others) - 20} more" if len(others) > 20 else ""
-        say(f"note: --text trains on {' and '.join(map(repr, names))} alone, without {', '.join(others[:20])}{more}")
+        left_out = ", ".join(others[:20])
+        if len(others) > 20:
+            left_out += f" and {len(others) - 20} more"
+        say(f"note: --text trains on {' and '.join(map(repr, names))} alone, without {left_out}")
     return replace(samples, X=texts, is_text=True)
 
 

@@ -1,13 +1,13 @@
 """``ordinate search``: the samples of a data set nearest to each query in a model's embedding."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ordinate.commands.batches import FileOfSamples, columns_of, with_progress
 from ordinate.commands.split_file import read_split
@@ -16,7 +16,7 @@ from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
-from ordinate.data.rows import Batches
+from ordinate.data.rows import Batches, Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
@@ -24,6 +24,8 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.neighbour_index import search_parts
 from ordinate.metrics.inputs import check_neighbours
 from ordinate.report.text import table
+
+Labels = pd.Series | pd.DataFrame
 
 
 def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None, jobs: int = 1) -> None:
@@ -42,14 +44,16 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs)])
     parts = _embedded(estimator, references, labels, among, target, jobs)
     found = search_parts(estimator, asked, with_progress(parts, len(references)), k)
-    columns: dict[str, Any] = {
-        "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
-        "place": np.tile(np.arange(1, k + 1), len(queries)),
-        "neighbour": _names(references, found.rows.ravel(), identity),
-    }
+    frame = pd.DataFrame(
+        {
+            "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
+            "place": np.tile(np.arange(1, k + 1), len(queries)),
+            "neighbour": _names(references, found.rows.ravel(), identity),
+            "similarity": found.similarity.ravel(),
+        }
+    )
     if found.labels is not None:
-        columns["label"] = found.labels.ravel()
-    frame = pd.DataFrame({**columns, "similarity": found.similarity.ravel()})
+        frame.insert(3, "label", found.labels.ravel())
     if out is None:
         text = frame.assign(similarity=frame["similarity"].map("{:.4f}".format)).astype(str)
         print(table(list(text.columns), text.to_numpy().tolist()))
@@ -58,7 +62,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
         print(f"{k} neighbours of {len(queries)} queries: {out}")
 
 
-def _references(data: str, target: str | None) -> tuple[Any, Any]:
+def _references(data: str, target: str | None) -> tuple[Samples, Labels | None]:
     """Return the samples to search, and their labels if they are not one of the samples' columns."""
     modality = modality_of_files(data)
     if modality.holds_arrays:
@@ -78,25 +82,23 @@ def _references(data: str, target: str | None) -> tuple[Any, Any]:
 
 
 def _embedded(
-    estimator: EmbeddingEstimator,
-    references: Any,
-    labels: Any,
-    data: str,
-    target: str | None,
-    jobs: int,
-) -> Iterator[tuple[Any, Any]]:
+    estimator: EmbeddingEstimator, references: Samples, labels: Labels | None, data: str, target: str | None, jobs: int
+) -> Iterator[tuple[NDArray[np.float64], Labels | None]]:
     """Yield the embeddings of the samples to search and their labels, batch by batch."""
     X = references
     if hasattr(references, "columns"):
         if not hasattr(estimator, "feature_names_in_"):
             X = references[[name for name in references.columns if name != target]]
-        labels = None if target is None else references[[target]]
+        if target is not None:
+            labels = references[[target]]
     rows = estimator.reader_.read_at_once
-    known = deque[Any]()
+    known = deque[Labels | None]()
 
-    def samples() -> Iterator[Any]:
+    def samples() -> Iterator[Samples]:
         parts = Batches(trained_columns(estimator, X, data), rows)
-        several: Iterator[Any] = repeat(None) if labels is None else iter(Batches(labels, rows))
+        several: Iterable[Labels | None] = repeat(None)
+        if labels is not None:
+            several = Batches(labels, rows)
         for part, known_labels in zip(parts, several, strict=False):
             known.append(known_labels)
             yield part
@@ -111,7 +113,7 @@ def _embedded(
         yield embeddings, y
 
 
-def _names(samples: Any, rows: Any, identity: Sequence[str]) -> Any:
+def _names(samples: Samples, rows: NDArray[np.int64], identity: Sequence[str]) -> NDArray[np.generic]:
     """Return the names of samples: the paths of files, the first column that identifies rows, or their numbers."""
     name = next((each for each in identity if each in getattr(samples, "columns", ())), None)
     if name is not None:

@@ -8,24 +8,27 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Self, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.training.options import Training
 
-Options = TypeVar("Options")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Options = TypeVar("Options", bound="DataclassInstance")
 
 GROUPS = ("training", "data", "head", "imbalance")
-FLAGS = {  # Settings that other options of the command line give.
+FLAGS: Mapping[str, str] = {  # Settings that other options of the command line give.
     "encoder": "--encoder", "decision": "--decision or --costs", "class_order": "--order",
     "critical_margins": "--margin", "random_state": "--seed", "verbose": "--quiet",
     "training.checkpoint_dir": "--out", "training.logger": "--logger",
     "data.stream": "--stream", "data.skip_unreadable": "--skip-unreadable",
 }  # fmt: skip
-WORDS = {"true": True, "false": False, "none": None}
 
 
 class OnlyInPython:
@@ -79,7 +82,7 @@ class Settings:
         prefix = f"{group}."
         return [name.removeprefix(prefix) for name in self.texts if name.startswith(prefix)]
 
-    def values(self, declared: type, group: str = "") -> dict[str, Any]:
+    def values(self, declared: "type[DataclassInstance]", group: str = "") -> dict[str, Any]:
         """Return the values of the settings of a group, as the dataclass that declares them says.
 
         Raises:
@@ -89,27 +92,33 @@ class Settings:
         for name in self.names(group):
             if name not in parameters(declared):
                 raise self._unknown(name, group, [declared])
-            found[name] = self._value(name, group, declared)
+            full, annotation = full_name(group, name), annotation_of(declared, name)
+            try:
+                found[name] = converted(self.texts[full], annotation)
+            except ValueError:
+                got = repr(self.texts[full])
+                raise OrdinateError(self.source(full), got, description(annotation)) from None
         return found
 
-    def build(self, declared: type[Options], group: str, others: Mapping[str, Any] | None = None) -> Options:
+    def build(self, declared: type[Options], group: str, /, **others: object) -> Options:
         """Return a group of options with the settings, and with other values for those that were not given."""
-        values = {**(others or {}), **self.values(declared, group)}
         try:
-            return declared(**values)
+            return declared(**{**others, **self.values(declared, group)})
         except OrdinateError as error:
             if error.argument not in self.names(group):
                 raise
             raise error.of(self.source(f"{group}.{error.argument}")) from None
 
-    def check_names(self, estimators: Iterable[type], kinds: Iterable[type]) -> None:
+    def check_names(
+        self, estimators: Sequence["type[DataclassInstance]"], kinds: Sequence["type[DataclassInstance]"]
+    ) -> None:
         """Raise an error for a setting that no estimator, or no options of a kind of data, declares.
 
         Args:
             estimators: Classes of the estimators that may be trained.
             kinds: Classes of the options of all kinds of data.
         """
-        for group, declared in (("", list(estimators)), ("data", list(kinds))):
+        for group, declared in (("", estimators), ("data", kinds)):
             for name in self.names(group):
                 if not any(name in parameters(each) for each in declared):
                     raise self._unknown(name, group, declared)
@@ -118,24 +127,24 @@ class Settings:
         """Return the option of the command line that gave a setting."""
         return self.sources.get(name, f"--set {name}")
 
-    def _value(self, name: str, group: str, declared: type) -> Any:
-        full = f"{group}.{name}" if group else name
-        annotation = annotation_of(declared, name)
-        try:
-            return converted(self.texts[full], annotation)
-        except ValueError:
-            got = repr(self.texts[full])
-            raise OrdinateError(self.source(full), got, description(annotation)) from None
-
-    def _unknown(self, name: str, group: str, declared: Sequence[type]) -> OrdinateError:
-        known = [each for kind in declared for each in parameters(kind)]
-        full = {(f"{group}.{each}" if group else each): None for each in known}
+    def _unknown(self, name: str, group: str, declared: Sequence["type[DataclassInstance]"]) -> OrdinateError:
+        full = dict.fromkeys(full_name(group, each) for kind in declared for each in parameters(kind))
         if not group:
             full |= dict.fromkeys(f"training.{each}" for each in parameters(Training))
-        full = {each: None for each in full if each not in FLAGS and each not in GROUPS}
-        given = f"{group}.{name}" if group else name
-        hint = did_you_mean(given, full, str) or f"known are {', '.join(full)}"
+        known = [each for each in full if each not in FLAGS and each not in GROUPS]
+        given = full_name(group, name)
+        hint = did_you_mean(given, known, str) or f"known are {', '.join(known)}"
         return OrdinateError("--set", problem=f"there is no setting {given!r}", hint=hint)
+
+
+def full_name(group: str, name: str) -> str:
+    """Return the name of a setting with that of its group; an empty one stands for the estimator itself.
+
+    Example:
+        >>> full_name("training", "learning_rate"), full_name("", "temperature")
+        ('training.learning_rate', 'temperature')
+    """
+    return f"{group}.{name}" if group else name
 
 
 def _check_name(name: str) -> None:
@@ -150,31 +159,25 @@ def _check_name(name: str) -> None:
         raise OrdinateError("--set", repr(name), f"one of its settings, as in {name}.NAME=VALUE")
 
 
-def parameters(declared: type) -> list[str]:
+def parameters(declared: "type[DataclassInstance]") -> list[str]:
     """Return the names of the parameters that a dataclass has."""
     return [each.name for each in fields(declared) if each.init]
 
 
-def annotation_of(declared: type, name: str) -> Any:
+def annotation_of(declared: type, name: str) -> object:
     """Return the annotation of a parameter, in which names for type checkers alone stand for :class:`OnlyInPython`."""
     for base in declared.__mro__:
         annotation = vars(base).get("__annotations__", {}).get(name)
         if isinstance(annotation, str):
-            known = vars(sys.modules[base.__module__])
-            return eval(annotation, {}, _Names(known))  # noqa: S307  # The text is of the package's own code.
+            known = {**vars(builtins), **vars(sys.modules[base.__module__])}
+            names = defaultdict(lambda: OnlyInPython, known)
+            return eval(annotation, {}, names)  # noqa: S307  # The text is of the package's own code.
         if annotation is not None:
             return annotation
     raise KeyError(name)
 
 
-class _Names(dict[str, Any]):
-    """Names of a module, in which those that it lacks stand for :class:`OnlyInPython`."""
-
-    def __missing__(self, name: str) -> Any:
-        return vars(builtins).get(name, OnlyInPython)
-
-
-def converted(text: str, annotation: Any) -> Any:
+def converted(text: str, annotation: object) -> object:
     """Return the value that a text stands for, as an annotation says.
 
     Raises:
@@ -191,7 +194,7 @@ def converted(text: str, annotation: Any) -> Any:
     candidates = [literal, text]
     word = str(literal).lower()
     if word in ("true", "false"):
-        candidates.insert(0, WORDS[word])
+        candidates.insert(0, word == "true")
     elif word == "none":
         candidates.append(None)
     for value in candidates:
@@ -200,7 +203,7 @@ def converted(text: str, annotation: Any) -> Any:
     raise ValueError(text)
 
 
-def fits(value: Any, annotation: Any) -> bool:
+def fits(value: object, annotation: object) -> bool:
     """Return whether a value fits an annotation; lists fit where tuples do.
 
     Example:
@@ -218,27 +221,27 @@ def fits(value: Any, annotation: Any) -> bool:
     if isinstance(origin, type):
         if issubclass(origin, Mapping):
             return isinstance(value, dict)
-        is_sequence = issubclass(origin, Sequence) and isinstance(value, list | tuple)
-        return is_sequence and all(fits(each, inner[0]) for each in value)
-    plain = {
+        if not issubclass(origin, Sequence) or not isinstance(value, list | tuple):
+            return False
+        return all(fits(each, inner[0]) for each in value)
+    plain: dict[object, bool] = {
         float: is_number, int: is_number and isinstance(value, int), bool: isinstance(value, bool),
         str: isinstance(value, str), NoneType: value is None, None: value is None, Any: True,
     }  # fmt: skip
     return plain.get(annotation, False)
 
 
-def _shaped(value: Any, annotation: Any) -> Any:
+def _shaped(value: object, annotation: object) -> object:
     """Return a list as a tuple, and a whole number as a float if nothing else fits."""
     if isinstance(value, list):
         return tuple(value)
-    whole = isinstance(value, int) and not isinstance(value, bool)
     alternatives = get_args(annotation) or (annotation,)
-    if whole and float in alternatives and int not in alternatives:
+    if isinstance(value, int) and not isinstance(value, bool) and float in alternatives and int not in alternatives:
         return float(value)
     return value
 
 
-def description(annotation: Any) -> str:
+def description(annotation: object) -> str:
     """Return which values an annotation allows, for a message.
 
     Example:
@@ -246,14 +249,12 @@ def description(annotation: Any) -> str:
         ('a whole number, auto or none', 'tuple[int, int]')
     """
     named = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "none"}
-    parts = [
-        re.sub(r"<class '|'>|\b[a-z_][\w.]*\.(?=\w)", "", named.get(each, str(each))) for each in _values(annotation)
-    ]
-    *first, last = dict.fromkeys(parts)
+    shown = dict.fromkeys(named.get(each, str(each)) for each in _values(annotation))
+    *first, last = (re.sub(r"<class '|'>|\b[a-z_][\w.]*\.(?=\w)", "", each) for each in shown)
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _values(annotation: Any) -> list[Any]:
+def _values(annotation: object) -> list[Any]:
     """Return the types and values that an annotation allows."""
     if get_origin(annotation) not in (Union, UnionType, Literal):
         return [annotation]

@@ -7,7 +7,6 @@ from typing import Any
 from ordinate.data.paths import reading
 
 SPLIT = "split.json"  # The file of the rows that the model was trained and measured on.
-KEPT: dict[str, Any] = {"target": None, "stream": False, "identity": [], "drop_unlabelled": False, "csv": None}
 
 
 def read_split(model: str) -> dict[str, Any]:
@@ -16,13 +15,14 @@ def read_split(model: str) -> dict[str, Any]:
     ``csv`` is the separator of the data, and the decimal mark if there were fractions.
     """
     path = Path(model) / SPLIT
+    kept: dict[str, Any] = {"target": None, "stream": False, "identity": [], "drop_unlabelled": False, "csv": None}
     if not path.is_file():
-        return KEPT
+        return kept
     with reading("model", f"{path} is damaged"):
-        kept = {**KEPT, **json.loads(path.read_text())}
+        kept |= json.loads(path.read_text())
         if kept["csv"] is not None:
             separator, decimal = kept["csv"]
             if len(separator) != 1 or decimal not in (".", ",", None):
                 raise ValueError(f"csv is {kept['csv']}")
             kept["csv"] = separator, decimal
-        return kept
+    return kept

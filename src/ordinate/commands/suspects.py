@@ -42,15 +42,11 @@ def suspects(
     samples = read_source(replace(source, request=request))
     label = understand_label(samples.y, options.task, options.order, samples.name)
     method = "cloc" if label.is_ranks else "supcr"
-    params: dict[str, Any] = {"verbose": 0 if options.quiet else 1, "random_state": options.seed}
-    data_options = source.options_of(samples.modality)
-    if data_options is not None:
-        params["data"] = data_options
+    params = source.params(samples.modality, quiet=options.quiet, seed=options.seed)
     estimator = Plan(label, (method,), None, {}, options.settings, params, epochs=options.epochs).estimator(method)
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
-    paths = samples.modality.paths(samples.X) if samples.paths is None else samples.paths
-    if paths is not None:
-        found.insert(1, "path", paths[found["row"]])
+    if samples.known_paths is not None:
+        found.insert(1, "path", samples.known_paths[found["row"]])
     if samples.identity is not None:
         identity = in_memory(samples.identity).iloc[found["row"]].reset_index(drop=True)
         for name in identity.columns.difference(found.columns):

@@ -13,8 +13,6 @@ from ordinate.report.output import check_output
 if TYPE_CHECKING:
     import pandas as pd
 
-DIGITS = 12  # More digits in csv would show the batch size; fewer would lose small differences between large targets.
-
 
 def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = False) -> None:
     """Raise where the file of ``--out`` cannot be written, or is there already.
@@ -36,7 +34,9 @@ def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = 
     for given in map(Path, inputs):
         within = given.is_dir() and path.suffix != ".html" and path.resolve().is_relative_to(given.resolve())
         if given.exists() and (within or path.samefile(given)):
-            problem = f"{path} {f'belongs to {given}, which' if within else 'is what'} the command reads"
+            problem = f"{path} is what the command reads"
+            if within:
+                problem = f"{path} belongs to {given}, which the command reads"
             raise OrdinateError("out", problem=problem, expected="another file")
     if not overwrite:
         raise OrdinateError("out", problem=f"{path} exists", expected="a new file", hint="--overwrite writes over it")
@@ -62,7 +62,8 @@ def _write_csv(parts: "Iterable[pd.DataFrame]", file: IO[str]) -> int:
 
     rows = 0
     for part in parts:
-        without_formulas(part).to_csv(file, header=rows == 0, index=False, float_format=f"%.{DIGITS}g")
+        # More digits would show the batch size; fewer would lose small differences between large targets.
+        without_formulas(part).to_csv(file, header=rows == 0, index=False, float_format="%.12g")
         rows += len(part)
     return rows
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from ordinate.commands.batches import FileOfSamples
 from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file
 from ordinate.data.registry import modality_of
+from ordinate.data.rows import Samples
 from ordinate.estimators import load
 
 
@@ -36,7 +36,7 @@ def transform(model: str, data: str, *, skip_unreadable: bool = False, jobs: int
     print(f"{rows} embeddings of {dimensions} dimensions: {out}")
 
 
-def _table(X: Any, embeddings: NDArray[np.float64]) -> pd.DataFrame:
+def _table(X: Samples, embeddings: NDArray[np.float64]) -> pd.DataFrame:
     table = pd.DataFrame(embeddings).add_prefix("embedding_")
     paths = modality_of(X).paths(X)
     if paths is not None:

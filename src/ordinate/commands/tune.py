@@ -24,22 +24,9 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
 
-Space = Mapping[str, tuple[float, float] | list[Any]]
-# A tuple holds the lowest and the highest value, on a logarithmic scale; a list holds all values.
-COMMON: Space = {
-    "training.learning_rate": (3e-4, 1e-2),
-    "training.weight_decay": (0.01, 10.0),
-    "embedding_dim": [16, 64, 256],
-}
-OF_METHOD: Mapping[str, Space] = {
-    "cloc": {"mmnp_weight": (0.03, 10.0)},
-    "otd": {"n_neighbors": [3, 9, 27]},
-    "supcr": {"temperature": (0.5, 8.0)},
-    "supremix": {"temperature": (0.1, 1.0)},
-}
 DEFAULTS, CHOSEN = "defaults", "chosen"
-STARTS = 8  # Trials that are drawn at random before the sampler learns from them.
-MINUTES = 10.0
+# A tuple holds the lowest and the highest value, on a logarithmic scale; a list holds all values.
+Values = tuple[float, float] | list[int]
 
 
 def tune(trials: int | None = None, **shared: Any) -> None:
@@ -50,7 +37,7 @@ def tune(trials: int | None = None, **shared: Any) -> None:
         shared: Fields of :class:`~ordinate.commands.fit_options.FitOptions`; ``time_limit`` is that of the trials.
     """
     options = FitOptions(**shared)
-    minutes = MINUTES if options.time_limit is None else options.time_limit
+    minutes = options.time_limit or 10.0
     options = replace(options, time_limit=None)
     check(options)
     tuning = Tuning.of(options)
@@ -90,16 +77,26 @@ class Tuning:
             task = make_plan(options, source, data).label.task
             options = replace(options, method=METHODS[task][0])
         plan = make_plan(options, source, data)
-        division = divide_rows(plan.label, data.samples, options.test_fraction, options.seed)
+        division = divide_rows(plan.label, data.samples, options.test_share, options.seed)
         checkpoints = partial_folder(options.path)  # Trials keep no state there.
         return cls(options, data, Training(plan, data.samples, division, checkpoints, options.seed))
 
     @property
-    def space(self) -> Space:
+    def space(self) -> Mapping[str, Values]:
         """The settings to choose from, without those that were given."""
-        space = {**COMMON, **OF_METHOD[self.options.method]}
-        given = self.options.settings.texts
-        left = {name: values for name, values in space.items() if name not in given}
+        of_method: dict[str, tuple[str, Values]] = {
+            "cloc": ("mmnp_weight", (0.03, 10.0)),
+            "otd": ("n_neighbors", [3, 9, 27]),
+            "supcr": ("temperature", (0.5, 8.0)),
+            "supremix": ("temperature", (0.1, 1.0)),
+        }
+        space: list[tuple[str, Values]] = [
+            ("training.learning_rate", (3e-4, 1e-2)),
+            ("training.weight_decay", (0.01, 10.0)),
+            ("embedding_dim", [16, 64, 256]),
+            of_method[self.options.method],
+        ]
+        left = {name: values for name, values in space if name not in self.options.settings.texts}
         if not left:
             raise OrdinateError("--set", problem="gives every setting that could be tuned", hint="leave one out")
         return left
@@ -111,8 +108,8 @@ class Tuning:
 
     def mean(self, errors: NDArray[np.float64]) -> float:
         """Return the mean of errors of the first measured rows, by the weights of the samples."""
-        weights = column_of(self.training.samples.weights, self.measured)
-        return float(np.average(errors, weights=None if weights is None else weights[: len(errors)]))
+        weights = column_of(self.training.samples.weights, self.measured[: len(errors)])
+        return float(np.average(errors, weights=weights))
 
     def errors(self, settings: Sequence[str], trial: optuna.Trial | None = None) -> NDArray[np.float64]:
         """Return the absolute errors on validation rows of models with these settings; prune a trial that is behind."""
@@ -141,23 +138,28 @@ class Study:
     study: optuna.Study
 
     @classmethod
-    def of(cls, tuning: Tuning) -> "Study":
-        """Open the file of the trials next to the folder of the model."""
+    def of(cls, tuning: Tuning, starts: int = 8) -> "Study":
+        """Open the file of the trials next to the folder of the model.
+
+        Args:
+            tuning: What is tuned.
+            starts: Number of trials that are drawn at random before the sampler learns from them.
+        """
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         options = tuning.options
         file = f"{options.path}-tuning.log"
         name = f"{tuning.data.samples.digest} {options.determining}"
         study = optuna.create_study(
             storage=optuna.storages.JournalStorage(JournalFileBackend(file)), study_name=name, load_if_exists=True,
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTS),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=starts),
         )  # fmt: skip
         # A study that continues draws other values than those that it has tried.
-        study.sampler = optuna.samplers.TPESampler(seed=options.seed + len(study.trials), n_startup_trials=STARTS)
+        study.sampler = optuna.samplers.TPESampler(seed=options.seed + len(study.trials), n_startup_trials=starts)
         print(f"tuning {options.method}: {', '.join(tuning.space)}; trials are kept in {file}")
         return cls(tuning, study)
 
     @property
-    def finished(self) -> list[Any]:
+    def finished(self) -> list[optuna.trial.FrozenTrial]:
         """The trials that were measured on all validation rows; the first is that of the defaults."""
         return self.study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
 
@@ -225,11 +227,11 @@ class Study:
         return settings
 
 
-def _drawn(trial: optuna.Trial, name: str, values: tuple[float, float] | list[Any]) -> Any:
+def _drawn(trial: optuna.Trial, name: str, values: Values) -> str:
     if isinstance(values, tuple):
         return f"{trial.suggest_float(name, *values, log=True):.3g}"
-    return trial.suggest_categorical(name, values)
+    return str(trial.suggest_categorical(name, values))
 
 
-def _attributes(settings: Sequence[str], errors: NDArray[np.float64]) -> dict[str, Any]:
+def _attributes(settings: Sequence[str], errors: NDArray[np.float64]) -> dict[str, list[object]]:
     return {"settings": list(settings), "errors": errors.round(6).tolist()}

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -13,11 +14,10 @@ from ordinate.errors import OrdinateError
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
 
-CHECKPOINTS = "checkpoints"
 LOGS = "logs"  # The folder of what --logger writes.
 
 
-def write_record(path: Path, record: Any) -> None:
+def write_record(path: Path, record: object) -> None:
     """Write what a command has to know after a kill, whole or not at all."""
     pending = path.with_suffix(".tmp")
     pending.write_text(json.dumps(record, indent=2))
@@ -41,7 +41,7 @@ class Workspace:
     settings it is refused, and so is an ``OUT`` that already holds something.
     """
 
-    def __init__(self, out: Path, settings: dict[str, Any]) -> None:
+    def __init__(self, out: Path, settings: Mapping[str, object]) -> None:
         self.given = out
         self.out = out.resolve()
         self.partial = partial_folder(out)
@@ -52,7 +52,7 @@ class Workspace:
 
     @property
     def checkpoints(self) -> Path:
-        return self.partial / CHECKPOINTS
+        return self.partial / "checkpoints"
 
     def __enter__(self) -> Self:
         if not is_first_process():

@@ -65,7 +65,9 @@ def least_samples(coverage: float, dimensions: int = 1) -> int:
         >>> least_samples(0.9), least_samples(0.95)
         (9, 19)
     """
-    return math.ceil(round(dimensions / (1 - _check_coverage(coverage)), 9)) - 1
+    if isinstance(coverage, bool) or not isinstance(coverage, float | np.floating) or not 0 < coverage < 1:
+        raise OrdinateError("coverage", repr(coverage), "a share above 0 and below 1, such as 0.9")
+    return math.ceil(round(dimensions / (1 - float(coverage)), 9)) - 1
 
 
 def calibrate_ranks(
@@ -109,10 +111,9 @@ def calibrate_ranks(
         raise OrdinateError(
             "coverage", f"{coverage} by rank", f"a rank with at least {least} samples to calibrate it on"
         )
-    thresholds = []
-    for rank in range(known.shape[1]):
-        of_rank = keys[:, ranks == rank]
-        thresholds.append(_last_key(of_rank, coverage) if of_rank.shape[1] >= least else (math.inf,) * len(keys))
+    thresholds = [(math.inf,) * len(keys)] * known.shape[1]
+    for rank in np.flatnonzero(np.bincount(ranks) >= least).tolist():
+        thresholds[rank] = _last_key(keys[:, ranks == rank], coverage)
     return RankCalibration(float(coverage), known.shape[1], tuple(thresholds))
 
 
@@ -341,8 +342,12 @@ def _falling_above(probabilities: NDArray[np.float64], mode: NDArray[np.int64]) 
     return levels
 
 
-def _by_rank(values: NDArray[Any], ranks: NDArray[np.int64], num_classes: int) -> list[float | None]:
-    return [float(values[ranks == rank].mean()) if (ranks == rank).any() else None for rank in range(num_classes)]
+def _by_rank(values: NDArray[np.bool_ | np.int64], ranks: NDArray[np.int64], num_classes: int) -> list[float | None]:
+    """Return the mean of the values of each rank, None for one without samples."""
+    means: list[float | None] = [None] * num_classes
+    for rank in np.unique(ranks).tolist():
+        means[rank] = float(values[ranks == rank].mean())
+    return means
 
 
 def _halves(n: int, repeats: int, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -364,10 +369,3 @@ def _mean_report(reports: list[Report], coverage: float) -> Report:
         columns = [[entry for entry in column if entry is not None] for column in zip(*values, strict=True)]
         means[name] = [float(np.mean(column)) if column else None for column in columns]
     return means
-
-
-def _check_coverage(coverage: float) -> float:
-    """Return the share that is to be covered, above 0 and below 1."""
-    if isinstance(coverage, bool) or not isinstance(coverage, float | np.floating) or not 0 < coverage < 1:
-        raise OrdinateError("coverage", repr(coverage), "a share above 0 and below 1, such as 0.9")
-    return float(coverage)

@@ -10,9 +10,9 @@ rows that sum to 1; ``y_true`` and ``y_pred`` ranks (n,) from 0 to C-1. Ordinate
 such costs, probabilities or ranks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,10 +23,9 @@ from ordinate.errors import OrdinateError
 from ordinate.metrics import rank_report
 from ordinate.metrics.inputs import check_probabilities, check_ranks
 
-TIE = 1e-12  # Costs are equal if they differ by less than this share of the largest.
-# Learned margins lie near the first; the second is the widest gap between two cosines.
-USUAL_MARGIN, LARGEST_MARGIN = 0.5, 2.0
+TIE = 1e-12  # Costs, relative to the largest, and probabilities that differ by less are equal despite rounding.
 
+Decision = TypeVar("Decision")  # It is a matrix of costs, or the name of another decision rule.
 Critical = Mapping[tuple[int, int], float | tuple[float, float]]
 
 
@@ -86,7 +85,9 @@ def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.
         matrix = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise OrdinateError("costs", expected=f"a matrix of numbers {wanted}") from error
-    size = len(matrix) if num_classes is None and matrix.ndim else num_classes
+    size = num_classes
+    if num_classes is None and matrix.ndim:
+        size = len(matrix)
     if size == 1 or matrix.shape != (size, size):
         raise OrdinateError("costs", f"shape {matrix.shape}", f"{wanted}, true by predicted rank")
     if not np.isfinite(matrix).all() or matrix.min() < 0:
@@ -96,7 +97,7 @@ def check_costs(costs: ArrayLike, num_classes: int | None = None) -> NDArray[np.
     return matrix
 
 
-def costs_by_rank(costs: Any, classes: Sequence[Any]) -> Any:
+def costs_by_rank(costs: Decision, classes: Sequence[Hashable]) -> Decision | NDArray[np.generic]:
     """Return costs in the order of the ranks where a table names the labels of its rows and columns, others as given.
 
     Args:
@@ -115,8 +116,8 @@ def costs_by_rank(costs: Any, classes: Sequence[Any]) -> Any:
     if not isinstance(costs, pd.DataFrame):
         return costs
     labels, numbers = list(classes), list(range(len(classes)))
-    rows: list[Any] = costs.index.tolist()
-    columns: list[Any] = costs.columns.tolist()
+    rows: Sequence[object] = costs.index.tolist()
+    columns: Sequence[object] = costs.columns.tolist()
     if rows == columns == numbers and set(labels) != set(numbers):
         return costs.to_numpy()
     for side, found in (("rows", rows), ("columns", columns)):
@@ -125,7 +126,7 @@ def costs_by_rank(costs: Any, classes: Sequence[Any]) -> Any:
     return costs.loc[labels, labels].to_numpy()
 
 
-def read_costs(path: str | Path, classes: Sequence[Any]) -> NDArray[np.float64]:
+def read_costs(path: str | Path, classes: Sequence[object]) -> NDArray[np.float64]:
     """Read a cost matrix from a csv file with the true labels in its first column, the predicted ones in its first row.
 
     Args:
@@ -245,7 +246,7 @@ def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayL
     return comparison
 
 
-def margins_from_costs(costs: ArrayLike, classes: Sequence[Any] | None = None) -> dict[tuple[Any, Any], float]:
+def margins_from_costs(costs: ArrayLike, classes: Sequence[Hashable] | None = None) -> dict[tuple[Any, Any], float]:
     """Return CLOC margins that are wider at boundaries where mistakes cost more than usual (CLOC, Section 4.4).
 
     A boundary costs what mistaking its two ranks does, in the direction that costs more. With r its cost over that of
@@ -269,12 +270,15 @@ def margins_from_costs(costs: ArrayLike, classes: Sequence[Any] | None = None) -
         >>> margins_from_costs(cost_matrix(3, {(1, 2): 5.0}), ["none", "mild", "severe"])
         {('mild', 'severe'): 1.7}
     """
-    matrix = check_costs(costs, None if classes is None else len(classes))
-    labels = range(len(matrix)) if classes is None else classes
+    if classes is None:
+        matrix = check_costs(costs)
+        labels: Sequence[Hashable] = range(len(matrix))
+    else:
+        matrix, labels = check_costs(costs, len(classes)), classes
     steps = np.maximum(matrix.diagonal(1), matrix.diagonal(-1))
     if steps.min() == 0:
         raise OrdinateError("costs", f"boundaries that cost {steps.tolist()}", "costs above 0")
-    margins = LARGEST_MARGIN - (LARGEST_MARGIN - USUAL_MARGIN) * steps.min() / steps
+    margins = 2.0 - 1.5 * steps.min() / steps
     return {
         (labels[h], labels[h + 1]): float(margins[h])
         for h in np.flatnonzero(steps > steps.min() + TIE * matrix.max()).tolist()

@@ -70,7 +70,8 @@ def neighbour_shares(
     """
     nearest = nearest_neighbours(embeddings, ref_emb, k)
     _, ref_ranks = check_embeddings(ref_emb, ref_labels, num_classes, names=("ref_emb", "ref_labels"))
-    return _shares(ref_ranks[nearest], num_classes)
+    neighbours = ref_ranks[nearest]
+    return np.stack([np.mean(neighbours == rank, axis=1) for rank in range(num_classes)], axis=1)
 
 
 def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) -> NDArray[np.float64]:
@@ -107,11 +108,6 @@ def _expected_distances(labels: ArrayLike, probabilities: ArrayLike) -> tuple[ND
     _, ranks = check_embeddings(shares, labels, shares.shape[1], names=("probabilities", "labels"))
     every = np.arange(shares.shape[1])
     return ranks, np.round(shares @ np.abs(every[:, None] - every), DECIMALS)
-
-
-def _shares(neighbours: NDArray[np.int64], num_classes: int) -> NDArray[np.float64]:
-    """Share of every rank (n, C) among the ranks of neighbours (n, k)."""
-    return np.stack([np.mean(neighbours == rank, axis=1) for rank in range(num_classes)], axis=1)
 
 
 def _as_targets(values: ArrayLike, name: str) -> NDArray[np.float64]:

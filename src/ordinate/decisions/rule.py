@@ -4,22 +4,17 @@ The mode is wrong least often, the median is off by the fewest ranks on average,
 as its matrix says (Berger, *Statistical Decision Theory and Bayesian Analysis*, 1985).
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.decisions.costs import check_costs, decide
+from ordinate.decisions.costs import TIE, check_costs, decide
 from ordinate.errors import OrdinateError
 from ordinate.metrics.inputs import check_probabilities
 
 RULES = ("mode", "median")
-TIE = 1e-12  # Probabilities that differ by less are equal, so that rounding decides nothing.
-CLEARLY = 2.0  # A rule is better than another if it leads by this many standard errors.
-LEAST_DIFFERING = 10  # A standard error needs at least this many predictions in which the two rules differ.
 
 
-def check_decision(decision: Any, num_classes: int | None = None) -> str | NDArray[np.float64]:
+def check_decision(decision: str | ArrayLike, num_classes: int | None = None) -> str | NDArray[np.float64]:
     """Return a decision once it is known to be one: ``"mode"``, ``"median"``, or costs (C, C) as float64.
 
     Raises:
@@ -96,7 +91,9 @@ def compare_rules(
     values, true = check_probabilities(probabilities, y_true)
     if len(true) < 2:
         raise OrdinateError("y_true", "1 sample", "at least two, as one difference has no standard error")
-    weights = np.ones(len(true)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weights = np.ones(len(true))
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, dtype=np.float64)
     weights = weights / weights.mean()
     off = {rule: np.abs(predict_ranks(values, rule) - true) for rule in RULES}
     gained = {"mode": (off["mode"] == 0) * 1.0 - (off["median"] == 0), "median": off["mode"] - off["median"]}
@@ -110,8 +107,8 @@ def compare_rules(
     }
 
 
-def better_rule(compared: dict[str, dict[str, float]], used: Any) -> str | None:
-    """Return the rule that :func:`compare_rules` found clearly better than the one in use, or None.
+def better_rule(compared: dict[str, dict[str, float]], used: str | ArrayLike) -> str | None:
+    """Return the rule that is better than the one in use by more than two standard errors, or None.
 
     Args:
         compared: Result of :func:`compare_rules`.
@@ -122,12 +119,15 @@ def better_rule(compared: dict[str, dict[str, float]], used: Any) -> str | None:
         >>> better_rule(compared, "mode"), better_rule(compared, "median")
         ('median', None)
     """
-    other = {"mode": "median", "median": "mode"}.get(used) if isinstance(used, str) else None
-    return other if other is not None and compared[other]["gain"] > CLEARLY else None
+    if not isinstance(used, str):
+        return None
+    other = {"mode": "median", "median": "mode"}[used]
+    return other if compared[other]["gain"] > 2.0 else None
 
 
-def _in_standard_errors(differences: NDArray[np.float64]) -> float:
-    if np.count_nonzero(differences) < LEAST_DIFFERING:
+def _in_standard_errors(differences: NDArray[np.float64], least_differing: int = 10) -> float:
+    """Return the mean over its standard error, which needs at least ten samples in which the two rules differ."""
+    if np.count_nonzero(differences) < least_differing:
         return 0.0
     error = float(differences.std(ddof=1)) / np.sqrt(len(differences))
     return float(differences.mean() / max(error, TIE))  # The result stays finite if all differences are equal.

@@ -19,7 +19,7 @@ from torch.nn.functional import normalize
 from ordinate import __version__
 from ordinate.data.new_files import new_folder
 from ordinate.data.registry import modalities, modality_of_reader
-from ordinate.decisions.rule import TIE as TIE_OF_PROBABILITIES
+from ordinate.decisions.costs import TIE as TIE_OF_PROBABILITIES
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.rank_classifier import RankClassifier

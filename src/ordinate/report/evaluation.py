@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data.rows import random_part
+from ordinate.data.rows import Samples, random_part
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -17,7 +17,7 @@ Metrics = dict[str, Any]
 MOST_COMPARED = 10_000  # At most this many samples, drawn at random, are compared and plotted.
 
 
-def evaluate(model: EmbeddingEstimator, X: Any, y: Any) -> Metrics:
+def evaluate(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> Metrics:
     """Return the metrics of a fitted model on labelled samples, see :func:`measure`."""
     return measure(Predictions.of(model, X, y))
 

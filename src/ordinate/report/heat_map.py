@@ -10,8 +10,6 @@ from ordinate.data.images.pixels import as_picture
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-RED, BLUE = (214, 39, 40), (31, 119, 220)
-
 
 def heat_map(
     pixels: NDArray[np.uint8],
@@ -33,7 +31,7 @@ def heat_map(
     from PIL import Image
 
     grey = np.asarray(as_picture(pixels).convert("L").convert("RGB"), dtype=np.float64)
-    colours = np.where(values[:, :, None] > 0, RED, BLUE)
+    colours = np.where(values[:, :, None] > 0, (214, 39, 40), (31, 119, 220))
     share = opacity * np.minimum(np.abs(values) / largest, 1)[:, :, None]
     drawn = Image.fromarray(((1 - share) * grey + share * colours).round().astype(np.uint8))
     factor = max(1, least_side // max(drawn.size))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ordinate.report.page.projections import LEAST, project
+from ordinate.report.page.projections import project
 
 RANDOM = np.random.default_rng(0)
 ONE = RANDOM.normal(size=16)
@@ -11,12 +11,12 @@ FEW = {
     "equal": np.tile(ONE, (4500, 1)),
     "equal up to rounding": np.tile(ONE, (4500, 1)) * (1 + 1e-9 * RANDOM.normal(size=(4500, 16))),
     "zero": np.zeros((4500, 16)),
-    "nine places": np.repeat(RANDOM.normal(size=(LEAST - 1, 16)), 500, axis=0),
+    "nine places": np.repeat(RANDOM.normal(size=(9, 16)), 500, axis=0),
     "all but one equal": np.vstack([np.tile(ONE, (4499, 1)), ONE + 1]),
     "one sample": ONE[None],
 }
 ENOUGH = {
-    "ten places": np.repeat(RANDOM.normal(size=(LEAST, 16)), 45, axis=0),
+    "ten places": np.repeat(RANDOM.normal(size=(10, 16)), 45, axis=0),
     "a line": RANDOM.normal(size=(450, 1)) * ONE,
     "far from 0": 1e6 + RANDOM.normal(size=(200, 16)),
     "huge": 1e300 * RANDOM.normal(size=(200, 16)),
@@ -26,7 +26,7 @@ ENOUGH = {
 }
 
 
-PLACES = {"nine places": LEAST - 1, "all but one equal": 2}
+PLACES = {"nine places": 9, "all but one equal": 2}
 
 
 @pytest.mark.parametrize(("name", "embeddings"), FEW.items(), ids=FEW)

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -75,7 +76,7 @@ def test_rows_are_text_with_dashes_for_what_is_missing():
 
 
 def test_columns_past_the_budget_are_left_out_and_said(monkeypatch):
-    monkeypatch.setattr(samples, "CELLS", 25)
+    monkeypatch.setattr(samples, "_rows", partial(samples._rows, most_cells=25))
     shown = show_samples(contents(np.zeros(10, int), np.zeros(10, int)), np.zeros((10, 6)))
     assert len(shown["values"]) == 2
     assert shown["note"] == "The first 2 of 6 columns are kept."

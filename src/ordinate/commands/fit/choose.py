@@ -27,22 +27,15 @@ from ordinate.torchrun import broadcast_from_rank_zero
 from ordinate.training.time_budget import TimeBudget, training_until
 
 PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
-SIMPLE = tuple(name for name in PARTS.values() if name != BLEND)
-MOST_STANDARD_ERRORS = 2.0  # A candidate that is further behind the best is not tried on further parts.
-LEAST_MEASURED = 20  # A candidate is given up only after it was measured on this many samples.
-LEAST_TO_TRY = 10.0  # One method is trained if fewer seconds are left.
-LEAST_SHARE = 0.5  # The trial's model is kept if less of a trial's time is left to train on all samples.
-MOST_SHARE_OF_TIME_LEFT = 0.9  # The number of epochs of the last training leaves a tenth of the time.
-CHOICE = "choice.json"  # The file of what is known of the candidates, among the checkpoints.
-LAST = "last_training.json"  # The file of what follows once they have been tried.
 
 
-def choose(training: Training, time: TimeLimit) -> Chosen:
+def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) -> Chosen:
     """Train each candidate on parts of the training rows and choose by its errors on the others.
 
     On a table, a blend that could be trained is the only one, unless a time limit or ``--folds`` asks for more. Of
     candidates within a standard error of the lowest MAE the first is chosen. With a time limit, the methods come
-    first and the plain networks after them, as far as the time reaches, and the lowest MAE on one part is chosen.
+    first and the plain networks after them, as far as the time reaches, and the lowest MAE on one part is chosen; the
+    first method is trained alone if fewer than ``least_seconds`` are left.
     """
     candidates = training.plan.candidates
     if len(candidates) > 1 and training.groups is not training.samples.groups:
@@ -58,17 +51,22 @@ def choose(training: Training, time: TimeLimit) -> Chosen:
         return Chosen(candidates[0])
     if time.budget is None:
         return _choose_by_errors(training)
-    if broadcast_from_rank_zero(
-        lambda: time.left_to_train < LEAST_TO_TRY and not (training.checkpoints / CHOICE).exists()
-    ):
+    record = training.checkpoints / "choice.json"
+    if broadcast_from_rank_zero(lambda: time.left_to_train < least_seconds and not record.exists()):
         limit = time.budget.seconds / 60
         print(f"{limit:g} minutes are too short to compare methods: trains {candidates[0]}, the first")
         return Chosen(candidates[0])
-    return _choose_in_time(training, time.budget, time)
+    return _choose_in_time(training, time.budget, time, record)
 
 
-def _choose_by_errors(training: Training) -> Chosen:
-    """Choose by the errors on each part of the samples; the blend knows its own after one training on all."""
+def _choose_by_errors(training: Training, *, most_behind: float = 2.0, least_measured: int = 20) -> Chosen:
+    """Choose by the errors on each part of the samples; the blend knows its own after one training on all.
+
+    Args:
+        training: What the candidates are trained on.
+        most_behind: Standard errors that a candidate may be behind the best to be tried on further parts.
+        least_measured: Number of samples on which a candidate is measured before it is given up.
+    """
     samples, parts = training.samples, training.parts()
     measured = np.concatenate([unseen for _, unseen in parts])
     found = UnseenErrors(column_of(samples.weights, measured), column_of(training.groups, measured))
@@ -103,9 +101,9 @@ def _choose_by_errors(training: Training) -> Chosen:
         if not first and not tried:
             raise next(iter(failures.values()))
         place += len(unseen)
-        if number < len(parts) and place >= LEAST_MEASURED:
+        if number < len(parts) and place >= least_measured:
             best = found.lowest([*first, *tried])
-            behind = [name for name in tried if found.behind(name, best, MOST_STANDARD_ERRORS)]
+            behind = [name for name in tried if found.behind(name, best, most_behind)]
             tried = [name for name in tried if name not in behind]
             if behind:
                 print(f"{' and '.join(behind)} given up after {number} of {len(parts)}: clearly behind {best}")
@@ -150,26 +148,30 @@ def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> Non
     """Print what was chosen, by how much and why, and which simple models had lower errors."""
     others = [name for name in tried if name != chosen]
     if others:
-        best = found.lowest(tried)
-        other = found.lowest(others) if best == chosen else best
+        best = other = found.lowest(tried)
+        if best == chosen:
+            other = found.lowest(others)
         difference, error = found.mean(chosen, other)
         if difference == 0:
             print(f"chosen: {chosen}, as its validation MAE is that of {other}, and it was tried first")
         elif best == chosen:
             print(f"chosen: {chosen}, as its validation MAE is the lowest, {-difference:.4f} below that of {other}")
         else:
-            within = f"less than a standard error ({error:.4f})" if math.isfinite(error) else "on too few to tell"
+            within = "on too few to tell"
+            if math.isfinite(error):
+                within = f"less than a standard error ({error:.4f})"
             print(
                 f"chosen: {chosen}, as its validation MAE is {difference:.4f} above that of {other}, {within}, and the "
                 "first of candidates that are so close is taken"
             )
-    simple = [name for name in found.of if name in SIMPLE and found.behind(chosen, name, 1.0)]
+    parts = {*PARTS.values()} - {BLEND}
+    simple = [name for name in found.of if name in parts and found.behind(chosen, name, 1.0)]
     if simple:
         print(f"note: {' and '.join(simple)} alone had lower errors than {chosen}, by more than a standard error")
 
 
-def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> Chosen:
-    """Choose by the errors on one part of the samples, as far as the time reaches."""
+def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit, record: Path) -> Chosen:
+    """Choose by the errors on one part of the samples, as far as the time reaches; ``record`` keeps the trials."""
     part, validation = training.parts(folds=1)[0]
     weights = column_of(training.samples.weights, validation)
     notes: dict[str, str | None] = {}
@@ -182,7 +184,6 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
         return Trial(float(measure(predictions, weights)["mae"]), epochs_of_cut(model))
 
     growth = len(training.division.rows) / len(part)
-    record = training.checkpoints / CHOICE
     made = choose_within(training.plan.candidates, trial, budget, time.until, growth=growth, record=record)
     tried = {str(name): {"mae": error, "samples": len(validation)} for name, error in made.errors.items()}
     for failed, reason in made.failed.items():
@@ -192,10 +193,8 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
         print(f"no time within {budget.seconds / 60:g} minutes for {', '.join(made.untried)}")
     name = str(made.chosen)
     print(f"chosen: {name}, as its validation MAE is the lowest")
-    usual = training.plan.epochs
-    last = broadcast_from_rank_zero(
-        lambda: last_training(training.checkpoints / LAST, made, name, time.left_to_train, growth, usual)
-    )
+    last_record, usual = training.checkpoints / "last_training.json", training.plan.epochs
+    last = broadcast_from_rank_zero(lambda: last_training(last_record, made, name, time.left_to_train, growth, usual))
     if not last["trial"]:
         return Chosen(name, last["epochs"], note=notes.get(name), tried=tried)
     print(f"no time to train {name} on all samples: the model of its trial is kept")
@@ -205,7 +204,15 @@ def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit) -> 
 
 
 def last_training(
-    record: Path, choice: Choice, name: str, left: float, growth: float, epochs: int | None
+    record: Path,
+    choice: Choice,
+    name: str,
+    left: float,
+    growth: float,
+    epochs: int | None,
+    *,
+    least_share: float = 0.5,
+    most_share: float = 0.9,
 ) -> dict[str, Any]:
     """Return, and keep, the epochs of the training on all samples, and whether the trial's model replaces it.
 
@@ -216,16 +223,17 @@ def last_training(
         left: Seconds that are left to train.
         growth: Number of all samples over that of a trial.
         epochs: Epochs of the plan; None for those of the method.
+        least_share: Share of a trial's time below which the trial's model is kept.
+        most_share: Share of the time left that the epochs may take.
     """
     kept: dict[str, Any] | None = read_record(record)
     if kept is not None:
         return kept
     seconds = choice.seconds[name]
     if name in choice.epochs:
-        ratio = MOST_SHARE_OF_TIME_LEFT * left / (growth * seconds)
-        fitting = choice.epochs[name] * max(1.0, ratio)
-        epochs = int(fitting if epochs is None else min(epochs, fitting))
-    last = {"trial": left < LEAST_SHARE * seconds, "epochs": epochs}
+        fitting = choice.epochs[name] * max(1.0, most_share * left / (growth * seconds))
+        epochs = int(min(epochs or math.inf, fitting))
+    last = {"trial": left < least_share * seconds, "epochs": epochs}
     write_record(record, last)
     return last
 

@@ -15,7 +15,7 @@ from ordinate.commands.fit.plan import METHODS, filled_in, make_plan, supports_s
 from ordinate.commands.fit.read import Source, read
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Trained, Training, train
-from ordinate.commands.fit.write import REPORT, Origin, Written, write
+from ordinate.commands.fit.write import REPORT, Written, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.labels import Label
 from ordinate.commands.leakage import leakage_notes
@@ -33,8 +33,6 @@ from ordinate.torchrun import is_first_process
 from ordinate.training.machine import check_machine, keep_freed_memory
 from ordinate.training.options import Training as TrainingOptions
 
-RUN = "run.toml"  # The file of the options that train the same model again, for --config.
-
 
 def fit(options: FitOptions, started: float | None = None) -> None:
     """Train, measure and save a model.
@@ -46,7 +44,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     recipe = check(options)
     keep_freed_memory()
     folder = partial_folder(options.path)
-    limit = TimeLimit.of(options.time_limit, folder, time.monotonic() if started is None else started)
+    limit = TimeLimit.of(options.time_limit, folder, started or time.monotonic())
     source = Source.of(options, None if recipe is None else recipe.settings)
     data = read(source, _planner(options, source, recipe, limit))
     filled = filled_in(options, data.plan)
@@ -57,7 +55,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         if workspace.resumes:
             print("continuing the run that was stopped")
         limit.keep_in(folder)
-        division = divide_rows(plan.label, data.samples, options.test_fraction, options.seed)
+        division = divide_rows(plan.label, data.samples, options.test_share, options.seed)
         _describe(data.samples, plan.label, division)
         if data.plan is not None:
             limit = replace(limit, after=data.plan.after)
@@ -70,27 +68,30 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         if not is_first_process():
             return
         again = _again(options, filled, data.plan, trained)
-        origin = Origin.of(options, again.command)
-        result, written = write(trained, training, origin, limit, workspace)
-        write_config(result / RUN, again, NOT_REPEATED)
+        result, written = write(trained, training, options, again.command, limit, workspace)
+        write_config(result / "run.toml", again, NOT_REPEATED)
         if (folder / LOGS).exists():
             (folder / LOGS).replace(result / LOGS)
         workspace.publish(result)
     _print_result(options, trained, written, plan.label)
     if again != options:
-        nearly = "" if trained.is_exact else "nearly "
-        print(f"{nearly}the same model again: {again.command}")
+        same = "the same" if trained.is_exact else "nearly the same"
+        print(f"{same} model again: {again.command}")
 
 
 def check(options: FitOptions) -> Recipe | None:
     """Raise an error for options that no data can make possible; return the recipe, if there is one."""
     options.check()
     check_machine(options.settings.build(TrainingOptions, "training"), options.seed)
-    recipe = None if options.recipe is None else read_recipe(options.recipe, quick=options.quick)
-    method = options.method if recipe is None else recipe.method
+    recipe, method = None, options.method
+    if options.recipe is not None:
+        recipe = read_recipe(options.recipe, quick=options.quick)
+        method = recipe.method
     if len(options.targets) > 1:
         _check_targets(options, method)
-    names = [name for of_task in METHODS.values() for name in of_task] if method == "auto" else [method]
+    names = [method]
+    if method == "auto":
+        names = [name for of_task in METHODS.values() for name in of_task]
     estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
     kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
     options.settings.check_names(estimators, kinds)
@@ -116,10 +117,10 @@ def _planner(options: FitOptions, source: Source, recipe: Recipe | None, limit: 
         options.task,
         options.order,
         alone=options.method != "auto" or bool(options.margin) or options.costs is not None,
-        test_fraction=options.test_fraction,
+        test_share=options.test_share,
         time=limit,
         on_gpu=accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
-        kept=read_plan(partial_folder(options.path), options.determining),
+        planned=read_plan(partial_folder(options.path), options.determining),
     )
 
 
@@ -155,8 +156,7 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
 
 def _again(options: FitOptions, filled: FitOptions, plan: ImagePlan | None, trained: Trained) -> FitOptions:
     """Return the options that train the same model again, without a plan or a limit."""
-    epochs = filled.epochs if trained.epochs is None else trained.epochs
-    again = replace(filled, epochs=epochs)
+    again = replace(filled, epochs=trained.epochs or filled.epochs)
     if trained.name == BLEND and plan is not None and plan.blend_size is not None:
         height, width = plan.blend_size
         again = replace(options, encoder=None, pretrained=True, image_size=f"{height}x{width}")

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import pandas as pd
 import torch
 
-from ordinate.commands.division import TEST_FRACTION
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
 from ordinate.commands.labels import understand_label
 from ordinate.commands.workspace import read_record, write_record
@@ -29,15 +28,7 @@ from ordinate.training.step_cost import seconds_per_sample
 
 BLEND = "blend"  # It is tried first, on tables and on images with pretrained weights.
 RECORD = "plan.json"  # The file of the plan in the folder of a run.
-LONGER_SIDES = (224, 192, 160, 128, 96)
-SIDES_OF_FEATURES = (448, 352, 288, *LONGER_SIDES)
-SHARE_OF_FEATURES = 0.15  # The largest share of the time for the features that the blend is trained on.
-BLEND_SECONDS = (15.0, 0.02)  # Those of a blend, and the further ones per image.
 BATCH_SIZE = 64
-# Batches that are enough, and the fewest and most epochs for them.
-FROM_WEIGHTS = (120, 8, 30)
-FROM_SCRATCH = (300, 20, 100)
-FROM_FEATURES = (300, 10, 30)
 
 Size = tuple[int, int]
 
@@ -85,12 +76,12 @@ class Network:
         return is_trained and wanted.options.augmentation == "auto"
 
     def enough_epochs(self, samples: int) -> int:
-        """Return how many epochs are enough."""
-        batches, least, most = FROM_SCRATCH
+        """Return how many epochs are enough: those of so many batches, but neither too few nor too many."""
+        batches, least, most = 300, 20, 100
         if self.frozen:
-            batches, least, most = FROM_FEATURES
+            batches, least, most = 300, 10, 30
         elif self.pretrained:
-            batches, least, most = FROM_WEIGHTS
+            batches, least, most = 120, 8, 30
         return min(most, max(least, round(batches * BATCH_SIZE / samples)))
 
 
@@ -125,7 +116,7 @@ class ImagePlan:
     on_all: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass
 class ImagePlanner:
     """Plans a training on images once it is known what they are.
 
@@ -134,41 +125,47 @@ class ImagePlanner:
         task: Kind of label, or ``"auto"``.
         order: Ranks from lowest to highest, separated by commas.
         alone: Whether a single method is trained.
-        test_fraction: Share of the samples that is held out; None for the default.
+        test_share: Share of the samples that is held out.
         time: Time that is left.
         on_gpu: Whether a GPU trains.
-        kept: Plan of the run that is continued; None for a new one.
+        planned: Plan of the run that is continued; None for a new one, whose plan it becomes.
     """
 
     wanted: Callable[[], Wanted]
     task: str
     order: str | None
     alone: bool
-    test_fraction: float | None
+    test_share: float
     time: TimeLimit
     on_gpu: bool
-    kept: ImagePlan | None = None
+    planned: ImagePlan | None = None
+
+    def size_for(self, labels: pd.Series, images: Preprocessing, reading: float, own: Size) -> Size:
+        """Plan the training, see :meth:`plan`, and return the size of its images."""
+        return self.plan(labels, images, reading, own).size
 
     def plan(
-        self, images: Preprocessing, labels: pd.Series, reading: float = 0.0, own: Size | None = None
+        self, labels: pd.Series, images: Preprocessing, reading: float = 0.0, own: Size | None = None
     ) -> ImagePlan:
         """Return the plan of a training on images that take ``reading`` seconds to decode.
 
         ``own`` is the size of the images as they are; None if they keep that of ``images``.
         """
-        if self.kept is not None:
-            return self.kept
+        if self.planned is not None:
+            return self.planned
         self.time.warn_of_reading(len(labels), reading)
         is_ranks = understand_label(labels, self.task, self.order, f"label {labels.name!r}").is_ranks
         wanted = self.wanted()
         counts: tuple[int, ...] = (1,)
-        if not self.alone and (self.time.budget is not None or wanted.blend == "no"):
-            counts = (2, 1) if self.time.budget is None else (5, 2, 1)
+        if not self.alone and self.time.budget is not None:
+            counts = (5, 2, 1)
+        elif not self.alone and wanted.blend == "no":
+            counts = (2, 1)
         planned = partial(
             plan_images,
             images.size,
             images.channels,
-            math.ceil(len(labels) * (1 - (self.test_fraction or TEST_FRACTION))),
+            math.ceil(len(labels) * (1 - self.test_share)),
             wanted,
             seconds=self.time.left_for_plan(reading),
             candidates=counts,
@@ -176,10 +173,11 @@ class ImagePlanner:
             own=own,
             gpu=self.on_gpu,
         )
-        return _from_record(broadcast_from_rank_zero(lambda: asdict(planned())))
+        self.planned = _from_record(broadcast_from_rank_zero(lambda: asdict(planned())))
+        return self.planned
 
 
-def read_plan(folder: Path, determining: list[Any]) -> ImagePlan | None:
+def read_plan(folder: Path, determining: list[object]) -> ImagePlan | None:
     """Return the plan of a run that was stopped, if it had the same options."""
     kept = broadcast_from_rank_zero(lambda: read_record(folder / RECORD))
     if kept is None or kept["options"] != json.loads(json.dumps(determining)):
@@ -187,13 +185,14 @@ def read_plan(folder: Path, determining: list[Any]) -> ImagePlan | None:
     return _from_record(kept["images"])
 
 
-def keep_plan(folder: Path, determining: list[Any], plan: ImagePlan) -> None:
+def keep_plan(folder: Path, determining: list[object], plan: ImagePlan) -> None:
     """Write a plan to the folder of the run."""
     write_record(folder / RECORD, {"options": determining, "images": asdict(plan)})
 
 
 def _from_record(record: dict[str, Any]) -> ImagePlan:
-    sizes = {name: None if record[name] is None else tuple(record[name]) for name in ("size", "blend_size")}
+    # JSON turns tuples into lists.
+    sizes = {name: record[name] and tuple(record[name]) for name in ("size", "blend_size")}
     return ImagePlan(**{**record, **sizes})
 
 
@@ -206,17 +205,17 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
     tuned = [name for name in methods if name != BLEND]
     if tuned:
         weights = ""
-        if plan.pretrained:
-            weights = ", from ImageNet weights"
-            weights += " that stay as they are," if plan.frozen else ","
+        if plan.pretrained and plan.frozen:
+            weights = ", from ImageNet weights that stay as they are,"
+        elif plan.pretrained:
+            weights = ", from ImageNet weights,"
         steps.append(
             f"{', '.join(tuned)} with {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, "
             f"{plan.epochs} epochs"
         )
-    best = ""
     if len(methods) > 1:
-        best = "the best on a part is trained on all; " if plan.on_all else "the best on a part is the model; "
-    lines = [f"plan: {'; '.join(steps)}; {best}about {as_text(plan.seconds)} on this machine"]
+        steps.append("the best on a part is trained on all" if plan.on_all else "the best on a part is the model")
+    lines = [f"plan: {'; '.join(steps)}; about {as_text(plan.seconds)} on this machine"]
     if plan.mirror and wanted.mirror is None:
         lines.append(
             "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
@@ -266,14 +265,14 @@ def plan_images(
     if seconds is None:
         seconds = 480.0 * max(1.0, samples / 2000)
     networks = _networks(original, wanted)
-    is_fixed = own is None or wanted.fixed_size
-    sizes = [original] if is_fixed else _scaled(original, (max(original), *LONGER_SIDES))
+    sizes = of_features = [original]
+    if own is not None and not wanted.fixed_size:
+        sizes, of_features = _scaled(original, max(original)), _scaled(own, 448, 352, 288)
     if wanted.encoder is not None:
         sizes = _usable(sizes, networks[0], channels)
     measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
     blend = None
     if wanted.blend != "no" and networks[0].pretrained and not networks[0].frozen:
-        of_features = sizes if own is None or wanted.fixed_size else _scaled(own, SIDES_OF_FEATURES)
         blend = _blend(of_features, samples, networks[0], measured[networks[0]][1], sizes[-1], seconds)
     if blend is not None and wanted.blend == "only":
         return blend
@@ -301,11 +300,10 @@ def plan_images(
     if not (cheapest.pretrained and is_open and not has_views):
         return runs.plan(cheapest, sizes[-1], candidates[-1], measured[cheapest])
     frozen = replace(cheapest, frozen=True)
-    for count in candidates[-2:]:
-        for size in sizes:
-            plan = runs.plan(frozen, size, count, step_at(cheapest, size))
-            if runs.fits(plan, frozen):
-                return plan
+    for count, size in product(candidates[-2:], sizes):
+        plan = runs.plan(frozen, size, count, step_at(cheapest, size))
+        if runs.fits(plan, frozen):
+            return plan
     plan = runs.plan(frozen, sizes[-1], candidates[-1], measured[cheapest])
     return replace(plan, epochs=frozen.enough_epochs(samples))
 
@@ -339,11 +337,10 @@ class _Runs:
             features += runs * embedding
             training = self.samples * 2e-4  # A training step on features that are computed, on a quiet core.
         passes = self.cost * runs * training
-        if self.wanted.epochs is None:
+        epochs = self.wanted.epochs
+        if epochs is None:
             fitting = int((self.seconds - after - features) / passes)
             epochs = max(1, min(network.enough_epochs(self.samples), fitting))
-        else:
-            epochs = self.wanted.epochs
         expected = features + passes * epochs + after
         return ImagePlan(
             network.name, network.pretrained, network.frozen, size, epochs, count, expected, most_after, mirror,
@@ -359,7 +356,7 @@ class _Runs:
 def _blend(
     sizes: list[Size], samples: int, network: Network, embedding: float, measured: Size, seconds: float
 ) -> ImagePlan:
-    """Return the plan of the blend alone, on the largest images whose features take a share of the time.
+    """Return the plan of the blend alone, on the largest images whose features take at most 15 % of the time.
 
     Args:
         sizes: Sizes to choose from, the largest first.
@@ -369,13 +366,13 @@ def _blend(
         measured: Size of the images on which the time was measured.
         seconds: Time of everything.
     """
-    fitting, per_image = BLEND_SECONDS
     for size in sizes:
         features = 1.3 * samples * embedding * size[0] * size[1] / (measured[0] * measured[1])
-        if features <= SHARE_OF_FEATURES * seconds:
+        if features <= 0.15 * seconds:
             break
+    fitting = 15.0 + 0.02 * samples
     # Held-out samples pass the network several times, training samples once more for the report.
-    expected = 3 * features + fitting + per_image * samples
+    expected = 3 * features + fitting
     return ImagePlan(network.name, True, False, size, 1, 0, expected, 2 * features, blend_size=size)
 
 
@@ -404,22 +401,21 @@ def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
     return usable
 
 
-def _scaled(original: Size, sides: Sequence[int]) -> list[Size]:
-    """Return sizes whose longer sides are these, the largest first; the original one instead of a larger one."""
+def _scaled(original: Size, *larger: int) -> list[Size]:
+    """Return sizes, the largest first, whose longer sides are 96 to 224 or larger ones, and not above the original."""
     longer = max(original)
-    scales = sorted({min(side, longer) / longer for side in sides}, reverse=True)
+    scales = sorted({min(side, longer) / longer for side in (*larger, 224, 192, 160, 128, 96)}, reverse=True)
     return [(max(1, round(original[0] * scale)), max(1, round(original[1] * scale))) for scale in scales]
 
 
 def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> tuple[float, float]:
     """Return the seconds of a training step, and of embedding, per sample."""
     shape = (channels, *size)
-    fewest, most_pixels = 8, 2**18  # A step that is timed on a CPU is a small one.
+    count = BATCH_SIZE
+    if not gpu:  # A step that is timed on a CPU is a small one.
+        count = min(BATCH_SIZE, max(8, 2**18 // (size[0] * size[1])))
     with own_random_numbers(gpus=True):
         stem = False if network.pretrained else None  # Weights need their stem; none are loaded to measure the time.
         encoder = build_encoder(network.name, shape, 64, small_stem=stem)
-        count = BATCH_SIZE
-        if not gpu:
-            count = min(BATCH_SIZE, max(fewest, most_pixels // (size[0] * size[1])))
         batch = torch.randint(0, 256, (count, *shape), dtype=torch.uint8)
     return seconds_per_sample(encoder, batch, gpu=gpu)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from ordinate.methods.imbalance import Imbalance
 from ordinate.torchrun import joined_processes
 from ordinate.training.options import RUNTIME, Training
 
+if TYPE_CHECKING:
+    from lightning.pytorch.loggers import Logger
+
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
 HEADS: dict[Task, tuple[str, ...]] = {  # They are tried after them within a time limit.
     "ranks": ("cross_entropy", "orcnn", "corn_ranks"),
@@ -41,7 +44,7 @@ class Logging:
     """Where losses are logged while training.
 
     Args:
-        kind: Name of a logger, see ``LOGGERS``.
+        kind: ``"csv"``, ``"tensorboard"``, ``"wandb"`` or ``"mlflow"``.
         folder: Folder of the files of ``"csv"`` and ``"tensorboard"``.
         model: Name of the model, for ``"wandb"`` and ``"mlflow"``, which log elsewhere.
     """
@@ -50,7 +53,7 @@ class Logging:
     folder: Path
     model: str
 
-    def logger(self, name: str) -> Any:
+    def logger(self, name: str) -> "Logger":
         """Return a Lightning logger of a training."""
         from lightning.pytorch import loggers
 
@@ -94,7 +97,7 @@ class Plan:
     def build(self, name: str, folder: Path, epochs: int | None = None) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method, which keeps its state in the folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        logger = None if self.logging is None else self.logging.logger(folder.name)
+        logger = self.logging and self.logging.logger(folder.name)
         return self.estimator(name, epochs).set_params(training__checkpoint_dir=str(folder), training__logger=logger)
 
     def estimator(self, name: str, epochs: int | None = None) -> EmbeddingEstimator:
@@ -115,22 +118,21 @@ class Plan:
         params = {**self._settings_of(estimator, name), **self.params}
         if "data" in params and "data" not in parameters(type(estimator)):
             raise OrdinateError("--method", problem=f"{name} is for tables")
-        images = self.images if name == BLEND else None
-        if images is not None:
+        epochs = epochs or self.epochs
+        images = self.images
+        if images is not None and name == BLEND:
             data = params["data"]
             mirror = data.mirror and not images.mirror  # The plan chooses it for networks that are fine-tuned.
             pretrained = data.pretrained or True
             params["data"] = replace(data, size=images.blend_size, pretrained=pretrained, mirror=mirror)
+            if images.candidates > 0:
+                epochs = None  # Those of the plan are for networks that are fine-tuned.
         if self.label.is_ranks:
             params["class_order"] = self.label.classes
         if self.margins and isinstance(estimator, CLOCClassifier):
             classes = self.label.classes or []
             margins = {(classes[low], classes[high]): margin for (low, high), margin in self.margins.items()}
             params["critical_margins"] = margins
-        if images is not None and images.candidates > 0:
-            epochs = None  # Those of the plan are for networks that are fine-tuned.
-        elif epochs is None:
-            epochs = self.epochs
         if epochs is not None:
             params["epochs"] = stage_epochs(estimator, epochs)
         return estimator.set_params(**params)
@@ -145,8 +147,7 @@ class Plan:
                     settings.source(name), problem=f"{method} has no such setting", expected="another --method"
                 )
         params = settings.values(type(estimator))
-        for name, value in settings.values(Training, "training").items():
-            params[f"training__{name}"] = value
+        params |= {f"training__{name}": value for name, value in settings.values(Training, "training").items()}
         if settings.names("head"):
             head = getattr(estimator, "head", None)
             if not isinstance(head, Head):
@@ -187,14 +188,19 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
     image_options = source.options_of(images)
     training = settings.build(Training, "training")
     is_open = options.method == "auto" and not options.margin and options.costs is None and options.epochs is None
-    blend: Literal["also", "only", "no"] = "only" if options.method == BLEND else "no"
-    if is_open and not options.stream and _may_blend(settings):
+    blend: Literal["also", "only", "no"] = "no"
+    if options.method == BLEND:
+        blend = "only"
+    elif is_open and not options.stream and _may_blend(settings):
         blend = "also"
+    mirror = None
+    if "mirror" in settings.names("data"):
+        mirror = image_options.mirror
     return Wanted(
         encoder=options.encoder,
         options=image_options,
         fixed_size="size" in settings.names("data"),
-        mirror=image_options.mirror if "mirror" in settings.names("data") else None,
+        mirror=mirror,
         train_encoder=training.train_encoder,
         epochs=options.epochs,
         folds=options.folds,
@@ -212,13 +218,14 @@ def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
     for name, is_on in (("frozen", plan.frozen), ("mirror", plan.mirror)):
         if is_on and name not in names:
             settings.append(f"data.{name}=true")
-    size, pretrained = options.image_size, options.pretrained
+    filled = replace(options, encoder=plan.network, set=settings)
     if "size" not in names:
-        size = f"{plan.size[0]}x{plan.size[1]}"
+        filled = replace(filled, image_size=f"{plan.size[0]}x{plan.size[1]}")
     if "pretrained" not in names:
-        pretrained = plan.pretrained
-    epochs = plan.epochs if plan.candidates > 0 else options.epochs  # The blend has its own.
-    return replace(options, encoder=plan.network, pretrained=pretrained, image_size=size, epochs=epochs, set=settings)
+        filled = replace(filled, pretrained=plan.pretrained)
+    if plan.candidates > 0:  # The blend has its own epochs.
+        filled = replace(filled, epochs=plan.epochs)
+    return filled
 
 
 def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | None = None) -> Plan:
@@ -237,25 +244,26 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
     if recipe is not None and recipe.kind != modality.name:
         needed = f"{recipe.name} is for {recipe.kind}"
         raise OrdinateError("--recipe", problem=f"{needed}, and {options.data} holds {modality.noun}")
-    params: dict[str, Any] = {"random_state": options.seed, "verbose": 0 if options.quiet else 1}
-    data_options = source.options_of(modality)
-    if data_options is not None:
-        params["data"] = data_options
+    params = source.params(modality, quiet=options.quiet, seed=options.seed)
     label = understand_labels(samples.y, options.task, options.order, samples.name)
     margins = parse_boundaries("--margin", options.margin, label.classes)
     costs = parse_costs(options.costs, label.classes)
     decision = parse_decision(options.decision, costs, label.classes)
     if decision is not None:
         params["decision"] = decision
-    method = options.method if recipe is None else _method_of(recipe, options.method)
+    method = options.method
+    if recipe is not None:
+        if method not in ("auto", recipe.method):
+            raise OrdinateError("--method", f"{method}, but the recipe {recipe.name} is one of {recipe.method}")
+        method = recipe.method
     candidates: tuple[str, ...] = (method,)
     if method == "auto":
         first = defaults_of(modality).has_columns and _may_blend(settings)
         candidates = _candidates(label, blend=first, heads=options.time_limit is not None)
         if data.plan is not None:
             candidates = candidates[: data.plan.candidates]
-        if data.plan is not None and data.plan.blend_size is not None:
-            candidates = (BLEND, *candidates)
+            if data.plan.blend_size is not None:
+                candidates = (BLEND, *candidates)
     else:
         require_fitting(method, label)
     if margins and "cloc" not in candidates:
@@ -267,18 +275,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
     logging = None
     if options.logger is not None:
         logging = Logging(options.logger, partial_folder(options.path) / LOGS, options.path.resolve().name)
-    plan = Plan(
-        label,
-        candidates,
-        costs,
-        margins,
-        settings,
-        params,
-        recipe,
-        options.epochs,
-        logging,
-        data.plan,
-    )
+    plan = Plan(label, candidates, costs, margins, settings, params, recipe, options.epochs, logging, data.plan)
     _check(plan, is_weighted=options.weight is not None)
     return plan
 
@@ -291,12 +288,6 @@ def _check(plan: Plan, *, is_weighted: bool) -> None:
         if is_weighted and estimator.unweighted is not None:
             problem = f"is not for {name}: {estimator.unweighted}"
             raise OrdinateError("--weight", problem=problem, expected="another --method")
-
-
-def _method_of(recipe: Recipe, method: str) -> str:
-    if method not in ("auto", recipe.method):
-        raise OrdinateError("--method", f"{method}, but the recipe {recipe.name} is one of {recipe.method}")
-    return recipe.method
 
 
 def _may_blend(settings: Settings) -> bool:
@@ -327,13 +318,13 @@ def supports_several(method: str) -> bool:
 
 def require_fitting(method: str, label: Label) -> None:
     """Raise an error for a method that is not for this kind of label, or learns no embedding."""
-    kind, other = ("ranks", "continuous") if label.is_ranks else ("a continuous target", "ranks")
     model = models()[method]
     if label.task in model.estimators and model.embeds:
         return
+    kind, other = "a continuous target", "ranks"
+    if label.is_ranks:
+        kind, other = "ranks", "continuous"
     fitting = [name for name, known in CORE.items() if label.task in known.estimators and known.embeds]
     raise OrdinateError(
-        "--method",
-        problem=f"{method} is not for {kind}",
-        expected=f"--task {other}, or one of {', '.join(fitting)}",
+        "--method", problem=f"{method} is not for {kind}", expected=f"--task {other}, or one of {', '.join(fitting)}"
     )

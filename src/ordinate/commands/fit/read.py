@@ -6,15 +6,14 @@ from typing import Any, Self
 
 from ordinate.commands.fit.image_plan import ImagePlan, ImagePlanner
 from ordinate.commands.fit_options import FitOptions, names_in
-from ordinate.commands.options import flag
+from ordinate.commands.options import ParsedOptions, flag
 from ordinate.commands.samples import (
     Samples,
     SizeFor,
     decode_array,
-    is_named,
     leave_out_row_columns,
     modality_of_data,
-    named_folder,
+    named_sets,
     read_named,
     read_samples,
     text_columns,
@@ -38,22 +37,20 @@ class Source:
         recipe: Settings of a recipe, whose options of the kind of data apply.
         keep: Columns to train on although they identify the rows.
         text: Columns to read as text.
-        all_columns: Whether columns that identify the rows are kept.
     """
 
     data: str
     request: Request
     settings: Settings
-    given: Mapping[str, Any]
+    given: ParsedOptions
     recipe: Mapping[str, Any]
     keep: Sequence[str] = ()
     text: Sequence[str] = ()
-    all_columns: bool = False
 
     @classmethod
     def of(cls, options: FitOptions, recipe: Mapping[str, Any] | None = None) -> Self:
         """Return the data that the options of a command name; ``recipe`` are the settings of a recipe."""
-        target = options.targets[0] if options.targets else None
+        target = next(iter(options.targets), None)
         request = Request(
             target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
             tuple(names_in(options.categorical)), options.fold, options.stream, options.skip_unreadable,
@@ -66,14 +63,22 @@ class Source:
 
     def options_of(self, modality: Modality) -> Any:
         """Return the options of a kind of data; None if it has none."""
-        declared: type[Any] | None = modality.options_class
+        declared = modality.options_class
         if declared is None:
             return None
         others = dict(self.recipe.get(modality.parameter, {}))
         for name in ("stream", "skip_unreadable"):
             if name in self.given and name in parameters(declared):
                 others[name] = True
-        return self.settings.build(declared, "data", others)
+        return self.settings.build(declared, "data", **others)
+
+    def params(self, modality: Modality, *, quiet: bool, seed: int) -> dict[str, Any]:
+        """Return the parameters of an estimator for a kind of data, besides those of its method."""
+        params: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet)}
+        options = self.options_of(modality)
+        if options is not None:
+            params["data"] = options
+        return params
 
 
 @dataclass(frozen=True)
@@ -86,17 +91,11 @@ class Data:
 
 def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = 10) -> Data:
     """Return the samples, with files of images and the like read; ``planner`` chooses the size of images."""
-    plans: list[ImagePlan] = []
-
-    def size_for(preprocessing: Any, labels: Any, seconds: float, own: tuple[int, int]) -> tuple[int, int]:
-        assert planner is not None  # noqa: S101  # Nothing calls the function otherwise.
-        plans.append(planner.plan(preprocessing, labels, seconds, own))
-        return plans[-1].size
-
-    samples = read_source(source, None if planner is None else size_for)
-    if planner is not None and samples.modality.plans_training and not plans:
-        # Images of an array are not resized.
-        plans.append(planner.plan(samples.X.preprocessing, samples.y))
+    samples = read_source(source, None if planner is None else planner.size_for)
+    plan = None
+    if planner is not None and samples.modality.plans_training:
+        # Images of files were planned when they were read; those of an array are not resized.
+        plan = planner.plan(samples.y, samples.X.preprocessing)
     if len(samples.y) < least_rows:
         expected = f"at least {least_rows} to train and to measure on"
         raise OrdinateError(source.data, problem=f"holds {len(samples.y)} rows", expected=expected)
@@ -108,16 +107,19 @@ def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = 10) 
         across = int((sides > 1).sum())
         if across:
             print(f"note: {across} of {len(sides)} groups are in more than one part of the split")
-    return Data(samples, plans[-1] if plans else None)
+    return Data(samples, plan)
 
 
 def read_source(source: Source, size_for: SizeFor | None = None) -> Samples:
     """Return the samples, however many; ``size_for`` chooses the size of images, see :func:`read_samples`."""
-    if is_named(source.data):
-        folder = named_folder(source.data)
+    data_sets = named_sets(source.data, "holds_others")
+    if data_sets is not None:
+        folder = data_sets.folder(source.data)
         if folder is None:
-            return _read_named(source)
-        source = replace(source, data=folder)
+            for name in ("drop", "keep", "categorical", "skip_unreadable", "fold", "stream"):
+                _refuse(source, name, "is a data set with its own columns and split")
+            return _of_file(source, read_named(data_sets, source.data, source.request))
+        source = replace(source, data=folder)  # It is read as any folder of its kind.
     modality = modality_of_data(source.data)
     if not modality.holds_arrays:
         _check_modality(source, modality)
@@ -125,25 +127,15 @@ def read_source(source: Source, size_for: SizeFor | None = None) -> Samples:
     if not holds_parquet(source.data):
         _refuse(source, "stream", "is in another format", "is for parquet files, images and volumes")
     samples = read_samples(source.data, source.request, source.options_of)
-    if source.text:
-        samples = text_columns(samples, source.text, source.data, source.request.say)
-    elif not source.all_columns:
+    if not source.text:
         samples = leave_out_row_columns(samples, source.keep, source.data, source.request.say)
-    return _of_file(source, samples)
-
-
-def _read_named(source: Source) -> Samples:
-    """Return the samples of a data set of the papers that is no folder of its kind."""
-    for name in ("drop", "keep", "categorical", "skip_unreadable", "fold", "stream"):
-        _refuse(source, name, "is a data set with its own columns and split")
-    samples = read_named(source.data, source.request)
-    if source.text:
-        samples = text_columns(samples, source.text, source.data, source.request.say)
     return _of_file(source, samples)
 
 
 def _of_file(source: Source, samples: Samples) -> Samples:
     """Return the samples of a file, which may hold any kind of data."""
+    if source.text:
+        samples = text_columns(samples, source.text, source.data, source.request.say)
     for name in ("fold", "skip_unreadable"):
         _refuse(source, name, "is one file")
     _check_modality(source, modality_of(samples.X), samples.modality)
@@ -162,16 +154,18 @@ def _check_modality(source: Source, modality: Modality, read_as: Modality | None
         if name not in modality.command_options:
             kinds = [known.noun for known in modalities() if name in known.command_options]
             _refuse(source, name, f"holds {modality.noun}", f"is for {' or '.join(kinds)}")
-    declared = (read_as or modality).options_class
+    declared = _options_of(read_as or modality)
     for name in source.settings.names("data"):
-        if declared is None or name not in parameters(declared):
-            kinds = [known.noun for known in modalities() if _has_option(known, name)]
+        if name not in declared:
+            kinds = [known.noun for known in modalities() if name in _options_of(known)]
             problem = f"is for {' or '.join(kinds)}, and {source.data} holds {modality.noun}"
             raise OrdinateError(source.settings.source(f"data.{name}"), problem=problem)
 
 
-def _has_option(modality: Modality, name: str) -> bool:
-    return modality.options_class is not None and name in parameters(modality.options_class)
+def _options_of(modality: Modality) -> list[str]:
+    if modality.options_class is None:
+        return []
+    return parameters(modality.options_class)
 
 
 def _refuse(source: Source, name: str, held: str, purpose: str | None = None) -> None:

@@ -11,11 +11,6 @@ from ordinate.torchrun import is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd
 
 SPENT = "spent.json"  # The file of the time spent in the folder of a run.
-# The time of each part of what follows the training, over that of the start, which shows how busy the machine is.
-METRICS_TIME = 0.5
-REPORT_TIME = 0.4
-PICTURES_TIME = 1.2
-MOST_RESERVED = 0.4  # The largest share of the limit that is kept for what follows the training.
 
 
 @dataclass(frozen=True)
@@ -27,12 +22,14 @@ class TimeLimit:
         start: Seconds that were spent on starting, or a few if they are fewer.
         after: Seconds for embeddings after the training.
         started: Time of ``time.monotonic`` at which the command started.
+        most_reserved: Largest share of the limit that is kept for what follows the training.
     """
 
     budget: TimeBudget | None
     start: float = 3.0
     after: float = 0.0
     started: float = field(default_factory=time.monotonic)
+    most_reserved: float = 0.4
 
     @classmethod
     def of(cls, minutes: float | None, folder: Path, started: float) -> Self:
@@ -50,18 +47,29 @@ class TimeLimit:
             self.budget.keep_in(folder / SPENT)
 
     @property
+    def for_report(self) -> float:
+        """Seconds that a report takes, relative to the start, which shows how busy the machine is."""
+        return 0.4 * self.start
+
+    @property
+    def for_pictures(self) -> float:
+        """Seconds that pictures take."""
+        return 1.2 * self.start
+
+    @property
     def reserve(self) -> float:
-        """Seconds for what follows the training."""
+        """Seconds for what follows the training: metrics, report and pictures."""
         if self.budget is None:
             return 0.0
-        return min((METRICS_TIME + REPORT_TIME + PICTURES_TIME) * self.start, MOST_RESERVED * self.budget.seconds)
+        for_metrics = 0.5 * self.start
+        return min(for_metrics + self.for_report + self.for_pictures, self.most_reserved * self.budget.seconds)
 
     @property
     def until(self) -> float:
         """Seconds spent when training has to end."""
         if self.budget is None:
             return math.inf
-        after = min(self.after, MOST_RESERVED * self.budget.seconds)
+        after = min(self.after, self.most_reserved * self.budget.seconds)
         return self.budget.seconds - self.reserve - after
 
     @property
@@ -88,17 +96,16 @@ class TimeLimit:
                 "files, or a longer --time-limit, leave more for the training"
             )
 
-    def has_time_for(self, part: float) -> bool:
-        """Return whether time is left for ``REPORT_TIME`` or ``PICTURES_TIME``."""
-        return self.budget is None or self.budget.left > part * self.start
+    def has_time_for(self, seconds: float) -> bool:
+        """Return whether so many seconds are left."""
+        return self.budget is None or self.budget.left > seconds
 
     def projections(self, samples: int, seconds_per_sample: float = 0.02) -> tuple[str, ...]:
         """Return the projections that a report of so many samples has time for; t-SNE takes long."""
         from ordinate.report.page.projections import MOST_FOR_TSNE  # The report takes long to import.
 
         seconds = seconds_per_sample * min(samples, MOST_FOR_TSNE)
-        after = (REPORT_TIME + PICTURES_TIME) * self.start
-        if self.budget is None or seconds < self.budget.left - after:
+        if self.has_time_for(seconds + self.for_report + self.for_pictures):
             return ("pca", "tsne")
         return ("pca",)
 
@@ -108,7 +115,7 @@ class TimeLimit:
         seconds = 0.1 * (time.monotonic() - self.started)
         if self.budget is None:
             return seconds
-        return min(seconds, self.budget.left - (REPORT_TIME + PICTURES_TIME) * self.start)
+        return min(seconds, self.budget.left - self.for_report - self.for_pictures)
 
 
 def as_text(seconds: float) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from ordinate.commands.fit.plan import Plan, epochs_of_cut
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.samples import Samples
 from ordinate.data.images.pixels import decoded_at
+from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import column_of, take
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.errors import OrdinateError
@@ -56,14 +56,19 @@ class Training:
         return groups
 
     def train(
-        self, name: str, rows: Rows, folder: str, epochs: int | None = None, **validation: Any
+        self,
+        name: str,
+        rows: Rows,
+        folder: str,
+        epochs: int | None = None,
+        validation: tuple[object, ...] | None = None,
     ) -> EmbeddingEstimator:
         """Return a candidate trained on some rows, or read from the folder in which it was trained before."""
         samples = self.samples
         model = self.plan.build(name, self.checkpoints / folder, epochs)
         return model.fit(
             take(self.samples_of(name), rows), self.plan.label.values[rows], column_of(samples.weights, rows),
-            groups=column_of(samples.groups, rows), **validation,
+            groups=column_of(samples.groups, rows), validation=validation,
         )  # fmt: skip
 
     def train_on_all(self, name: str, epochs: int | None = None) -> EmbeddingEstimator:
@@ -72,18 +77,18 @@ class Training:
         if len(rows):
             weights = column_of(self.samples.weights, rows)
             validation = (take(self.samples_of(name), rows), self.plan.label.values[rows], weights)
-        return self.train(name, self.division.rows, f"{name}-final", epochs, validation=validation)
+        return self.train(name, self.division.rows, f"{name}-final", epochs, validation)
 
     def predictions(self, name: str, model: EmbeddingEstimator, rows: Rows) -> Predictions:
         """Return the predictions of a candidate's model for some rows."""
         return Predictions.of(model, take(self.samples_of(name), rows), self.plan.label.values[rows])
 
-    def samples_of(self, name: str) -> Any:
+    def samples_of(self, name: str) -> RowsOfSamples:
         """Return the samples as a candidate gets them: the blend gets images in a size of their own."""
         return self._samples_of_blend if name == BLEND else self.samples.X
 
     @cached_property
-    def _samples_of_blend(self) -> Any:
+    def _samples_of_blend(self) -> RowsOfSamples:
         samples, images, params = self.samples, self.plan.images, self.plan.params
         if images is None or images.blend_size is None or samples.files is None:
             return samples.X
@@ -113,8 +118,9 @@ class Training:
         if min(folds, units) < 2:
             return [divide(label, groups, rows, 0.2, self.seed)]
         y = label.values[rows]
-        ordered = y if label.classes is None else to_ranks(y, np.asarray(label.classes))
-        fold = assign_folds(ordered, min(folds, units), self.seed, column_of(groups, rows))
+        if label.classes is not None:
+            y = to_ranks(y, np.asarray(label.classes))
+        fold = assign_folds(y, min(folds, units), self.seed, column_of(groups, rows))
         parts = [(rows[fold != number], rows[fold == number]) for number in range(fold.max() + 1)]
         if label.is_ranks:
             parts = [part for part in parts if len(np.unique(label.values[part[0]])) > 1]
@@ -188,10 +194,9 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
     if on_decision is not None:
         print(f"note: {on_decision}")
     epochs = epochs_of_cut(model)
-    if epochs is None:
-        return Trained(chosen.name, model, rows, chosen.epochs, is_exact, chosen.tried)
-    print(f"note: the time limit ended the training after {epochs} epochs")
-    return Trained(chosen.name, model, rows, epochs, is_exact, chosen.tried)
+    if epochs is not None:
+        print(f"note: the time limit ended the training after {epochs} epochs")
+    return Trained(chosen.name, model, rows, epochs or chosen.epochs, is_exact, chosen.tried)
 
 
 def measured_note(parts: Sequence[Predictions]) -> str | None:
@@ -213,7 +218,9 @@ def decision_note(model: EmbeddingEstimator, scores: dict[str, dict[str, float]]
     better = better_rule(scores, model.rule)
     if better is None:
         return None
-    measure, name = ("accuracy", "an accuracy") if better == "mode" else ("mae", "an MAE")
+    measure, name = "mae", "an MAE"
+    if better == "mode":
+        measure, name = "accuracy", "an accuracy"
     values = {rule: scores[rule][measure] for rule in scores}
     return (
         f"on validation samples the {better} of the probabilities has {name} of {values.pop(better):.3f}, "

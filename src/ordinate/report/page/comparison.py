@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.rows import random_part, take
+from ordinate.data.rows import Samples, random_part, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.predictions import Predictions
 from ordinate.report.output import write
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import MOST_SAMPLES, Contents, gather, kind_of_samples
@@ -20,7 +21,7 @@ from ordinate.report.page.view import large_error, shared_values, versions
 
 def write_comparison(
     models: Mapping[str, EmbeddingEstimator],
-    X: Any,
+    X: Samples | dict[str, Samples],
     y: Any,
     path: str | Path,
     *,
@@ -64,15 +65,13 @@ def write_comparison(
     """
     if len(models) < 2:
         raise OrdinateError("models", len(models), "at least two to compare")
-    given = X
-    if not isinstance(X, dict):
-        given = dict.fromkeys(models, X)
+    given = X if isinstance(X, dict) else dict.fromkeys(models, X)
     count = len(next(iter(given.values())))
     if count > MOST_SAMPLES and all(len(samples) == len(y) for samples in given.values()):
         part = random_part(count, MOST_SAMPLES)
         given = {name: take(samples, part, renumber=True) for name, samples in given.items()}
         y = np.asarray(y)[part]
-    gathered = {name: gather(model, given[name], y) for name, model in models.items()}
+    gathered = {name: gather(Predictions.of(model, given[name], y)) for name, model in models.items()}
     first = next(iter(gathered.values()))
     for name, contents in gathered.items():
         if contents.names != first.names:
@@ -125,16 +124,13 @@ def _introduce(contents: Contents, given: int, *, unseen: bool) -> str:
 
 
 def _predicts(contents: Contents) -> str:
-    if contents.names is None:
-        return "a number"
-    return " < ".join(contents.names)
+    return " < ".join(contents.names or ["a number"])
 
 
 def _note(predictor: Predictor) -> str:
     metric, score = next(iter(predictor.scores.items()))
-    if metric == "accuracy":
-        return f"{metric} {words.percent(score.value)}"
-    return f"{metric} {score.value:.3g}"
+    shown = words.percent(score.value) if metric == "accuracy" else f"{score.value:.3g}"
+    return f"{metric} {shown}"
 
 
 def names_of(folders: Sequence[str]) -> list[str]:

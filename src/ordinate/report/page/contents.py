@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from ordinate.data.rows import random_part
+from ordinate.data.rows import Samples, random_part
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import Streamed, loaded
 from ordinate.errors import OrdinateError
@@ -28,7 +28,7 @@ MOST_STREAMED = 2000  # A page shows at most this many samples that are streamed
 
 
 Labels = NDArray[Any]  # Ranks 0..C-1, or targets.
-Training = tuple[Any, Any]  # Samples and labels, of any kind that a model accepts.
+LabelledSamples = tuple[Samples, ArrayLike]  # Samples and labels, of any kind that a model accepts.
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,7 @@ class Contents:
         return self.names[int(label)]
 
 
-def gather(model: EmbeddingEstimator, X: Any, y: Any, training: Training | None = None) -> Contents:
-    """Predict labelled samples, each once, see :func:`gather_predictions`."""
-    return gather_predictions(Predictions.of(model, X, y), training)
-
-
-def gather_predictions(predictions: Predictions, training: Training | None = None) -> Contents:
+def gather(predictions: Predictions, training: LabelledSamples | None = None) -> Contents:
     """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on."""
     if len(predictions) < 3:
         raise OrdinateError("y", f"{len(predictions)} samples", "at least 3 to report on")
@@ -118,7 +113,7 @@ def gather_predictions(predictions: Predictions, training: Training | None = Non
     )  # fmt: skip
 
 
-def _training(model: EmbeddingEstimator, X: Any, y: Any) -> tuple[Tensor, Labels]:
+def _training(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> tuple[Tensor, Labels]:
     X, y = unpack(X, y, model.data)
     samples = model.read(X)
     if isinstance(model, RankClassifier):

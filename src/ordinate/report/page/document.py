@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -11,14 +12,10 @@ from bokeh.resources import Resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-LIGHT, DARK = (0.0, 0.86), (0.22, 1.0)  # These parts of the colour map are visible on white and on black.
-SHADES = 32  # Continuous targets are drawn in this many shades.
-
-
 Values = dict[str, Any]  # A template or a script fills in these values, which are ready for JSON.
 
 
-def render(template: str, script: str, **values: Any) -> str:
+def render(template: str, script: str, **values: object) -> str:
     """Return a template of this package as a page that a script of this package runs.
 
     Every value is escaped, and no script runs but those of this package: their hashes are in the page's
@@ -27,11 +24,8 @@ def render(template: str, script: str, **values: Any) -> str:
     environment = Environment(loader=PackageLoader(__package__, "assets"), autoescape=True, undefined=StrictUndefined)
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.trim_blocks = environment.lstrip_blocks = True
-    scripts = {
-        "theme": _asset("theme.js"),
-        "bokeh": "\n".join(_bokeh()),
-        "page": _asset("shared.js") + _asset(script),
-    }
+    bokeh = "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw).replace("</script", "<\\/script")
+    scripts = {"theme": _asset("theme.js"), "bokeh": bokeh, "page": _asset("shared.js") + _asset(script)}
     policy = "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src " + " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts.values()
     )
@@ -41,17 +35,18 @@ def render(template: str, script: str, **values: Any) -> str:
     )
 
 
-def rank_colours(count: int) -> dict[str, list[str]]:
-    """Return a colour per rank for the light and for the dark page, from the lowest to the highest."""
+def colours(names: Sequence[str] | None, shades: int = 32) -> dict[str, list[str]]:
+    """Return a colour per rank for the light and for the dark page, from the lowest to the highest.
+
+    Continuous targets are drawn in ``shades`` colours.
+    """
+    count = len(names or range(shades))
+    visible = {"light": (0.0, 0.86), "dark": (0.22, 1.0)}  # These parts of the colour map differ from the page.
     return {
         theme: [Viridis256[min(int(256 * place), 255)].lower() for place in np.linspace(*part, max(2, count))]
-        for theme, part in (("light", LIGHT), ("dark", DARK))
+        for theme, part in visible.items()
     }
 
 
 def _asset(name: str) -> str:
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _bokeh() -> list[str]:
-    return [text.replace("</script", "<\\/script") for text in Resources(mode="inline", components=["bokeh"]).js_raw]

@@ -2,13 +2,13 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import random_part, take
+from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.importance import column_importance
@@ -36,7 +36,13 @@ class Importance:
 
 
 def measure_importance(
-    model: EmbeddingEstimator, X: Any, y: Any, seconds: float, *, most_samples: int = 500, most_repeats: int = 10
+    model: EmbeddingEstimator,
+    X: Samples,
+    y: ArrayLike,
+    seconds: float,
+    *,
+    most_samples: int = 500,
+    most_repeats: int = 10,
 ) -> Importance | None:
     """Measure the importance of columns with as many repeats as fit into the time.
 

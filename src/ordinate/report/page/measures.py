@@ -32,17 +32,8 @@ from ordinate.report.page.contents import Contents, Labels, plain_features
 
 Metric = Callable[[Labels, Labels], float]
 
-OF_RANKS: dict[str, Metric] = {
-    "accuracy": accuracy,
-    "mean error, in ranks": mae,
-    "weighted kappa": quadratic_weighted_kappa,
-}
-OF_TARGETS: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation": spearman}
-NEIGHBOURS = 5  # The baseline uses this many neighbours.
 MOST_REFERENCES = 5000  # Baselines are fitted on at most this many training samples.
-BINS = 10  # Calibration uses this many bins.
 MANY, FEW = 100, 20  # Many-shot and few-shot limits (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021).
-SUSPECT_COLUMNS = ("row", "label", "suggested", "suspicion")
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,9 @@ def score_all(contents: Contents, *, simple_models: bool = True) -> list[Predict
     predictions = {contents.method: contents.predicted, **_baselines(contents)}
     if simple_models:
         predictions |= _by_simple_models(contents)
-    metrics = OF_RANKS if contents.names else OF_TARGETS
+    metrics: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation": spearman}
+    if contents.names:
+        metrics = {"accuracy": accuracy, "mean error, in ranks": mae, "weighted kappa": quadratic_weighted_kappa}
     return [
         Predictor(name, predicted, {metric: _score(f, contents.true, predicted) for metric, f in metrics.items()})
         for name, predicted in predictions.items()
@@ -89,10 +82,7 @@ def _baselines(contents: Contents) -> dict[str, Labels]:
         found = {f"the commonest rank, {contents.names[commonest]}": np.full(len(contents), commonest)}
     else:
         found = {f"the mean, {labels.mean():.4g}": np.full(len(contents), labels.mean())}
-    neighbours = _by_neighbours(contents)
-    if neighbours is not None:
-        found[f"the {NEIGHBOURS} nearest neighbours, untrained"] = neighbours
-    return found
+    return found | _by_neighbours(contents)
 
 
 def _by_simple_models(contents: Contents) -> dict[str, Labels]:
@@ -131,23 +121,24 @@ def _by_simple_models(contents: Contents) -> dict[str, Labels]:
     return found
 
 
-def _by_neighbours(contents: Contents) -> Labels | None:
+def _by_neighbours(contents: Contents, k: int = 5) -> dict[str, Labels]:
     """Predict from the samples nearest by plain features: of the training set, or of the other four fifths."""
-    machine: KNeighborsClassifier | KNeighborsRegressor = KNeighborsRegressor(NEIGHBOURS)
+    name = f"the {k} nearest neighbours, untrained"
+    machine: KNeighborsClassifier | KNeighborsRegressor = KNeighborsRegressor(k)
     if contents.names:
-        machine = KNeighborsClassifier(NEIGHBOURS)
+        machine = KNeighborsClassifier(k)
     features = plain_features(contents.inputs)
     if contents.training_inputs is None or contents.training_labels is None:
-        if len(contents) < 2 * NEIGHBOURS:
-            return None
+        if len(contents) < 2 * k:
+            return {}
         folds = KFold(5, shuffle=True, random_state=0)
-        return np.asarray(cross_val_predict(machine, features, contents.true, cv=folds))
+        return {name: np.asarray(cross_val_predict(machine, features, contents.true, cv=folds))}
     count = len(contents.training_labels)
-    if count < NEIGHBOURS:
-        return None
+    if count < k:
+        return {}
     rows = np.random.default_rng(0).permutation(count)[:MOST_REFERENCES]
     machine.fit(plain_features(contents.training_inputs[rows]), contents.training_labels[rows])
-    return np.asarray(machine.predict(features))
+    return {name: np.asarray(machine.predict(features))}
 
 
 def _score(metric: Metric, true: Labels, predicted: Labels) -> Score:
@@ -188,18 +179,19 @@ def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
         0.1
     """
     promised, hits = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    bins = np.minimum((promised * BINS).astype(np.int64), BINS - 1)
-    counts = np.bincount(bins, minlength=BINS)
+    count = 10
+    bins = np.minimum((promised * count).astype(np.int64), count - 1)
+    counts = np.bincount(bins, minlength=count)
 
     def error(hits: NDArray[np.float64]) -> float:
-        surplus = np.bincount(bins, weights=promised - hits, minlength=BINS)
+        surplus = np.bincount(bins, weights=promised - hits, minlength=count)
         return float(np.abs(surplus).sum() / len(promised))
 
     rng = np.random.default_rng(0)
     drawn = [error((rng.random(len(promised)) < promised).astype(np.float64)) for _ in range(300)]
     with np.errstate(invalid="ignore"):
-        mean = np.bincount(bins, weights=promised, minlength=BINS) / counts
-        share = np.bincount(bins, weights=hits, minlength=BINS) / counts
+        mean = np.bincount(bins, weights=promised, minlength=count) / counts
+        share = np.bincount(bins, weights=hits, minlength=count) / counts
     return Calibration(counts, mean, share, round(error(hits), 12), float(np.quantile(drawn, 0.95)))
 
 
@@ -278,7 +270,8 @@ def group_by_label(contents: Contents) -> Groups:
         edges = _edges(contents.true)
         names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
         of = np.digitize(contents.true, edges[1:-1])
-        known = known if known is None else np.digitize(known, edges[1:-1])
+        if known is not None:
+            known = np.digitize(known, edges[1:-1])
     if known is not None:
         trained_on = np.bincount(known, minlength=len(names))
     return Groups(names, of, trained_on)
@@ -306,17 +299,12 @@ class Duplicates:
 
 def find_duplicates(contents: Contents) -> Duplicates:
     """Count samples whose inputs equal those of another, to the last bit."""
-    digests = _digests(contents.inputs)
-    known: set[bytes] = set()
+    digests = pd.Series(_digests(contents.inputs))
+    known: list[bytes] = []
     if contents.training_inputs is not None:
-        known.update(_digests(contents.training_inputs))
-    labels: dict[bytes, set[float]] = {}
-    for digest, label in zip(digests, contents.true.tolist(), strict=True):
-        labels.setdefault(digest, set()).add(label)
-    return Duplicates(
-        seen=sum(digest in known for digest in digests),
-        contradicting=sum(len(labels[digest]) > 1 for digest in digests),
-    )
+        known = _digests(contents.training_inputs)
+    labels = pd.Series(contents.true).groupby(digests).transform("nunique")
+    return Duplicates(seen=int(digests.isin(known).sum()), contradicting=int((labels > 1).sum()))
 
 
 def _digests(x: Tensor) -> list[bytes]:
@@ -360,13 +348,14 @@ def find_suspects(contents: Contents, neighbours: NDArray[np.int64]) -> pd.DataF
 
 def check_suspects(suspects: pd.DataFrame, samples: int) -> pd.DataFrame:
     """Return a table of suspects made elsewhere, its columns in order."""
-    absent = [name for name in SUSPECT_COLUMNS if name not in suspects]
+    columns = ["row", "label", "suggested", "suspicion"]
+    absent = [name for name in columns if name not in suspects]
     if absent:
-        raise OrdinateError("suspects", f"no {', '.join(absent)}", f"the columns {', '.join(SUSPECT_COLUMNS)}")
+        raise OrdinateError("suspects", f"no {', '.join(absent)}", f"the columns {', '.join(columns)}")
     rows = suspects["row"].to_numpy()
     if rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < samples):
         raise OrdinateError("suspects", "rows that are none of the samples", f"numbers from 0 to {samples - 1}")
-    return suspects[list(SUSPECT_COLUMNS)].reset_index(drop=True)
+    return suspects[columns].reset_index(drop=True)
 
 
 @dataclass(frozen=True)

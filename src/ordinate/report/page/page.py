@@ -15,7 +15,7 @@ from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.samples import unpack
 from ordinate.report.output import write
 from ordinate.report.page import document
-from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Training, gather_predictions
+from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, LabelledSamples, gather
 from ordinate.report.page.importance import measure_importance
 from ordinate.report.page.measures import Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
@@ -28,7 +28,7 @@ def write_report(
     y: Any,
     path: str | Path,
     *,
-    training: Training | None = None,
+    training: LabelledSamples | None = None,
     target: str = "the label",
     predictions: Predictions | None = None,
     names: Sequence[str] | None = None,
@@ -106,7 +106,7 @@ def write_report(
             kept = suspects[suspects["row"].isin(part)]
             suspects = kept.assign(row=np.searchsorted(part, kept["row"])).reset_index(drop=True)
 
-    contents = gather_predictions(predictions or Predictions.of(model, X, y), training)
+    contents = gather(predictions or Predictions.of(model, X, y), training)
     measures = measure(contents, suspects, simple_models=simple_models)
     if on_scores is not None:
         on_scores(measures.predictors)

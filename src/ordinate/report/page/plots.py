@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bokeh.document import Document
-from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool, PanTool, Plot, Tool, WheelZoomTool
+from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool, PanTool, Plot, WheelZoomTool
 from bokeh.plotting import figure
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.report.page.measures import Calibration
 
-DRAGS: dict[str, type[Tool]] = {"pan": PanTool, "box": BoxSelectTool, "lasso": LassoSelectTool}
 INK = "#000000"  # The page replaces it by its own.
 
 
-def document(plots: Sequence[Plot]) -> Any:
+def document(plots: Sequence[Plot]) -> object:
     """Return what BokehJS draws, ready for JSON; the page places every plot by its name."""
     drawn = Document()
     for plot in plots:
@@ -24,16 +23,19 @@ def document(plots: Sequence[Plot]) -> Any:
     return _renumbered(drawn.to_json(deferred=False), {})
 
 
-def _renumbered(node: Any, known: dict[str, str]) -> Any:
+def _renumbered(node: object, known: dict[str, str]) -> object:
     """Return a node of the JSON with its models numbered from 1, whatever was drawn before: the same page each time."""
-    if isinstance(node, dict):
-        return {
-            key: known.setdefault(value, f"p{len(known) + 1}")
-            if key == "id" and isinstance(value, str)
-            else _renumbered(value, known)
-            for key, value in node.items()
-        }
-    return [_renumbered(each, known) for each in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [_renumbered(each, known) for each in node]
+    if not isinstance(node, dict):
+        return node
+    renumbered: dict[object, object] = {}
+    for key, value in node.items():
+        if key == "id" and isinstance(value, str):
+            renumbered[key] = known.setdefault(value, f"p{len(known) + 1}")
+        else:
+            renumbered[key] = _renumbered(value, known)
+    return renumbered
 
 
 def point_source(**columns: NDArray[np.generic]) -> ColumnDataSource:
@@ -143,8 +145,7 @@ def _plot(name: str, **options: Any) -> Any:
 
 
 def _points(plot: Any, source: ColumnDataSource, x: str, y: str, size: float, colour: str = "colour") -> Any:
-    for name, tool in DRAGS.items():
-        plot.add_tools(tool(name=name))
+    plot.add_tools(PanTool(name="pan"), BoxSelectTool(name="box"), LassoSelectTool(name="lasso"))
     plot.add_tools(WheelZoomTool(name="zoom", zoom_on_axis=False))
     plot.toolbar.active_drag = None
     return plot.scatter(

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,8 +15,7 @@ from ordinate.data.rows import random_part
 from ordinate.optional import optional
 
 PROJECTIONS = ("pca", "tsne", "umap")
-MOST_FOR_TSNE, MOST_FOR_UMAP = 3000, 20_000  # Larger sets are sampled at random.
-LEAST = 10  # Neighbours are informative from this many distinct samples on.
+MOST_FOR_TSNE = 3000  # Larger sets are sampled at random.
 
 
 @dataclass(frozen=True)
@@ -48,17 +46,17 @@ def project(embeddings: NDArray[np.float64], keys: tuple[str, ...] = PROJECTIONS
     if "tsne" in keys:
         found += _by_neighbours(centred, MOST_FOR_TSNE, _tsne)
     if "umap" in keys and find_spec("umap") is not None:
-        found += _by_neighbours(centred, MOST_FOR_UMAP, _umap)
+        found += _by_neighbours(centred, 20_000, _umap)
     return found
 
 
 def _by_neighbours(
-    centred: NDArray[np.float64], most: int, draw: Callable[[NDArray[np.float32]], Projection]
+    centred: NDArray[np.float64], most: int, draw: Callable[[NDArray[np.float32]], Projection], least: int = 10
 ) -> list[Projection]:
-    """Return the projection of at most so many samples, none where too few of them differ."""
+    """Return the projection of at most so many samples, none where fewer than ``least`` of them differ."""
     rows = random_part(len(centred), most)
     shown = centred[rows].astype(np.float32)
-    if len(np.unique(shown, axis=0)) < LEAST:
+    if len(np.unique(shown, axis=0)) < least:
         return []
     drawn = draw(shown)
     placed = np.full((len(centred), 2), np.nan)
@@ -101,7 +99,7 @@ def _umap(shown: NDArray[np.float32]) -> Projection:
     return Projection("umap", "UMAP", note, points.astype(np.float32))
 
 
-def umap_points(embeddings: NDArray[np.floating], **options: Any) -> NDArray[np.float64]:
+def umap_points(embeddings: NDArray[np.floating], **options: object) -> NDArray[np.float64]:
     """Return the coordinates (n, 2) of embeddings (n, d) by UMAP (McInnes et al., 2018), with its seed fixed.
 
     UMAP's loops start Numba's OpenMP threads and change the number of threads that torch uses, which slows down every

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.data.rows import Samples
 from ordinate.estimators.samples import unpack
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
 
 BYTES = 5_500_000  # Limit for all pictures together, in base64.
-CELLS = 250_000  # Limit for a table.
 SHEET = 10  # A sheet has this many pictures per side, so that it is decoded quickly.
 
 
-def show_samples(contents: Contents, X: Any) -> Values:
+def show_samples(contents: Contents, X: Samples) -> Values:
     """Return the samples for the page, ready for JSON: ``kind``, what it needs, and a ``note`` on what is left out."""
     shown = contents.model.reader_.shown(unpack(X, None)[0], contents.inputs)
     if isinstance(shown, pd.DataFrame):
@@ -80,8 +80,8 @@ def _sheet(pixels: NDArray[np.uint8], width: int, height: int, quality: int) -> 
     return "data:image/webp;base64," + base64.b64encode(content.getvalue()).decode()
 
 
-def _rows(frame: pd.DataFrame) -> Values:
-    kept = max(1, min(frame.shape[1], CELLS // len(frame)))
+def _rows(frame: pd.DataFrame, most_cells: int = 250_000) -> Values:
+    kept = max(1, min(frame.shape[1], most_cells // len(frame)))
     note = ""
     if kept < frame.shape[1]:
         note = f"The first {kept} of {frame.shape[1]} columns are kept."

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import cos, pi, sin
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from ordinate import __version__
 from ordinate.data.csv_files import without_formulas
+from ordinate.data.rows import Samples
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.option_group import OptionGroup
@@ -26,17 +26,7 @@ from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
 from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import (
-    BINS,
-    FEW,
-    MANY,
-    Calibration,
-    Groups,
-    Measures,
-    Order,
-    Predictor,
-    Score,
-)
+from ordinate.report.page.measures import FEW, MANY, Calibration, Groups, Measures, Order, Predictor, Score
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
 from ordinate.report.text import boundary_names
@@ -57,7 +47,7 @@ class ReportOptions:
 
 def view(
     contents: Contents,
-    X: Any,
+    X: Samples,
     measures: Measures,
     importance: Importance | None,
     projected: Sequence[Projection],
@@ -113,13 +103,10 @@ def shared_values(
     contents: Contents, groups: Groups, predictors: Sequence[Predictor], command: str | None, models: int = 1
 ) -> Values:
     """Return the values that the pages of one model and of several have in common."""
-    shades = document.SHADES
-    if contents.names:
-        shades = len(contents.names)
     return {
         "scores": score_rows(predictors, models),
         "metrics": list(predictors[0].scores),
-        "colours": document.rank_colours(shades),
+        "colours": document.colours(contents.names),
         "ranks": contents.names,
         "counts": np.bincount(groups.of, minlength=len(groups.names)).tolist(),
         "range": [contents.label_name(contents.true.min()), contents.label_name(contents.true.max())],
@@ -148,11 +135,7 @@ def _plots(contents: Contents, measures: Measures, first: Projection) -> list[Pl
 
 
 def _data(
-    contents: Contents,
-    measures: Measures,
-    projected: Sequence[Projection],
-    names: Sequence[str] | None,
-    shown: Values,
+    contents: Contents, measures: Measures, projected: Sequence[Projection], names: Sequence[str] | None, shown: Values
 ) -> Values:
     """Return what the page's script reads."""
     groups = measures.groups
@@ -247,9 +230,7 @@ def _cosine(cosine: float) -> Values:
     if np.isnan(cosine):
         return {"text": "", "share": 0, "kind": ""}
     text = f"{cosine:.2f}".replace("-", "\u2212")
-    if cosine < 0:
-        return {"text": text, "share": round(-cosine, 3), "kind": "against"}
-    return {"text": text, "share": round(cosine, 3), "kind": ""}
+    return {"text": text, "share": round(abs(cosine), 3), "kind": "against" if cosine < 0 else ""}
 
 
 def _marks(names: Sequence[str], angles: NDArray[np.float64], even: Sequence[float]) -> list[Values]:
@@ -266,13 +247,7 @@ def _marks(names: Sequence[str], angles: NDArray[np.float64], even: Sequence[flo
     too_far = max(0.0, free - 180)
     for rank, name in enumerate(names):
         ideal_x, ideal_y = at(even[rank], 170)
-        mark = {
-            "rank": rank,
-            "name": _shortened(name),
-            "ideal_x": ideal_x,
-            "ideal_y": ideal_y,
-            "x": None,
-        }
+        mark = {"rank": rank, "name": _shortened(name), "ideal_x": ideal_x, "ideal_y": ideal_y, "x": None}
         if rank in written:
             place = written[rank] - too_far
             mark["x"], mark["y"] = at(angles[rank], 170)
@@ -285,9 +260,7 @@ def _marks(names: Sequence[str], angles: NDArray[np.float64], even: Sequence[flo
 
 
 def _shortened(name: str) -> str:
-    if len(name) <= 12:
-        return name
-    return name[:11] + "…"
+    return name if len(name) <= 12 else f"{name[:11]}…"
 
 
 def _margins(model: CLOCClassifier, names: Sequence[str]) -> Values:
@@ -306,7 +279,7 @@ def _calibration(calibration: Calibration) -> Values:
     rows = []
     measured = zip(calibration.counts, calibration.promised, calibration.measured, strict=True)
     for place, (count, promised, share) in enumerate(measured):
-        tenth = f"{place / BINS:.1f} to {(place + 1) / BINS:.1f}"
+        tenth = f"{place / 10:.1f} to {(place + 1) / 10:.1f}"
         rows.append([tenth, f"{count:,}", _or_dash(promised, ".1%"), _or_dash(share, ".1%")])
     sentence = (
         f"On average the probability of the predicted rank is {100 * calibration.error:.1f} points off the share that "
@@ -328,10 +301,7 @@ def _or_dash(value: object, digits: str) -> str:
 
 
 def _suspects(found: pd.DataFrame, names: Sequence[str] | None, contents: Contents, *, given: bool) -> Values:
-    if names is None:
-        named = found.assign(sample=[f"sample {row}" for row in found["row"]])
-    else:
-        named = found.assign(sample=[str(names[row]) for row in found["row"]])
+    named = found.assign(sample=[f"sample {row}" if names is None else str(names[row]) for row in found["row"]])
     first = named.head(30)
     table = first.assign(name=first["sample"], suspicion=[f"{value:.2f}" for value in first["suspicion"]])
     csv = base64.b64encode(without_formulas(named).to_csv(index=False).encode()).decode()

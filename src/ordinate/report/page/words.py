@@ -12,10 +12,6 @@ from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.importance import Importance
 from ordinate.report.page.measures import FEW, Calibration, Duplicates, Measures, Predictor, gain
 
-FEW_MEASURED = 10  # Little is known about a rank with fewer samples.
-OFTEN_CROSSED, CROSSINGS = 0.1, 3  # Smallest share at a boundary and number of samples for which a crossing is named.
-POORLY_CALIBRATED = 0.1
-
 
 @dataclass(frozen=True)
 class Caution:
@@ -100,7 +96,7 @@ def find_cautions(contents: Contents, measures: Measures) -> list[Caution]:
     if contents.names is not None:
         cautions += _about_ranks(contents, contents.names)
         cautions += _about_boundaries(contents, contents.names)
-    elif len(contents) < 5 * FEW_MEASURED:
+    elif len(contents) < 50:
         cautions.append(Caution("Few samples", f"All is measured on {len(contents)} samples; look at the intervals."))
     if measures.calibration is not None:
         cautions += _about_probabilities(contents, measures.calibration)
@@ -134,7 +130,9 @@ def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]
         yield Caution("Not clearly better than something simple", f"{compared}, within chance.")
 
 
-def _about_ranks(contents: Contents, names: list[str]) -> Iterator[Caution]:
+def _about_ranks(
+    contents: Contents, names: list[str], *, least_missed: int = 3, least_measured: int = 10
+) -> Iterator[Caution]:
     """Warn of margins that collapsed, of ranks that are never found, and of those with few samples."""
     if contents.collapsed:
         boundaries = _listed([f"{names[low]} | {names[high]}" for low, high in contents.collapsed])
@@ -145,7 +143,7 @@ def _about_ranks(contents: Contents, names: list[str]) -> Iterator[Caution]:
         )
     measured = np.bincount(contents.true, minlength=len(names))
     hits = np.bincount(contents.true[contents.errors == 0], minlength=len(names))
-    missed = _named(names, measured, (hits == 0) & (measured >= CROSSINGS))
+    missed = _named(names, measured, (hits == 0) & (measured >= least_missed))
     if missed:
         yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
     if contents.training_labels is not None:
@@ -156,25 +154,28 @@ def _about_ranks(contents: Contents, names: list[str]) -> Iterator[Caution]:
     absent = [name for name, count in zip(names, measured, strict=True) if count == 0]
     if absent:
         yield Caution("Ranks without a sample here", f"{_listed(absent)}: nothing is known of them.")
-    small = _named(names, measured, (measured > 0) & (measured < FEW_MEASURED))
+    small = _named(names, measured, (measured > 0) & (measured < least_measured))
     if small:
         yield Caution("Ranks with few samples here", f"{small}: scores on them are mostly chance.")
 
 
-def _about_boundaries(contents: Contents, names: list[str]) -> Iterator[Caution]:
+def _about_boundaries(
+    contents: Contents, names: list[str], *, least_share: float = 0.1, least_crossed: int = 3
+) -> Iterator[Caution]:
+    """Warn of the boundary that is crossed most often, if that is by a share and a number of samples that count."""
     rates = adjacent_error_rates(contents.true, contents.predicted, len(names))
     worst = int(np.nanargmax(rates))
     lower = np.minimum(contents.true, contents.predicted)
     crossed = np.sum((lower == worst) & (np.abs(contents.errors) == 1))
-    if rates[worst] >= OFTEN_CROSSED and crossed >= CROSSINGS:
+    if rates[worst] >= least_share and crossed >= least_crossed:
         yield Caution(
             f"The boundary {names[worst]} | {names[worst + 1]} is often crossed",
             f"{rates[worst]:.0%} of the samples of these two ranks are taken for the other one.",
         )
 
 
-def _about_probabilities(contents: Contents, calibration: Calibration) -> Iterator[Caution]:
-    if calibration.error <= max(POORLY_CALIBRATED, calibration.by_chance):
+def _about_probabilities(contents: Contents, calibration: Calibration, most_error: float = 0.1) -> Iterator[Caution]:
+    if calibration.error <= max(most_error, calibration.by_chance):
         return
     promised = np.nansum(calibration.promised * calibration.counts) / len(contents)
     right = np.mean(contents.errors == 0)
@@ -221,9 +222,8 @@ def percent(share: float) -> str:
         >>> percent(0.91), percent(0.997), percent(1.0)
         ('91%', '99.7%', '100%')
     """
-    if 0 < share < 0.01 or 0.99 < share < 1:
-        return f"{share:.1%}"
-    return f"{share:.0%}"
+    in_tenths = 0 < share < 0.01 or 0.99 < share < 1
+    return f"{share:.1%}" if in_tenths else f"{share:.0%}"
 
 
 def _named(names: Sequence[str], counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> str:
@@ -239,6 +239,4 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number:,} {noun}s"
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
