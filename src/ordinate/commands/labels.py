@@ -90,7 +90,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str, *, m
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     if not pd.api.types.is_numeric_dtype(y):
-        y = _numbers_of_text(y, task, name)
+        y = _numbers_of_text(y, name, may_have_unit=task == "continuous" or y.nunique() > most_ranks)
     numbers = y.to_numpy(dtype=np.float64)
     if np.abs(numbers).max() > LARGEST:
         raise OrdinateError(name, problem=f"holds infinity or numbers past {LARGEST:g}", expected="smaller ones")
@@ -107,9 +107,9 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str, *, m
     return Label(ranks, np.unique(ranks).tolist())
 
 
-def _numbers_of_text(y: pd.Series, task: str, name: str) -> pd.Series:
-    """Return the numbers that labels are as text, of a continuous target without a unit; other text has no order."""
-    if task == "continuous" or y.nunique() > MOST_RANKS:
+def _numbers_of_text(y: pd.Series, name: str, *, may_have_unit: bool) -> pd.Series:
+    """Return the numbers that the text of labels is; other text has no order."""
+    if may_have_unit:
         y = split_unit(y)[0]
     numbers = pd.to_numeric(y.astype(str), errors="coerce")
     if numbers.notna().all():

@@ -158,7 +158,7 @@ def _read_statistics(path: Path) -> pd.DataFrame:
 
         frame = pyreadstat.read_sav(path, apply_value_formats=True, formats_as_ordered_category=True)[0]
     texts = frame.select_dtypes(["object", "string"])
-    return frame.assign(**{name: column.replace("", None) for name, column in texts.items()})
+    return frame.assign(**{str(name): column.replace("", None) for name, column in texts.items()})
 
 
 def _read_arrow(path: Path) -> pd.DataFrame:
