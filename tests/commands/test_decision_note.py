@@ -59,7 +59,7 @@ def test_fit_says_it_before_it_measures(tmp_path, monkeypatch, capsys):
     sides = np.random.default_rng(0).choice(["train", "validation", "test"], len(era.target), p=[0.4, 0.4, 0.2])
     frame = pd.DataFrame(np.asarray(era.data), columns=["a", "b", "c", "d"]).assign(grade=era.target, side=sides)
     frame.to_csv("era.csv", index=False)
-    arguments = ["--target", "grade", "--split", "side", "--method", "cloc", "--epochs", "10", "--quiet"]
+    arguments = ["--target", "grade", "--split", "side", "--method", "cloc", "--epochs", "10", "--no-report", "--quiet"]
     assert main(["fit", "era.csv", *arguments, "--decision", "mode"]) == 0
     said = capsys.readouterr().out
     assert "note: on validation samples the median of the probabilities has an MAE of" in said

@@ -45,7 +45,7 @@ def here(folder, monkeypatch):
 )
 def test_a_folder_of_transformers_is_trained_and_then_not_needed(command, data, width, tmp_path, capsys):
     out = str(tmp_path / "model")
-    options = ["--target", "grade", "--method", "cloc", "--epochs", "3", "--quiet", "--out", out]
+    options = ["--target", "grade", "--method", "cloc", "--epochs", "3", "--no-report", "--quiet", "--out", out]
     assert main(["fit", *command.split(), *options]) == 0
     assert "--encoder hf:./" in json.loads((tmp_path / "model" / "metrics.json").read_text())["command"]
     moved = shutil.move("vision" if "vision" in command else "words", tmp_path / "network")

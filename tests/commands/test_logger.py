@@ -13,7 +13,20 @@ from ordinate import load
 from ordinate.cli import main
 from tests.estimators.examples import draw_table, ranks_of
 
-FIT = ["fit", "table.csv", "--target", "grade", "--method", "cloc", "--epochs", "3", "--quiet", "--out", "model"]
+FIT = [
+    "fit",
+    "table.csv",
+    "--target",
+    "grade",
+    "--method",
+    "cloc",
+    "--epochs",
+    "3",
+    "--no-report",
+    "--quiet",
+    "--out",
+    "model",
+]
 
 
 @pytest.fixture(autouse=True)

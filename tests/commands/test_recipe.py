@@ -23,7 +23,7 @@ def data(tmp_path, monkeypatch):
 
 
 def fit(*arguments):
-    return main(["fit", *arguments, "--target", "target", "--quick", "--quiet", "--out", "model"])
+    return main(["fit", *arguments, "--target", "target", "--quick", "--no-report", "--quiet", "--out", "model"])
 
 
 def test_a_table_trains_as_supremix_does_on_airfoil_and_the_model_predicts():

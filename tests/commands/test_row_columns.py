@@ -30,7 +30,20 @@ def folder(tmp_path, monkeypatch):
 
 
 def accuracy(data, out, *options, epochs="2"):
-    arguments = ["fit", data, "--target", "grade", "--method", "cloc", "--out", out, "--quiet", "--epochs", epochs]
+    arguments = [
+        "fit",
+        data,
+        "--target",
+        "grade",
+        "--method",
+        "cloc",
+        "--out",
+        out,
+        "--no-report",
+        "--quiet",
+        "--epochs",
+        epochs,
+    ]
     assert main([*arguments, *options]) == 0
     return json.loads(Path(out, "metrics.json").read_text())["accuracy"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from ordinate.cli import main
 
-FIT = ["--target", "grade", "--method", "otd", "--epochs", "1", "--quiet", "--out", "model"]
+FIT = ["--target", "grade", "--method", "otd", "--epochs", "1", "--no-report", "--quiet", "--out", "model"]
 FRAME = pd.DataFrame({"a": np.random.default_rng(0).normal(size=40), "grade": np.tile([0.0, 1, 2, 3], 10)})
 
 

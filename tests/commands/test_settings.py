@@ -40,7 +40,7 @@ def data(tmp_path, monkeypatch):
 
 def fit(label, *arguments):
     other = "target" if label == "grade" else "grade"
-    common = ["--target", label, "--drop", other, "--epochs", "2", "--quiet", "--out", "model"]
+    common = ["--target", label, "--drop", other, "--epochs", "2", "--no-report", "--quiet", "--out", "model"]
     return main(["fit", "table.csv", *common, *arguments])
 
 
@@ -136,7 +136,18 @@ def test_settings_of_every_group_reach_the_estimator():
         "head.kind": "linear", "head.loss": "huber", "imbalance.lds": "inverse", "scheme": "regularise",
         "embedding_dim": "8", "epochs": "(3, 1)",
     }  # fmt: skip
-    common = ["fit", "table.csv", "--target", "target", "--drop", "grade", "--method", "supcr", "--quiet"]
+    common = [
+        "fit",
+        "table.csv",
+        "--target",
+        "target",
+        "--drop",
+        "grade",
+        "--method",
+        "supcr",
+        "--no-report",
+        "--quiet",
+    ]
     assert main([*common, *given(**typed), "--out", "model"]) == 0
     model = load("model")
     training = model.training

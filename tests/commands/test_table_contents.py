@@ -20,7 +20,7 @@ from ordinate.errors import OrdinateError
 from tests.command_line import draw, one_line
 
 TABLE = draw(60).drop(columns=["word", "target"])
-QUICK = ["--method", "cloc", "--epochs", "2", "--quiet", "--out", "model"]
+QUICK = ["--method", "cloc", "--epochs", "2", "--no-report", "--quiet", "--out", "model"]
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from ordinate.cli import main
 from tests.command_line import one_line, read
 
-QUICK = ["--epochs", "20", "--quiet", "--set", "embedding_dim=8"]
+QUICK = ["--epochs", "20", "--no-report", "--quiet", "--set", "embedding_dim=8"]
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_several_targets_are_predicted_in_a_column_each(table, capsys):
 
 def test_the_run_file_trains_the_same_model_again(table, capsys):
     assert main(["fit", "--target", "east", "north", "places.csv", "--drop", "grade", *QUICK]) == 0
-    assert main(["fit", "--config", "places-model/run.toml", "--quiet", "--out", "again"]) == 0
+    assert main(["fit", "--config", "places-model/run.toml", "--no-report", "--quiet", "--out", "again"]) == 0
     assert read("again/metrics.json")["targets"] == read("places-model/metrics.json")["targets"]
 
 
@@ -62,7 +62,7 @@ def test_wrong_targets_are_an_error_of_one_line(table, capsys, arguments, expect
 
 
 def test_a_report_of_several_targets_is_refused(table, capsys):
-    assert main(["fit", "places.csv", "--target", "east", "north", "--epochs", "1", "--quiet"]) == 0
+    assert main(["fit", "places.csv", "--target", "east", "north", "--epochs", "1", "--no-report", "--quiet"]) == 0
     capsys.readouterr()
     assert main(["report", "places-model", "places.csv"]) == 2
     assert "of 2 targets, expected a model of one target" in one_line(capsys.readouterr().err)

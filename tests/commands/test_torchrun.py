@@ -28,7 +28,15 @@ from tests.data import pictures
 from tests.estimators.examples import draw_table, ranks_of
 
 SETTINGS = ("training.optimizer=sgd", "training.learning_rate=0.02", "training.accelerator=cpu", "batch_size=16")
-OPTIONS = ["--target", "grade", "--method", "cloc", "--quiet", *(f"--set={setting}" for setting in SETTINGS)]
+OPTIONS = [
+    "--target",
+    "grade",
+    "--method",
+    "cloc",
+    "--no-report",
+    "--quiet",
+    *(f"--set={setting}" for setting in SETTINGS),
+]
 
 
 @pytest.fixture(autouse=True)

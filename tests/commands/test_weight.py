@@ -17,7 +17,7 @@ from tests.estimators.examples import draw_table, ranks_of
 
 X, TARGET = draw_table(80)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, 80)
-FAST = ["--method", "otd", "--epochs", "3", "--quiet"]
+FAST = ["--method", "otd", "--epochs", "3", "--no-report", "--quiet"]
 
 
 def table(folder, **columns):

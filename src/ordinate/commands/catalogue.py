@@ -48,7 +48,7 @@ class Command:
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", default="ordinate-demo", help="new folder for models, reports, pictures (%(default)s)")
+    parser.add_argument("--out", default="ordinate-demo", help="new folder for models and reports (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of splits and training (%(default)s)")
 
 
@@ -239,8 +239,7 @@ COMMANDS = (
     Command(
         "demo",
         "an example on two small data sets, without a download",
-        "Train on SWD (ranks) and diabetes (continuous), compare with simple baselines, save models, reports and "
-        "pictures.",
+        "Train on SWD (ranks) and diabetes (continuous), compare with simple baselines, save models and reports.",
         _add_demo,
         "ordinate.commands.demo:demo",
     ),

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes
 
-from ordinate.commands.fit.write import REPORT, named_failure
+from ordinate.commands.fit.write import REPORT
 from ordinate.commands.workspace import Workspace
 from ordinate.data.splits import split_rows
 from ordinate.estimators import (
@@ -27,7 +27,6 @@ from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, rank_report
-from ordinate.optional import optional
 from ordinate.report.evaluation import Metrics
 from ordinate.report.page import write_report
 from ordinate.report.page.measures import Predictor
@@ -63,7 +62,7 @@ class Job:
 
 
 def demo(out: str, seed: int) -> None:
-    """Train on ranks and on targets, print metrics, and save models and pictures to ``out``."""
+    """Train on ranks and on targets, print metrics, and save models with reports to ``out``."""
     start = time.monotonic()
     with Workspace(Path(out), {"demo": 1, "seed": seed}) as workspace:
         result = workspace.partial / "result"
@@ -72,7 +71,7 @@ def demo(out: str, seed: int) -> None:
         measured = {job.name: _run(job, result, workspace.checkpoints, seed) for job in jobs}
         (result / "measured.json").write_text(json.dumps(measured, indent=2) + "\n")
         workspace.publish(result)
-    print(f"\nmodels, pictures and a report.html each: {out}, in {time.monotonic() - start:.0f} s")
+    print(f"\nmodels with a report.html each: {out}, in {time.monotonic() - start:.0f} s")
     print("next: ordinate fit YOUR.csv --target COLUMN")
 
 
@@ -138,8 +137,7 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
 def _keep(
     job: Job, models: Mapping[str, EmbeddingEstimator], unseen: Labelled, seen: Labelled, result: Path
 ) -> list[Predictor]:
-    """Save the models with their reports and pictures; return the baselines of the reports, then the models."""
-    drawn = {}
+    """Save the models with their reports; return the baselines of the reports, then the models."""
     reported: list[list[Predictor]] = []
     for name, model in models.items():
         model.set_params(training__checkpoint_dir=None, verbose=0)
@@ -152,10 +150,5 @@ def _keep(
             model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=job.target,
             projections=("pca", "tsne"), command="ordinate demo", on_scores=reported.append,
         )  # fmt: skip
-        drawn[folder] = predictions
-    with named_failure("pictures"):
-        draw = optional("ordinate.report.pictures", "pictures", "pictures").draw
-        for folder, predictions in drawn.items():
-            draw(predictions, folder)
     ours = [replace(predictors[0], name=name) for name, predictors in zip(models, reported, strict=True)]
     return [*reported[0][1:], *ours]

@@ -14,7 +14,8 @@ from ordinate.estimators.head_options import Head
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
 
-NOT_REPEATED = ("out", "quiet", "config")  # Options that the command to train the same model again leaves out.
+# Options that the command to train the same model again leaves out.
+NOT_REPEATED = ("out", "no_report", "quiet", "config")
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ class FitOptions:
     )
     recipe: str | None = option(None, "train with the settings of a paper, such as cloc-koa", metavar="NAME")
     seed: int = option(0, "seed of splits and training (%(default)s)", metavar="N")
+    no_report: bool = option(False, "write no report.html", determines=False)
     quiet: bool = option(False, "show no progress bar", determines=False)
     config: str | None = option(
         None,

@@ -178,8 +178,6 @@ def _print_result(options: FitOptions, trained: Trained, written: Written, label
     files = ["model", "metrics"]
     if (options.path / REPORT).exists():
         files.append("report")
-    if written.pictures:
-        files.append(f"{written.pictures} pictures")
     print(f"\n{', '.join(files[:-1])} and {files[-1]}: {options.path}")
     if (options.path / LOGS).exists():
         print(f"logs: {options.path / LOGS}")

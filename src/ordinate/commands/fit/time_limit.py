@@ -49,20 +49,15 @@ class TimeLimit:
     @property
     def for_report(self) -> float:
         """Seconds that a report takes, relative to the start, which shows how busy the machine is."""
-        return 0.4 * self.start
-
-    @property
-    def for_pictures(self) -> float:
-        """Seconds that pictures take."""
-        return 1.2 * self.start
+        return 0.8 * self.start
 
     @property
     def reserve(self) -> float:
-        """Seconds for what follows the training: metrics, report and pictures."""
+        """Seconds for what follows the training: metrics and report."""
         if self.budget is None:
             return 0.0
         for_metrics = 0.5 * self.start
-        return min(for_metrics + self.for_report + self.for_pictures, self.most_reserved * self.budget.seconds)
+        return min(for_metrics + self.for_report, self.most_reserved * self.budget.seconds)
 
     @property
     def until(self) -> float:
@@ -105,7 +100,7 @@ class TimeLimit:
         from ordinate.report.page.projections import MOST_FOR_TSNE  # The report takes long to import.
 
         seconds = seconds_per_sample * min(samples, MOST_FOR_TSNE)
-        if self.has_time_for(seconds + self.for_report + self.for_pictures):
+        if self.has_time_for(seconds + self.for_report):
             return ("pca", "tsne")
         return ("pca",)
 
@@ -115,7 +110,7 @@ class TimeLimit:
         seconds = 0.1 * (time.monotonic() - self.started)
         if self.budget is None:
             return seconds
-        return min(seconds, self.budget.left - self.for_report - self.for_pictures)
+        return min(seconds, self.budget.left - self.for_report)
 
 
 def as_text(seconds: float) -> str:

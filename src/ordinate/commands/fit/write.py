@@ -1,4 +1,4 @@
-"""The last stage of ``ordinate fit``: the folder of the model, its metrics, report and pictures."""
+"""The last stage of ``ordinate fit``: the folder of the model, its metrics and report."""
 
 import json
 import shutil
@@ -28,9 +28,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
-from ordinate.optional import optional
 from ordinate.report.evaluation import Metrics, measure, measure_targets
-from ordinate.report.page import write_report
 from ordinate.report.page.contents import MOST_SAMPLES, LabelledSamples
 from ordinate.report.page.measures import Predictor
 
@@ -43,19 +41,17 @@ class Written:
 
     Args:
         metrics: Its metrics.
-        pictures: Number of pictures.
         scores: Scores of the report by predictor and metric, the model first; empty without a report.
     """
 
     metrics: Metrics
-    pictures: int
     scores: dict[str, dict[str, float]]
 
 
 def write(
     trained: Trained, training: Training, options: FitOptions, command: str, time: TimeLimit, workspace: Workspace
 ) -> tuple[Path, Written]:
-    """Write the model, its metrics, report and pictures to a folder of the workspace; return the folder with them.
+    """Write the model, its metrics and report to a folder of the workspace; return the folder with them.
 
     Args:
         trained: The model.
@@ -71,25 +67,22 @@ def write(
     test = training.division.test
     predictions = training.predictions(trained.name, trained.model, test)
     metrics = _write_model(trained, predictions, training, options, command, folder)
-    if workspace.begin("pictures") > 1:
-        print("note: no report and no pictures, as an earlier run was killed while drawing them")
-        return folder, Written(metrics, 0, {})
-    if isinstance(options.target, list):
-        print("note: no report and no pictures, which are of one target")
-        return folder, Written(metrics, 0, {})
+    scores: dict[str, dict[str, float]] = {}
+    if options.no_report:
+        return folder, Written(metrics, scores)
     if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")
-    seen = take(training.samples_of(trained.name), trained.rows), training.plan.label.values[trained.rows]
-    scores: dict[str, dict[str, float]] = {}
-    if len(test) >= 3 and time.has_time_for(time.for_report):
-        with named_failure("report"):
+    if isinstance(options.target, list):
+        print("note: no report, which is of one target")
+    elif workspace.begin("report") > 1:
+        print("note: no report, as an earlier run was killed while writing it")
+    elif not time.has_time_for(time.for_report):
+        print("note: the time limit left no time for a report; ordinate report writes one of a model")
+    elif len(test) >= 3:
+        seen = take(training.samples_of(trained.name), trained.rows), training.plan.label.values[trained.rows]
+        with named_failure():
             scores |= _write_report(predictions, seen, training, options, command, metrics, time, folder / REPORT)
-    if not time.has_time_for(time.for_pictures):
-        print("note: the time limit left no time for pictures; ordinate report draws more of a model")
-        return folder, Written(metrics, 0, scores)
-    with named_failure("pictures"):
-        optional("ordinate.report.pictures", "pictures", "pictures").draw(predictions, folder)
-    return folder, Written(metrics, len(list(folder.glob("*.png"))), scores)
+    return folder, Written(metrics, scores)
 
 
 def _write_model(
@@ -134,6 +127,8 @@ def _write_report(
     path: Path,
 ) -> dict[str, dict[str, float]]:
     """Write the report, and return the scores of its predictors."""
+    from ordinate.report.page import write_report
+
     samples, test = training.samples, training.division.test
     facts = {"Data": options.data, "Data, sha256": samples.digest}
     if "candidates" in metrics:
@@ -164,11 +159,10 @@ def _names(predictions: Predictions, training: Training) -> list[str]:
 
 
 @contextmanager
-def named_failure(part: str) -> Iterator[None]:
-    """Print why a part could not be drawn, and go on: whatever the reason, the model is there."""
+def named_failure() -> Iterator[None]:
+    """Print why a report could not be written, and go on: whatever the reason, the model is there."""
     try:
         yield
-    except OrdinateError as error:
-        print(f"note: the {part} could not be drawn: {error}")
     except Exception as error:
-        print(f"note: the {part} could not be drawn: {type(error).__name__}: {error}")
+        reason = error if isinstance(error, OrdinateError) else f"{type(error).__name__}: {error}"
+        print(f"note: the report could not be written: {reason}")
