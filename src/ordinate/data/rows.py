@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+Labels = NDArray[Any]  # Labels as the user gives them, ranks or targets.
+
 
 class Samples(Protocol):
     """n samples: a table, an array, a list, or files; :func:`take` selects some of them."""
