@@ -15,7 +15,7 @@ from tqdm import tqdm
 from ordinate.data.decoded import PixelReader
 from ordinate.data.paths import require_names
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Batches
+from ordinate.data.rows import BatchedSamples
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
@@ -48,9 +48,11 @@ class FileOfSamples:
         """The samples as they lie in the file, of a table with all columns."""
         return read_unlabelled(self.data, self.left_out.append if self.skip_unreadable else None)
 
-    def read(self) -> Batches:
+    def read(self) -> BatchedSamples:
         """Return the samples in batches."""
-        return Batches(trained_columns(self.estimator, self.samples, self.data), self.estimator.reader_.read_at_once)
+        return BatchedSamples(
+            trained_columns(self.estimator, self.samples, self.data), self.estimator.reader_.read_at_once
+        )
 
     def named(
         self, results: Iterable[tuple[Any, Any]], identity: Sequence[str], keep: Sequence[str] = ()
@@ -83,7 +85,7 @@ class FileOfSamples:
                 yield pd.DataFrame({"row": np.arange(start, start + len(X))}).join(kept), result
             start += len(X)
 
-    def results(self, method: str, batches: Batches) -> Iterator[tuple[Any, Any]]:
+    def results(self, method: str, batches: BatchedSamples) -> Iterator[tuple[Any, Any]]:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
         left_out = self.left_out.append if self.skip_unreadable else None
         return with_progress(map_batches(self.estimator, method, batches, self.jobs, left_out), len(batches))
@@ -103,7 +105,7 @@ def columns_of(table: Any, names: Sequence[str], trained: Iterable[str], rows: i
     table = table[list(names)]
     if isinstance(table, CsvTable):
         table = table.with_text(set(names).difference(trained))
-    return (part.reset_index(drop=True) for part in Batches(table, rows))
+    return (part.reset_index(drop=True) for part in BatchedSamples(table, rows))
 
 
 def with_progress(

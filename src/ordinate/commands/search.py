@@ -16,7 +16,7 @@ from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
-from ordinate.data.rows import Batches
+from ordinate.data.rows import BatchedSamples
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
@@ -95,8 +95,8 @@ def _embedded(
     known = deque[Any]()
 
     def samples() -> Iterator[Any]:
-        parts = Batches(trained_columns(estimator, X, data), rows)
-        several: Iterator[Any] = repeat(None) if labels is None else iter(Batches(labels, rows))
+        parts = BatchedSamples(trained_columns(estimator, X, data), rows)
+        several: Iterator[Any] = repeat(None) if labels is None else iter(BatchedSamples(labels, rows))
         for part, known_labels in zip(parts, several, strict=False):
             known.append(known_labels)
             yield part

@@ -101,7 +101,7 @@ def row_codes(X: Any) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Batches:
+class BatchedSamples:
     """n samples in their order, in batches of ``rows``, as often as they are iterated over.
 
     ``len`` is n. Samples that have a method ``batches(rows)``, such as tables in files, are asked for their batches.
@@ -111,7 +111,7 @@ class Batches:
         rows: Number of samples per batch.
 
     Example:
-        >>> batches = Batches(["a", "b", "c"], rows=2)
+        >>> batches = BatchedSamples(["a", "b", "c"], rows=2)
         >>> len(batches), list(batches)
         (3, [['a', 'b'], ['c']])
     """

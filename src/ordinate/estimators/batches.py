@@ -14,7 +14,7 @@ from ordinate.data.findings import Finding, collected, report
 from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
-from ordinate.data.rows import Batches, Samples, take
+from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -23,7 +23,7 @@ from ordinate.estimators.method import device_of
 
 def read_batches(
     estimator: EmbeddingEstimator, data: str | Path, left_out: Callable[[str], None] | None = None
-) -> Batches:
+) -> BatchedSamples:
     """Return the samples of a file, folder or zip in batches, each of which the estimator's methods accept as X.
 
     csv, tsv and parquet are read a batch at a time, and so are files of images and volumes, in which a batch holds
@@ -49,7 +49,9 @@ def read_batches(
         ...     [model.transform(batch).shape for batch in read_batches(model, f"{folder}/new.csv")]
         [(40, 64)]
     """
-    return Batches(trained_columns(estimator, read_unlabelled(data, left_out), data), estimator.reader_.read_at_once)
+    return BatchedSamples(
+        trained_columns(estimator, read_unlabelled(data, left_out), data), estimator.reader_.read_at_once
+    )
 
 
 def read_unlabelled(data: str | Path, left_out: Callable[[str], None] | None = None) -> Samples:

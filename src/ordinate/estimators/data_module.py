@@ -51,7 +51,7 @@ class DataModule(lightning.LightningDataModule):
     ) -> None:
         super().__init__()
         self.estimator: EmbeddingEstimator = clone(estimator)
-        self._method = self.estimator.new_method()
+        self._method = self.estimator.checked_method()
         self._data = learn_labels_and_reader(self.estimator, self._method, X, y, sample_weight, validation, groups)
         self.training_data, self.validation_data = self._data.training, self._data.validation
         self.batches = self._data.batches
@@ -65,6 +65,4 @@ class DataModule(lightning.LightningDataModule):
         return training_loader(self.training_data, self.batches, self.batches.seed)
 
     def val_dataloader(self) -> Loader | list[Loader]:
-        if self.validation_data is None:
-            return []
-        return validation_loader(self.validation_data)
+        return [] if self.validation_data is None else validation_loader(self.validation_data)

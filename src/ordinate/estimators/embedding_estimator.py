@@ -163,7 +163,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             setattr(self, name, replace(value, **options))
         return self
 
-    def new_method(self) -> Method:
+    def checked_method(self) -> Method:
         """Return how the estimator trains and predicts, after a check of its parameters."""
         if self.batch_size is not None:
             check_whole(self.batch_size, "batch_size", least=4)
@@ -199,7 +199,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
                 ``validation_fraction`` holds out.
         """
-        method = self.new_method()
+        method = self.checked_method()
         data = learn_labels_and_reader(self, method, X, y, sample_weight, validation, groups)
         self.reader_ = data.reader
         self.n_features_in_ = data.reader.n_features_in

@@ -150,7 +150,7 @@ def _cross_fit(
 ) -> Iterator[Fold]:
     """Train a clone without each fold; folds hold about as many samples of every stratum."""
     unfitted = clone(estimator)
-    method = unfitted.new_method()
+    method = unfitted.checked_method()
     X = check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
         raise OrdinateError("y", f"{len(labels)} labels for {len(X)} samples", "one per sample")

@@ -165,9 +165,7 @@ class RankLabels:
         if are_in_file(y):
             different = np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)]))
         classes = find_classes(different, class_order)
-        names = classes.tolist()
-        if class_order is not None:
-            names = list(class_order)
+        names = list(class_order) if class_order is not None else classes.tolist()
         return cls(classes, names, class_weight)
 
     @property
@@ -276,9 +274,7 @@ class TargetLabels:
     def decode(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return predictions (n, p) in the user's units and shape."""
         restored = predicted + self.offset
-        if self.is_vector:
-            return restored[:, 0]
-        return restored
+        return restored[:, 0] if self.is_vector else restored
 
     def check_left_out(self, y: ArrayLike) -> None:
         """Accept any targets of samples of weight 0."""
@@ -302,9 +298,7 @@ def restore_labels(state: Settings, estimator: Union["RankClassifier", "TargetRe
     classes = np.asarray(state["classes"])
     if classes.ndim != 1 or len(np.unique(classes)) < max(2, len(classes)):
         raise ValueError(f"its classes are {classes.tolist()}")
-    names = classes.tolist()
-    if estimator.class_order is not None:
-        names = list(estimator.class_order)
+    names = list(estimator.class_order) if estimator.class_order is not None else classes.tolist()
     return RankLabels(classes, names, estimator.class_weight)
 
 

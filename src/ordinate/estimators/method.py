@@ -242,9 +242,7 @@ class Method(ABC):
 
     def patience(self, facts: Facts) -> int | None:
         """Return the epochs of early stopping."""
-        if self.training.patience == "auto":
-            return None
-        return self.training.patience
+        return None if self.training.patience == "auto" else self.training.patience
 
     def stage_options(self, facts: Facts) -> Settings:
         """Return the options that all modules share, by name."""

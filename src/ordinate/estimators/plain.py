@@ -50,9 +50,7 @@ class OrdinalClassifier(RankClassifier):
     @property
     def usual_decision(self) -> str:
         """The rule of the loss's paper."""
-        if self.loss == "cross_entropy":
-            return "mode"
-        return "median"
+        return "mode" if self.loss == "cross_entropy" else "median"
 
 
 class OrdinalMethod(RankMethod):

@@ -159,17 +159,13 @@ class RankMethod(Method):
 
     def validation_share(self, samples: CheckedSamples) -> float:
         share = self.training.validation_fraction
-        if share == "auto":
-            return 0.0
-        return share
+        return 0.0 if share == "auto" else share
 
     def weight_decay(self, reader: Reader) -> float:
         return defaults_of(reader).weight_decay or self.usual_decay
 
     def encoder_options(self, reader: Reader) -> Settings:
-        if reader.numbers_only:
-            return {"activation": "tanh"}
-        return {}
+        return {"activation": "tanh"} if reader.numbers_only else {}
 
     def finish(self, fitted: Fitted) -> nn.Module:
         predictor = self.predictor(fitted)

@@ -162,9 +162,7 @@ class CheckedSamples:
 
     def without(self, rows: NDArray[np.int64]) -> Self:
         """Return all but few rows of a parquet table without groups, by index."""
-        weights = self.weights
-        if weights is not None:
-            weights = np.delete(weights, rows)
+        weights = None if self.weights is None else np.delete(self.weights, rows)
         return type(self)(self.X.without(rows), without(self.targets, rows), weights)
 
 

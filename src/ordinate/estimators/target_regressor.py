@@ -122,9 +122,7 @@ class TargetMethod(Method):
 
     def usual_patience(self, reader: Modality | Reader) -> int | None:
         """Return the default number of epochs of early stopping."""
-        if self.training.follows_paper:
-            return None
-        return defaults_of(reader).patience
+        return None if self.training.follows_paper else defaults_of(reader).patience
 
     def patience(self, facts: Facts) -> int | None:
         if self.training.patience != "auto":

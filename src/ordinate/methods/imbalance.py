@@ -318,15 +318,11 @@ class Balance(nn.Module):
 
     def weights(self, labels: Float[Tensor, "n *p"]) -> Float[Tensor, " n"] | None:
         """Return the weights of samples, of mean 1 over the training labels, or None without LDS."""
-        if self.imbalance.lds is None:
-            return None
-        return self.bin_weights[self.bins.index(labels)]
+        return None if self.imbalance.lds is None else self.bin_weights[self.bins.index(labels)]
 
     def calibrated(self, embeddings: Float[Tensor, "n d"], labels: Float[Tensor, "n *p"]) -> Float[Tensor, "n d"]:
         """Return the embeddings of a training batch as FDS gives them to the head."""
-        if self.smoothing is None:
-            return embeddings
-        return self.smoothing(embeddings, labels)
+        return embeddings if self.smoothing is None else self.smoothing(embeddings, labels)
 
     def rank_loss(self, embeddings: Float[Tensor, "n d"], labels: Float[Tensor, "n *p"]) -> Float[Tensor, ""]:
         """Return RankSim's part of the loss."""

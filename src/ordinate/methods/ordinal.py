@@ -73,9 +73,7 @@ class Ordinal(StagedMethod):
 
     def decide(self, probabilities: Float[Tensor, "n c"]) -> Int[Tensor, " n"]:
         """Return the ranks that the loss's paper predicts: the mode under cross-entropy, otherwise the median."""
-        rule = "median"
-        if self.loss == "cross_entropy":
-            rule = "mode"
+        rule = "mode" if self.loss == "cross_entropy" else "median"
         ranks = predict_ranks(probabilities.detach().cpu().numpy(), rule)
         return torch.from_numpy(ranks).to(probabilities.device)
 

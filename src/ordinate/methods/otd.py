@@ -65,9 +65,7 @@ class OTD(SeenEmbeddings):
 
     @property
     def monitor(self) -> str:
-        if self.monitored == "loss":
-            return "val_loss"
-        return "val_error"
+        return "val_loss" if self.monitored == "loss" else "val_error"
 
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), self.loss.num_classes)

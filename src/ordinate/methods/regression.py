@@ -74,17 +74,13 @@ class Regression(StagedMethod):
             balanced = self.balance.weights(y)
         if balanced is None:
             return sample_weights
-        if sample_weights is None:
-            return balanced
-        return balanced * sample_weights
+        return balanced if sample_weights is None else balanced * sample_weights
 
     def with_ranks(
         self, loss: Float[Tensor, ""], embeddings: Float[Tensor, "n d"], y: Shaped[Tensor, "n *p"]
     ) -> Float[Tensor, ""]:
         """Return the loss of a batch that trains the encoder, with RankSim's if it is asked for."""
-        if self.balance is None:
-            return loss
-        return loss + self.balance.rank_loss(embeddings, y)
+        return loss if self.balance is None else loss + self.balance.rank_loss(embeddings, y)
 
     def on_train_epoch_end(self) -> None:
         if self.balance is not None:
@@ -188,9 +184,7 @@ class TwoStageRegression(Regression):
             return [*encoder, *self.loss_parameters(), *head]
         if index == 0:
             return [*encoder, *self.loss_parameters()]
-        if self.scheme == "linear_probe":
-            return head
-        return [*encoder, *head]
+        return head if self.scheme == "linear_probe" else [*encoder, *head]
 
     def loss_parameters(self) -> list[nn.Parameter]:
         """Parameters of the first stage that belong neither to the encoder nor to the head."""

@@ -110,9 +110,7 @@ def train(
             num_sanity_val_steps=0,
         )
         loader = training_loader(training_data, batches, seed)
-        evaluation = None
-        if validation_data is not None:
-            evaluation = validation_loader(validation_data)
+        evaluation = None if validation_data is None else validation_loader(validation_data)
         handler = signal.getsignal(signal.SIGINT)
         try:
             runner.fit(method, loader, evaluation, ckpt_path=resume, weights_only=True)

@@ -62,8 +62,7 @@ def trainer_options(training: Training) -> Settings:
         if count > 1 and joined_processes() == nodes == 1:
             strategy = "ddp_spawn"
     clip = training.gradient_clip_val
-    if clip is not None:
-        clip = float(clip)
+    clip = None if clip is None else float(clip)
     return {
         "accelerator": training.accelerator,
         "devices": devices,

@@ -143,9 +143,7 @@ class Training(OptionGroup):
     @property
     def folder(self) -> Path | None:
         """The folder of the checkpoints."""
-        if self.checkpoint_dir is None:
-            return None
-        return Path(self.checkpoint_dir)
+        return None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
 
     @property
     def follows_paper(self) -> bool:

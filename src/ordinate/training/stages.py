@@ -4,7 +4,7 @@ import copy
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import lightning.pytorch as lightning
@@ -168,9 +168,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def embed(self, x: Tensor) -> Float[Tensor, "n d"]:
         """Return embeddings of a training batch, whose samples pass the encoder ``chunk_size`` at a time."""
-        if self.chunk_size is None:
-            return self(x)
-        return embed_in_chunks(self.encoder, x, self.chunk_size)
+        return self(x) if self.chunk_size is None else embed_in_chunks(self.encoder, x, self.chunk_size)
 
     # What a method defines
 
@@ -208,9 +206,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         parameters, rate = self.parameters_of_stage(self.stage_index), self.encoder_learning_rate
-        network: Collection[nn.Parameter] = ()
-        if rate is not None:
-            network = network_parameters(self.encoder)
+        network = [] if rate is None else network_parameters(self.encoder)
         optimizer = self.stage.optimization.build(parameters, undecayed_parameters(self), network, rate)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": LearningRate(optimizer), "interval": "step"}}
 

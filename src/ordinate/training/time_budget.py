@@ -32,9 +32,7 @@ class TimeBudget:
     ) -> None:
         self.seconds = check_positive(seconds, "seconds")
         self.clock = clock
-        if start is None:
-            start = clock()
-        self.start = start
+        self.start = clock() if start is None else start
         self.record: Path | None = None
         self.kept = -math.inf
 

@@ -86,7 +86,7 @@ def pairing_time(estimators: Mapping[str, EmbeddingEstimator], X: Any, y: Any, *
     batches = {}
     for name, estimator in estimators.items():
         model = clone(estimator).set_params(training__validation_fraction=0.0)
-        batches[name] = learn_labels_and_reader(model, model.new_method(), X, y).batches
+        batches[name] = learn_labels_and_reader(model, model.checked_method(), X, y).batches
     seconds: dict[str, list[float]] = {name: [] for name in estimators}
     for epoch in range(check_whole(rounds, "rounds")):
         for name, of_name in batches.items():

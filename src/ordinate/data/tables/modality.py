@@ -47,6 +47,8 @@ class Tables(Modality):
     holds_arrays = True
 
     def recognises(self, X: Any, options: None = None) -> bool:
+        if isinstance(X, np.ndarray):
+            return X.ndim == 2
         return isinstance(X, pd.DataFrame | ParquetTable)
 
     def check(self, estimator: Any, X: Any, *, reset: bool) -> Table:
@@ -80,7 +82,7 @@ class Tables(Modality):
         return TableFeatures.fit(X), X
 
     def check_unseen(self, seen: Any, unseen: Any) -> None:
-        frames = (X if self.recognises(X) else as_frame(X) for X in (seen, unseen))
+        frames = (X if isinstance(X, pd.DataFrame | ParquetTable) else as_frame(X) for X in (seen, unseen))
         TableFeatures.fit(next(frames)).check(next(frames))
 
     def describe(self, X: Any) -> str:
