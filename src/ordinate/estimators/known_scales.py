@@ -60,17 +60,12 @@ def order_to_type(labels: Sequence[str]) -> str:
         --order low,high --order '["<5", "5, or more"]' --order "lowest,...,highest"
     """
     order = _suggested(labels)
-    if any("," in label or label != label.strip() or label.startswith("[") for label in labels):
-        if order is None:
-            return """--order '["lowest", ..., "highest"]'"""
-        text = json.dumps(order, ensure_ascii=False)
-    else:
-        if order is None:
-            return '--order "lowest,...,highest"'
-        text = ",".join(order)
-    if text.startswith("-"):  # It would be read as an option.
-        return f"--order={shlex.quote(text)}"
-    return f"--order {shlex.quote(text)}"
+    needs_list = any("," in label or label != label.strip() or label.startswith("[") for label in labels)
+    if order is None:
+        return """--order '["lowest", ..., "highest"]'""" if needs_list else '--order "lowest,...,highest"'
+    text = json.dumps(order, ensure_ascii=False) if needs_list else ",".join(order)
+    sign = "=" if text.startswith("-") else " "
+    return f"--order{sign}{shlex.quote(text)}"
 
 
 def order_to_write(labels: Sequence[str]) -> str:

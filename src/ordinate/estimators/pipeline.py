@@ -138,15 +138,15 @@ def learn_labels_and_reader(
         training = ViewBatches(x, y, *views)
     training.weights = relative_weights(estimator.labels_.weights_in_training(samples))
     method.check_samples(reader, training)
-    validating = all_weights = None
+    held_out_batches = all_weights = None
     if held_out is not None:
         check_kind(reader, modality_of(held_out.X))
         x = read_batch(reader, held_out.X, held_out.targets, options, folder)
-        validating = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
+        held_out_batches = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))
     batches = batches_of(method, training, samples.targets, method.batch_size(reader, len(samples)), seed)
-    return FitData(reader, options, training, validating, batches, seed, validation is None, all_weights)
+    return FitData(reader, options, training, held_out_batches, batches, seed, validation is None, all_weights)
 
 
 def read_batch(

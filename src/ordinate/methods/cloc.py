@@ -13,7 +13,7 @@ from ordinate.heads.ranks import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.options import PairReduction
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod, Weights
+from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
 
 COLLAPSED = 0.05  # A smaller learned margin separates its ranks by less than 3 degrees of cosine.
 
@@ -110,9 +110,7 @@ class CLOC(StagedMethod):
         self.log_mean("train_mmnp", contrast, int(hits[2]))
         return classification + self.mmnp_weight * contrast
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None) -> Logs:
         scores = self.classifier(x)
         loss = cross_entropy(scores, y)
         if weights is not None:

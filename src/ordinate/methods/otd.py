@@ -15,7 +15,7 @@ from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.options import Monitored
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, Weights
+from ordinate.training.stages import Logs, Stage, Weights
 
 
 class OTD(SeenEmbeddings):
@@ -89,9 +89,7 @@ class OTD(SeenEmbeddings):
         total = (self.loss(embeddings, y) * shares).sum() * processes(group)
         return joined_value(total / summed(shares.sum(), group), group)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None) -> Logs:
         logs = {}
         with suppress(OrdinateError):  # A validation set with few ranks has no triplet.
             logs["val_loss"] = self.triangle(x, y, weights)

@@ -20,7 +20,7 @@ from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.option_group import Settings
 from ordinate.options import HeadLoss, Scheme
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod, Weights
+from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
 
 
 class Regression(StagedMethod):
@@ -95,9 +95,7 @@ class Regression(StagedMethod):
             embeddings = self.balance.calibrated(embeddings, y)
         return mean_over_all(self.head.loss(embeddings, y, self.weights(y, weights)), len(y), all_processes())
 
-    def validate_head(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
-    ) -> dict[str, Tensor]:
+    def validate_head(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         """The head's loss of the validation set, and its error in units of the targets."""
         return {
             "val_loss": weighted_mean(self.head.sample_losses(embeddings, y), weights),
@@ -212,9 +210,7 @@ class TwoStageRegression(Regression):
         super().on_train_epoch_start()
         self.encoder.train(not self.trains_head_only)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         if self.stage_index == 0 and self.scheme != "regularise":  # The head is not trained yet.
             return {}
         return self.validate_head(x, y, weights)
@@ -265,9 +261,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
             loss = self.head_loss(embeddings, y, weights) + self.contrast_weight * loss
         return self.with_ranks(loss, embeddings, y)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         logs = {}
         if self.stage_index == 0:
             with suppress(OrdinateError):  # A small validation set may have no anchor with a positive.
@@ -279,9 +273,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
             logs["val_loss"] = logs["val_contrast"]
         return logs | self.validate_by_ridge(x, y, weights)
 
-    def validate_by_ridge(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
-    ) -> dict[str, Tensor]:
+    def validate_by_ridge(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         """The error of ridge regression on the epoch's training embeddings, where patience monitors it."""
         if not self.seen:
             return {}
@@ -326,7 +318,5 @@ class EndToEnd(Regression):
         embeddings = self.embed(x)
         return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         return self.validate_head(x, y, weights)

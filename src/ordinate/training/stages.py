@@ -32,9 +32,10 @@ from ordinate.training.lightning_internals import (
 from ordinate.training.optimization import Stage, undecayed_parameters
 from ordinate.training.time_budget import TrainingEnd
 
-__all__ = ["LearningRate", "Stage", "StagedMethod", "Weights"]
+__all__ = ["LearningRate", "Logs", "Stage", "StagedMethod", "Weights"]
 
 Weights = Float[Tensor, " n"] | None  # Weights of the samples of a batch; None for equal ones.
+Logs = dict[str, Tensor]  # Values to log, by name.
 
 STATE = (  # Attributes that a checkpoint keeps.
     "stage_index", "stage_start", "best_value", "best_epoch", "best_weights", "best_epochs", "history", "finished",
@@ -188,7 +189,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def batch_loss(self, x: Tensor, y: Tensor, weights: Weights = None) -> Tensor:
         """The loss of a training batch in the present stage; ``weights`` are those of its samples."""
 
-    def validate_embeddings(self, x: Tensor, y: Tensor, weights: Weights = None) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Tensor, y: Tensor, weights: Weights = None) -> Logs:
         """What to log of the whole validation set, given the outputs of ``forward`` and the labels."""
         return {}
 
