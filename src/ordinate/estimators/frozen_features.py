@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.streamed import StreamedPixels, too_large
-from ordinate.data.training_batches import ArrayBatches, ViewBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
 
@@ -17,7 +17,7 @@ _features_of: dict[bytes, Tensor] = {}
 
 def frozen_features(
     encoder: FrozenImageEncoder,
-    data: ArrayBatches | ViewBatches,
+    data: ArrayBatches,
     options: object,
     device: torch.device,
     *,
@@ -55,7 +55,7 @@ def frozen_features(
 
 
 def _streamed_features(
-    encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device, progress: bool
+    encoder: FrozenImageEncoder, data: ArrayBatches, device: torch.device, progress: bool
 ) -> ArrayBatches:
     """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
     from ordinate.training.loop import validation_loader  # Lightning takes seconds to import.

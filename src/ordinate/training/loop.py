@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from ordinate.data.loader import Loader, ResumableLoader
 from ordinate.data.samplers import InOrder, ShuffledBatches
-from ordinate.data.training_batches import ArrayBatches, ViewBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.functional.global_batch import all_processes, largest
 from ordinate.option_group import Settings
 from ordinate.training.checkpoints import CHECKPOINT, read_checkpoint
@@ -33,7 +33,7 @@ LOGGERS = ("lightning.pytorch", "lightning.fabric")
 
 def train(
     method: StagedMethod,
-    training_data: ArrayBatches | ViewBatches,
+    training_data: ArrayBatches,
     batches: ShuffledBatches,
     validation_data: ArrayBatches | None = None,
     *,
@@ -131,7 +131,7 @@ def _take_over(method: StagedMethod, checkpoint: Settings) -> None:
     method.trainable = {}
 
 
-def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> Loader:
+def training_loader(training_data: ArrayBatches, batches: ShuffledBatches, seed: int) -> Loader:
     """Return what reads the training batches; what worker processes do, they do over all epochs."""
     workers = training_data.workers
     sampler = training_data.requests(batches, seed)
