@@ -104,9 +104,7 @@ def map_batches(
         raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
     applied = _Applied(estimator, method, left_out is not None)
     kept = _Kept(batches)
-    workers = 0
-    if jobs > 1:
-        workers = usable_workers(jobs)
+    workers = usable_workers(jobs) if jobs > 1 else 0
     results = Loader(applied, sampler=kept, batch_size=None, collate_fn=_as_it_is, num_workers=workers)
     said: set[str] = set()
     findings: list[Finding] = []

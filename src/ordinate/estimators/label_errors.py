@@ -174,9 +174,7 @@ def _cross_fit(
 def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:
     """Return the rows to train on and those left out, for every fold."""
     folds = check_whole(folds, "folds", least=2)
-    what = "samples"
-    if strata.any():
-        what = "samples of the largest rank"
+    what = "samples of the largest rank" if strata.any() else "samples"
     kind, codes, most = StratifiedKFold, None, np.bincount(strata).max()
     if groups is not None:
         kind, codes, what = StratifiedGroupKFold, check_groups(groups, len(strata)), "groups"

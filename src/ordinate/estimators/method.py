@@ -284,9 +284,8 @@ def warn(message: str) -> None:
 
 def device_of(training: Training) -> torch.device:
     """Return the device that encoders in float32 run on."""
-    if training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("cpu")
+    on_gpu = training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+    return torch.device("cuda") if on_gpu else torch.device("cpu")
 
 
 def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Tensor) -> Tensor:

@@ -133,9 +133,7 @@ def learn_labels_and_reader(
     x = read_batch(reader, decoded, samples.targets, options, folder)
     y = torch.from_numpy(samples.targets)
     views = reader.views(options, method.views)
-    training = ArrayBatches(x, y)
-    if views is not None:
-        training = ViewBatches(x, y, *views)
+    training = ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
     training.weights = relative_weights(estimator.labels_.weights_in_training(samples))
     method.check_samples(reader, training)
     held_out_batches = all_weights = None
@@ -163,9 +161,7 @@ def batches_of(method: Method, training: Batches, targets: Labels, batch_size: i
     """Return which samples make a batch; of samples that are read in blocks, those of few blocks."""
     batches = method.batches(targets, batch_size, seed)
     blocks = blocks_of(training.x)
-    if blocks is None:
-        return batches
-    return PooledBatches(batches, blocks)
+    return batches if blocks is None else PooledBatches(batches, blocks)
 
 
 def new_module(

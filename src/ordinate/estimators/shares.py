@@ -101,9 +101,7 @@ def best_share(
     for step in steps:
         gain = before - losses((1 - step) * blended + step * predicted)
         gains.append(_lower_bound(gain, weights, errors))
-    if max(gains) <= 0:
-        return 0.0
-    return float(steps[np.argmax(gains)])
+    return float(steps[np.argmax(gains)]) if max(gains) > 0 else 0.0
 
 
 def _lower_bound(gain: NDArray[np.float64], weights: NDArray[np.float64] | None, errors: float) -> float:

@@ -127,9 +127,7 @@ class TargetMethod(Method):
     def patience(self, facts: Facts) -> int | None:
         if self.training.patience != "auto":
             return self.training.patience
-        if not facts.is_validated:
-            return None
-        return self.usual_patience(facts.reader)
+        return self.usual_patience(facts.reader) if facts.is_validated else None
 
     def validation_share(self, samples: CheckedSamples, few: int = 500) -> float:
         share = self.training.validation_fraction
@@ -140,9 +138,7 @@ class TargetMethod(Method):
         stops = self.training.patience is not None
         if self.training.patience == "auto":
             stops = self.usual_patience(modality_of(samples.X, self.settings.data)) is not None
-        if stops and len(samples) < few:
-            return 0.2
-        return 0.1
+        return 0.2 if stops and len(samples) < few else 0.1
 
     def balance(self, facts: Facts) -> Balance | None:
         """Return what makes up for rare targets, not yet fitted to the training targets."""

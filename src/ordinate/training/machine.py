@@ -48,9 +48,7 @@ def trainer_options(training: Training) -> Settings:
     nodes = training.num_nodes
     if nodes is None:
         nodes = joined_processes() // processes_here()
-    devices = training.devices
-    if devices is None:
-        devices = processes_here()
+    devices = processes_here() if training.devices is None else training.devices
     if isinstance(devices, Sequence):
         devices = list(map(int, devices))
         count = len(devices)

@@ -70,9 +70,8 @@ class Optimization:
             members.setdefault((id(parameter) in own, id(parameter) in kept), []).append(parameter)
         groups: list[Settings] = []
         for (is_own, is_kept), some in sorted(members.items(), key=lambda item: item[0]):
-            groups.append({"params": some, "weight_decay": self.weight_decay})
-            if is_kept:
-                groups[-1]["weight_decay"] = 0.0
+            decay = 0.0 if is_kept else self.weight_decay
+            groups.append({"params": some, "weight_decay": decay})
             if is_own and network_learning_rate is not None:
                 groups[-1] |= {"lr": network_learning_rate, "share": network_learning_rate / self.learning_rate}
         if callable(self.optimizer):

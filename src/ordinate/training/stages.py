@@ -230,9 +230,7 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def log_mean(self, name: str, value: Tensor, samples: int) -> None:
         """Log the mean over the epoch of a value of a training batch, faster than ``log`` with its checks."""
-        mean = None
-        if self._trainer is not None:
-            mean = running_mean(self._trainer, name, value.device)
+        mean = None if self._trainer is None else running_mean(self._trainer, name, value.device)
         if mean is None:  # This is the first batch of the epoch.
             self.log(name, value, on_step=False, on_epoch=True, batch_size=samples)
         else:
@@ -321,9 +319,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def _samples_of_all(self, samples: int) -> int:
         """Return the sum of a number over the processes; a single one does not wait for its GPU."""
         group = all_processes()
-        if group is None:
-            return samples
-        return int(summed(torch.tensor(samples, device=self.device), group))
+        return samples if group is None else int(summed(torch.tensor(samples, device=self.device), group))
 
     def validation_step(self, batch: Sequence[Tensor], batch_idx: int) -> None:
         x, y, *weights = batch
