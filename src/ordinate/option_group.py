@@ -2,7 +2,9 @@
 
 import copy
 from dataclasses import MISSING, dataclass, fields
-from typing import Self
+from typing import Any, Self
+
+Settings = dict[str, Any]  # Options or other values by name, as keyword arguments or JSON hold them.
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -13,7 +15,7 @@ class OptionGroup:
     replace the group by one with another value.
     """
 
-    def get_params(self, deep: bool = True) -> dict[str, object]:  # Scikit-learn passes it.
+    def get_params(self, deep: bool = True) -> Settings:  # Scikit-learn passes it.
         """Return all options by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 

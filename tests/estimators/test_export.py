@@ -13,7 +13,6 @@ from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import InferenceGraph, export_model
 from ordinate.estimators.samples import check_input
-from ordinate.estimators.samples import read as read_samples
 from tests.data import pictures
 from tests.estimators.examples import (
     ALL,
@@ -56,7 +55,7 @@ def run(path, samples):
 
 
 def read(model, X):
-    return read_samples(model.reader_, check_input(model, X, reset=False))
+    return model.reader_.read(check_input(model, X, reset=False))
 
 
 def assert_is_the_model(model, X, path, atol, n):

@@ -155,7 +155,9 @@ def test_what_was_done_to_the_training_images_is_done_to_new_ones(tmp_path):
 def test_the_encoder_sees_the_middle_of_images_that_are_resized_to_more_than_its_size(tmp_path):
     images = ImageOptions(size=12, resize=16, augmentation="hid", workers=0)
     model = fit(otd, epochs=1, data=images)
-    batches = ViewBatches(model.read(DRAWN), torch.arange(60), *model.reader_.views(images, model.new_method().views))
+    batches = ViewBatches(
+        model.read(DRAWN), torch.arange(60), *model.reader_.views(images, model.checked_method().views)
+    )
     views = {view.shape for view in batches[0, [1, 2]][0]}
     assert views == {(1, 12, 12)}
     framed = NEW.copy()

@@ -14,7 +14,7 @@ from PIL import Image
 from ordinate.commands.samples import decode_array, modality_of_data, read_samples
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Request
-from ordinate.data.rows import Batches
+from ordinate.data.rows import BatchedSamples
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
 from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
@@ -100,7 +100,7 @@ def read(path):
         samples = decode_array(samples, request, options_of)
     unlabelled = read_unlabelled(path)
     if hasattr(unlabelled, "columns"):
-        unlabelled = pd.concat(list(Batches(unlabelled, 10)))
+        unlabelled = pd.concat(list(BatchedSamples(unlabelled, 10)))
     return comparable(samples.X), samples.y.tolist(), comparable(unlabelled)
 
 

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from ordinate.data.decoded import PixelReader
 from ordinate.data.paths import require_names
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Batches, Samples
+from ordinate.data.rows import BatchedSamples, Samples
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
@@ -57,9 +57,11 @@ class FileOfSamples:
         """The function that notes which files are left out; None if one that cannot be read is an error."""
         return self.left_out.append if self.skip_unreadable else None
 
-    def read(self) -> Batches:
+    def read(self) -> BatchedSamples:
         """Return the samples in batches."""
-        return Batches(trained_columns(self.estimator, self.samples, self.data), self.estimator.reader_.read_at_once)
+        return BatchedSamples(
+            trained_columns(self.estimator, self.samples, self.data), self.estimator.reader_.read_at_once
+        )
 
     def named(
         self, results: Results, identity: Sequence[str], keep: Sequence[str] = ()
@@ -92,7 +94,7 @@ class FileOfSamples:
                 yield pd.DataFrame({"row": np.arange(start, start + len(X))}).join(kept), result
             start += len(X)
 
-    def results(self, method: str, batches: Batches) -> Results:
+    def results(self, method: str, batches: BatchedSamples) -> Results:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
         results = map_batches(self.estimator, method, batches, self.jobs, self._note_unreadable)
         return with_progress(results, len(batches))
@@ -114,7 +116,7 @@ def columns_of(
     table = table[list(names)]
     if isinstance(table, CsvTable):
         table = table.with_text(set(names).difference(trained))
-    return (part.reset_index(drop=True) for part in Batches(table, rows))
+    return (part.reset_index(drop=True) for part in BatchedSamples(table, rows))
 
 
 def with_progress(batches: Iterable[Batch], total: int) -> Iterator[Batch]:

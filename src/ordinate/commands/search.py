@@ -16,7 +16,7 @@ from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
-from ordinate.data.rows import Batches, Samples
+from ordinate.data.rows import BatchedSamples, Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
@@ -95,10 +95,10 @@ def _embedded(
     known = deque[Labels | None]()
 
     def samples() -> Iterator[Samples]:
-        parts = Batches(trained_columns(estimator, X, data), rows)
+        parts = BatchedSamples(trained_columns(estimator, X, data), rows)
         several: Iterable[Labels | None] = repeat(None)
         if labels is not None:
-            several = Batches(labels, rows)
+            several = BatchedSamples(labels, rows)
         for part, known_labels in zip(parts, several, strict=False):
             known.append(known_labels)
             yield part

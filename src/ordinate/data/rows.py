@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+Labels = NDArray[Any]  # Labels as the user gives them, ranks or targets.
+
 
 class Samples(Protocol):
     """n samples: a table, an array, a list, or files; :func:`take` selects some of them."""
@@ -101,7 +103,7 @@ def row_codes(X: Any) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Batches:
+class BatchedSamples:
     """n samples in their order, in batches of ``rows``, as often as they are iterated over.
 
     ``len`` is n. Samples that have a method ``batches(rows)``, such as tables in files, are asked for their batches.
@@ -111,7 +113,7 @@ class Batches:
         rows: Number of samples per batch.
 
     Example:
-        >>> batches = Batches(["a", "b", "c"], rows=2)
+        >>> batches = BatchedSamples(["a", "b", "c"], rows=2)
         >>> len(batches), list(batches)
         (3, [['a', 'b'], ['c']])
     """

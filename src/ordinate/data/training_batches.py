@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -49,6 +50,12 @@ class ArrayBatches(Dataset[tuple[Tensor, ...]]):
         if self.weights is not None:
             labels.append(self.weights[rows])
         return labels
+
+    def weights_of(self, rows: NDArray[np.int64]) -> Tensor | None:
+        """Return the weights of some rows in float64; None if samples are not weighted."""
+        if self.weights is None:
+            return None
+        return self.weights[torch.from_numpy(rows)].double()
 
     def requests(self, batches: SharedBatches, seed: int) -> SharedBatches:
         """Return the sampler of a DataLoader that reads these batches; ``seed`` is that of the training."""

@@ -14,7 +14,7 @@ from ordinate.data.findings import Finding, collected, report
 from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
-from ordinate.data.rows import Batches, take
+from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -23,7 +23,7 @@ from ordinate.estimators.method import device_of
 
 def read_batches(
     estimator: EmbeddingEstimator, data: str | Path, left_out: Callable[[str], None] | None = None
-) -> Batches:
+) -> BatchedSamples:
     """Return the samples of a file, folder or zip in batches, each of which the estimator's methods accept as X.
 
     csv, tsv and parquet are read a batch at a time, and so are files of images and volumes, in which a batch holds
@@ -49,10 +49,12 @@ def read_batches(
         ...     [model.transform(batch).shape for batch in read_batches(model, f"{folder}/new.csv")]
         [(40, 64)]
     """
-    return Batches(trained_columns(estimator, read_unlabelled(data, left_out), data), estimator.reader_.read_at_once)
+    return BatchedSamples(
+        trained_columns(estimator, read_unlabelled(data, left_out), data), estimator.reader_.read_at_once
+    )
 
 
-def read_unlabelled(data: str | Path, left_out: Callable[[str], None] | None = None) -> Any:
+def read_unlabelled(data: str | Path, left_out: Callable[[str], None] | None = None) -> Samples:
     """Return the samples of a file, folder or zip: an array, files, or a table that is read in batches."""
     with reading(data):
         return modality_of_files(data).read_unlabelled(data, left_out)
@@ -67,17 +69,18 @@ def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> 
     names = [str(name) for name in estimator.feature_names_in_]
     absent = [name for name in names if name not in X.columns]
     if absent:
-        raise OrdinateError(
-            data, problem=f"lacks the columns {', '.join(absent)}", expected="those that the model was trained on"
-        )
+        problem = f"lacks the columns {', '.join(absent)}"
+        raise OrdinateError(data, problem=problem, expected="those that the model was trained on")
     X = X[names]
-    return X.with_text(getattr(estimator.reader_, "categorical", ())) if isinstance(X, CsvTable) else X
+    if isinstance(X, CsvTable):
+        return X.with_text(getattr(estimator.reader_, "categorical", ()))
+    return X
 
 
 def map_batches(
     estimator: EmbeddingEstimator,
     method: str,
-    batches: Iterable[Any],
+    batches: Iterable[Samples],
     jobs: int = 1,
     left_out: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[Any, Any]]:
@@ -101,7 +104,7 @@ def map_batches(
         raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
     applied = _Applied(estimator, method, left_out is not None)
     kept = _Kept(batches)
-    workers = 0 if jobs == 1 else usable_workers(jobs)
+    workers = usable_workers(jobs) if jobs > 1 else 0
     results = Loader(applied, sampler=kept, batch_size=None, collate_fn=_as_it_is, num_workers=workers)
     said: set[str] = set()
     findings: list[Finding] = []
@@ -114,14 +117,16 @@ def map_batches(
                 warnings.warn(message, UserWarning, stacklevel=2)
             said.add(message)
         if isinstance(result, OrdinateError):
-            raise result if place == 0 else _placed(result, place, len(X))
+            raise _placed(result, place, len(X))
         place += len(X)
         read += len(X) - len(failures)
         if left_out is not None:
             for reason in failures.values():
                 left_out(reason)
-        if len(failures) < len(X):
-            yield take(X, np.setdiff1d(np.arange(len(X)), list(failures))) if failures else X, result
+        if failures:
+            X = take(X, np.setdiff1d(np.arange(len(X)), list(failures)))
+        if len(X):
+            yield X, result
     report(findings)
     if place and not read:
         raise OrdinateError("X", problem=f"none of the {place} files can be read: {next(iter(failures.values()))}")
@@ -142,7 +147,9 @@ class _Applied(Dataset[Any]):
             try:
                 if self.leaves_out:
                     X, failures = self.estimator.reader_.readable(X)
-                result = getattr(self.estimator, self.method)(X) if len(X) else None
+                result = None
+                if len(X):
+                    result = getattr(self.estimator, self.method)(X)
             except OrdinateError as error:
                 result = error
         warned = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
@@ -152,21 +159,24 @@ class _Applied(Dataset[Any]):
 class _Kept:
     """Batches as a sampler, which keeps those that are on their way."""
 
-    def __init__(self, batches: Iterable[Any]) -> None:
+    def __init__(self, batches: Iterable[Samples]) -> None:
         self.batches = batches
-        self.held: deque[Any] = deque()
+        self.held: deque[Samples] = deque()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Samples]:
         for X in self.batches:
             self.held.append(X)
             yield X
 
 
-def _as_it_is(result: Any) -> Any:
+def _as_it_is(result: object) -> object:
     return result
 
 
 def _placed(error: OrdinateError, start: int, count: int) -> OrdinateError:
+    """Return the error of a batch with the place of the batch, unless it is the first."""
+    if start == 0:
+        return error
     place = f"in samples {start} to {start + count - 1}, counted from 0"
-    hint = place if error.hint is None else f"{error.hint}; {place}"
+    hint = "; ".join(filter(None, (error.hint, place)))
     return type(error)(error.argument, error.got, error.expected, hint, problem=error.problem)

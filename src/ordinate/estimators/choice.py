@@ -5,16 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ordinate.errors import OrdinateError
+from ordinate.option_group import Settings
 from ordinate.torchrun import broadcast_from_rank_zero, is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 
 LEAST_TRAINING = 0.04  # A training that starts too late still gets this share of the limit.
-# After the first two trials, a further one needs at least this share of the longest trial's time.
-AFTER_THE_FIRST = 0.5
-FIRST = 2
 
 
 class Trial(NamedTuple):
@@ -81,11 +79,13 @@ def choose_within(
     if not candidates:
         raise OrdinateError("candidates", "none", "at least one name")
     choice = Choice(**broadcast_from_rank_zero(lambda: _kept(record)))
-    for place, name in enumerate(() if choice.chosen else candidates):
+    if choice.chosen:
+        return choice
+    for place, name in enumerate(candidates):
         if name in choice.errors or name in choice.untried or name in choice.failed:
             continue
         if name not in choice.shares:
-            to_come = min(FIRST, len(candidates)) - place
+            to_come = min(2, len(candidates)) - place
             share = broadcast_from_rank_zero(partial(_share, choice, to_come, until - budget.spent, growth))
             if share <= 0 and choice.errors:
                 choice.untried.append(name)
@@ -106,7 +106,7 @@ def choose_within(
         if tried.epochs is not None:
             choice.epochs[name] = tried.epochs
         _keep(choice, record)
-    choice.chosen = choice.chosen or min(choice.errors, key=choice.errors.__getitem__)
+    choice.chosen = min(choice.errors, key=choice.errors.__getitem__)
     _keep(choice, record)
     return choice
 
@@ -121,12 +121,15 @@ def _share(choice: Choice, to_come: int, left: float, growth: float) -> float:
         return share
     best = min(choice.errors, key=choice.errors.__getitem__)
     share = min(share, left - growth * choice.seconds[best])
-    longest = max(choice.seconds.values())
-    return share if share > (0 if to_come > 0 else AFTER_THE_FIRST * longest) else 0.0
+    if to_come <= 0 and share <= max(choice.seconds.values()) / 2:  # A part of a trial is not worth its time.
+        return 0.0
+    return max(0.0, share)
 
 
-def _kept(record: Path | None) -> dict[str, Any]:
-    return json.loads(record.read_text()) if record is not None and record.exists() else {}
+def _kept(record: Path | None) -> Settings:
+    if record is None or not record.exists():
+        return {}
+    return json.loads(record.read_text())
 
 
 def _keep(choice: Choice, record: Path | None) -> None:

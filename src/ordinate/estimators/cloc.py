@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
 from ordinate.checks import check_choice, check_positive
+from ordinate.data.rows import Labels
 from ordinate.data.samplers import RankBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
@@ -17,6 +18,9 @@ from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs
 from ordinate.heads.ranks import RankLogits
 from ordinate.options import PairReduction
+
+if TYPE_CHECKING:
+    from ordinate.methods.cloc import CLOC
 
 
 @estimator_dataclass
@@ -66,7 +70,7 @@ class CLOCClassifier(RankClassifier):
 
     method: ClassVar[str] = "ordinate.estimators.cloc:CLOCMethod"
 
-    def targets(self, y: Any, *, reset: bool) -> NDArray[np.int32]:
+    def targets(self, y: Labels, *, reset: bool) -> NDArray[np.int32]:
         """Return the ranks (n,) of labels; ``reset`` learns the classes first."""
         ranks = super().targets(y, reset=reset)
         if reset:
@@ -109,19 +113,18 @@ class CLOCMethod(RankMethod):
         check_positive(settings.mmnp_weight, "mmnp_weight", or_zero=True)
         check_choice(settings.reduction, ("pair_mean", "published", "sum"), "reduction")
         if settings.epochs is not None:
-            two_epochs(settings.epochs, "epochs", least=1)
+            two_epochs(settings.epochs, least=1)
 
     def batches(self, targets: NDArray[np.int64], batch_size: int, seed: int) -> RankBatches:
         return RankBatches(targets, batch_size, distinct=2, seed=seed)
 
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+    def module(self, encoder: nn.Module, facts: Facts) -> "CLOC":
         from ordinate.methods.cloc import CLOC
 
         settings = self.settings
-        if settings.epochs is None:
-            phases = fewer_epochs(100, 1000, facts.n_batches), fewer_epochs(200, 2000, facts.n_batches)
-        else:
-            phases = two_epochs(settings.epochs, "epochs", least=1)
+        phases = fewer_epochs(100, 1000, facts.n_batches), fewer_epochs(200, 2000, facts.n_batches)
+        if settings.epochs is not None:
+            phases = two_epochs(settings.epochs, least=1)
         return CLOC(
             encoder,
             facts.embedding_dim,
@@ -159,6 +162,7 @@ def two_phases(epochs: int, many: int = 100) -> tuple[int, int]:
         >>> two_phases(20), two_phases(300)
         ((2, 18), (100, 200))
     """
-    share = 10 if epochs < many else 3
-    first = max(1, epochs // share)
+    first = epochs // 3
+    if epochs < many:
+        first = max(1, epochs // 10)
     return first, max(1, epochs - first)

@@ -1,14 +1,13 @@
 """What an estimator trains on, for a Lightning Trainer of the user's."""
 
-from typing import Any
-
 import lightning.pytorch as lightning
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from torch.utils.data import DataLoader
 
+from ordinate.data.loader import Loader
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.pipeline import new_module, prepare
+from ordinate.estimators.pipeline import learn_labels_and_reader, new_module
+from ordinate.estimators.samples import LabelledSamples
 from ordinate.randomness import own_random_numbers
 from ordinate.training.loop import training_loader, validation_loader
 from ordinate.training.stages import StagedMethod
@@ -44,16 +43,16 @@ class DataModule(lightning.LightningDataModule):
     def __init__(
         self,
         estimator: EmbeddingEstimator,
-        X: Any,
+        X: object,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        validation: tuple[Any, ...] | None = None,
+        validation: LabelledSamples | None = None,
         groups: ArrayLike | None = None,
     ) -> None:
         super().__init__()
         self.estimator: EmbeddingEstimator = clone(estimator)
-        self._method = self.estimator.new_method()
-        self._data = prepare(self.estimator, self._method, X, y, sample_weight, validation, groups)
+        self._method = self.estimator.checked_method()
+        self._data = learn_labels_and_reader(self.estimator, self._method, X, y, sample_weight, validation, groups)
         self.training_data, self.validation_data = self._data.training, self._data.validation
         self.batches = self._data.batches
 
@@ -62,8 +61,8 @@ class DataModule(lightning.LightningDataModule):
         with own_random_numbers(self.batches.seed, gpus=True):
             return new_module(self.estimator, self._method, self._data)[0]
 
-    def train_dataloader(self) -> DataLoader[Any]:
+    def train_dataloader(self) -> Loader:
         return training_loader(self.training_data, self.batches, self.batches.seed)
 
-    def val_dataloader(self) -> DataLoader[Any] | list[Any]:
+    def val_dataloader(self) -> Loader | list[Loader]:
         return [] if self.validation_data is None else validation_loader(self.validation_data)

@@ -29,7 +29,6 @@ class Defaults:
     folds_are_cheap: bool = False
 
 
-OTHERS = Defaults()
 BY_KIND = {
     "tables": Defaults(patience=50, decision="median", calibrates=True, has_columns=True, folds_are_cheap=True),
     "images": Defaults(batch_size=64, weight_decay=0.05),
@@ -39,5 +38,6 @@ BY_KIND = {
 
 def defaults_of(kind: Modality | Reader) -> Defaults:
     """Return the defaults for a kind of data, given as such or by its reader."""
-    modality = modality_of_reader(kind) if isinstance(kind, Reader) else kind
-    return BY_KIND.get(modality.name, OTHERS)
+    if isinstance(kind, Reader):
+        kind = modality_of_reader(kind)
+    return BY_KIND.get(kind.name, Defaults())

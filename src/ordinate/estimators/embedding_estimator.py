@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -19,16 +20,18 @@ from ordinate.checks import check_embedding_dim, check_network_folder, check_who
 from ordinate.data.findings import collected, report
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
-from ordinate.data.rows import random_part
+from ordinate.data.registry import modality_of
+from ordinate.data.rows import Labels, random_part
 from ordinate.encoders.given import Encoder, is_named
 from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.estimators.labels import RankLabels, TargetLabels
 from ordinate.estimators.method import Method, device_of, embed
 from ordinate.estimators.novelty import MOST_COMPARED, Novelty
 from ordinate.estimators.persistence import save_estimator
-from ordinate.estimators.pipeline import Fit, prepare
-from ordinate.estimators.samples import check_options, read_new
+from ordinate.estimators.pipeline import Fit, learn_labels_and_reader
+from ordinate.estimators.samples import LabelledSamples, check_kind, check_options, unpack
 from ordinate.extensions import load_object
-from ordinate.option_group import OptionGroup
+from ordinate.option_group import OptionGroup, Settings
 from ordinate.training.options import Training
 
 if TYPE_CHECKING:
@@ -36,9 +39,6 @@ if TYPE_CHECKING:
     from ordinate.training.stages import StagedMethod
 
 Estimator = TypeVar("Estimator", bound=type[Any])
-HEADING = re.compile(r"^(Args|Attributes|Raises|Example):\n", re.MULTILINE)
-ENTRY = re.compile(r"^    (?=\w[\w, ]*: )", re.MULTILINE)
-INHERITED = ("Args", "Attributes")  # A class completes these sections with those of its bases.
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -49,23 +49,21 @@ def estimator_dataclass(cls: Estimator) -> Estimator:
     with ``field(init=False)``. Its docstring is completed by what its bases say of theirs.
     """
     dataclass(kw_only=True, eq=False, repr=False)(cls)
-    text, sections = _sections(cls.__doc__ or "")
-    cls._documented = {heading: _entries(sections.pop(heading, "")) for heading in INHERITED}
-    completed = {heading: "\n".join(_all_entries(cls, heading).values()) for heading in INHERITED}
+    # The text of a Google-style docstring, then the heading and the body of each section in turn.
+    text, *rest = re.split(r"(?m)^(Args|Attributes|Raises|Example):\n", inspect.cleandoc(cls.__doc__ or ""))
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    inherited = ("Args", "Attributes")
+    cls._documented = {heading: _entries(sections.pop(heading, "")) for heading in inherited}
+    completed = {heading: "\n".join(_all_entries(cls, heading).values()) for heading in inherited}
     parts = [f"{heading}:\n{body.rstrip()}" for heading, body in (completed | sections).items() if body]
     cls.__doc__ = "\n\n".join([text.rstrip(), *parts]) + "\n"
     return cls
 
 
-def _sections(docstring: str) -> tuple[str, dict[str, str]]:
-    """Return what stands above the sections of a Google-style docstring, and these by their headings."""
-    text, *rest = HEADING.split(inspect.cleandoc(docstring))
-    return text, dict(zip(rest[::2], rest[1::2], strict=True))
-
-
 def _entries(section: str) -> dict[str, str]:
     """Return the entries of a section by what they describe."""
-    return {entry.partition(":")[0]: f"    {entry.rstrip()}" for entry in ENTRY.split(section)[1:]}
+    entries = re.split(r"(?m)^    (?=\w[\w, ]*: )", section)[1:]
+    return {entry.partition(":")[0]: f"    {entry.rstrip()}" for entry in entries}
 
 
 def _all_entries(cls: type[Any], heading: str) -> dict[str, str]:
@@ -121,13 +119,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     batch_size: int | None = None
     training: Training = Training()
     data: DataOptions | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
     verbose: int = 0
     encoder_: nn.Module = field(init=False)
     predictor_: nn.Module = field(init=False)
     method_: "StagedMethod" = field(init=False)
     reader_: Reader = field(init=False)
-    labels_: Any = field(init=False)
+    labels_: RankLabels | TargetLabels = field(init=False)
     embedding_dim_: int = field(init=False)
 
     method: ClassVar[str]  # The place of its Method, as "module:Class".
@@ -141,9 +139,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.non_deterministic = False
         return tags
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters, those of option groups as ``training__learning_rate``."""
-        nested: dict[str, dict[str, Any]] = defaultdict(dict)
+        nested: dict[str, Settings] = defaultdict(dict)
         flat = {}
         for name, value in params.items():
             group, _, option = name.partition("__")
@@ -155,9 +153,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for name, options in nested.items():
             value = getattr(self, name, None)
             if not isinstance(value, OptionGroup):
-                raise OrdinateError(
-                    name, f"{', '.join(options)} for {value!r}", "a parameter that is a group of options"
-                )
+                got = f"{', '.join(options)} for {value!r}"
+                raise OrdinateError(name, got, "a parameter that is a group of options")
             known = value.get_params()
             for option in options:
                 if option not in known:
@@ -166,7 +163,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             setattr(self, name, replace(value, **options))
         return self
 
-    def new_method(self) -> Method:
+    def checked_method(self) -> Method:
         """Return how the estimator trains and predicts, after a check of its parameters."""
         if self.batch_size is not None:
             check_whole(self.batch_size, "batch_size", least=4)
@@ -183,7 +180,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X: ArrayLike | pd.DataFrame,
         y: "ArrayLike | ParquetTable | None" = None,
         sample_weight: ArrayLike | None = None,
-        validation: tuple[Any, ...] | None = None,
+        validation: LabelledSamples | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Train on samples X and labels y.
@@ -202,8 +199,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
                 ``validation_fraction`` holds out.
         """
-        method = self.new_method()
-        data = prepare(self, method, X, y, sample_weight, validation, groups)
+        method = self.checked_method()
+        data = learn_labels_and_reader(self, method, X, y, sample_weight, validation, groups)
         self.reader_ = data.reader
         self.n_features_in_ = data.reader.n_features_in
         self.n_batches_ = len(data.batches)
@@ -224,18 +221,21 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self
 
     @abstractmethod
-    def targets(self, y: Any, *, reset: bool) -> NDArray[Any]:
+    def targets(self, y: Labels, *, reset: bool) -> Labels:
         """Return training targets of labels; ``reset`` learns the labels first."""
 
-    def read(self, X: Any) -> Tensor:
+    def read(self, X: object) -> Tensor:
         """Return samples as a batch of the encoder."""
-        return read_new(self, X)
+        samples, _ = unpack(X, (), self.data)
+        modality = modality_of(samples, self.data)
+        check_kind(self.reader_, modality)
+        return self.reader_.read(modality.check(self, samples, reset=False))
 
     def embed(self, x: Tensor) -> Tensor:
         """Return embeddings (n, d) of samples that were read, in float64."""
         return embed(self.encoder_, self.reader_, device_of(self.training), x)
 
-    def embed_new(self, X: Any) -> Tensor:
+    def embed_new(self, X: object) -> Tensor:
         """Return embeddings (n, d) of new samples, and warn where many lie outside what training had seen."""
         with collected() as findings:
             embeddings = self.embed(self.read(X))
@@ -252,7 +252,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.novelty_ = asdict(novelty)
             self.fitted_values_["novelty_"] = self.novelty_
 
-    def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+    def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return the embeddings (n, ``embedding_dim_``) of samples, float64."""
         check_is_fitted(self)
         return self.embed(self.read(X)).numpy()

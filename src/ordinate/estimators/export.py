@@ -26,16 +26,11 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.neighbours import TIE_BREAK, NeighbourMean, NeighbourVote
 from ordinate.heads.ranks import VoteProbabilities
+from ordinate.option_group import Settings
 from ordinate.optional import optional
 
 ONNX, TORCH = ".onnx", ".pt2"
 INPUT = "samples"
-BATCHES = (1, 7)  # A graph is checked on this many samples.
-EMBEDDING_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}  # The tolerance is relative to the largest entry.
-# Predictions are compared at the same embedding; equally near neighbours may change places, which changes votes by
-# 5e-7.
-PREDICTION_TOLERANCE = {"probability": 1e-6, "prediction": 1e-9}
-TIE = 1e-9  # If similarities differ by less, relative to the largest, rounding decides which neighbour is nearer.
 
 
 class InferenceGraph(nn.Module):
@@ -67,18 +62,24 @@ class InferenceGraph(nn.Module):
         self.sample_shape, self.sample_dtype, self.dtype = reader.sample_shape, reader.input_dtype, reader.graph_dtype
         self.encoder = copy.deepcopy(estimator.encoder_).to(self.dtype)
         self.head = _head(estimator)
-        self.decision = _Decision(estimator.rule) if isinstance(estimator, RankClassifier) else None
-        self.predicts = "prediction" if self.decision is None else "probability"
-        self.outputs = ["embedding", self.predicts, *(["rank"] if self.decision is not None else [])]
+        self.decision: _Decision | None = None
+        self.predicts, self.outputs = "prediction", ["embedding", "prediction"]
+        if isinstance(estimator, RankClassifier):
+            self.decision = _Decision(estimator.rule)
+            self.predicts, self.outputs = "probability", ["embedding", "probability", "rank"]
 
     def forward(self, samples: Num[Tensor, "n ..."]) -> dict[str, Tensor]:
         embedding = self.encoder(samples.to(self.dtype)).double()
-        predicted = self.head(embedding)
-        outputs = {"embedding": embedding, self.predicts: predicted}
-        return outputs if self.decision is None else {**outputs, "rank": self.decision(outputs["probability"])}
+        outputs = {"embedding": embedding, self.predicts: self.head(embedding)}
+        if self.decision is not None:
+            outputs["rank"] = self.decision(outputs["probability"])
+        return outputs
 
-    def undecided(self, embeddings: Float[Tensor, "n d"]) -> Bool[Tensor, " n"]:
-        """Return where rounding decides which training samples are the nearest, so that predictions may differ."""
+    def undecided(self, embeddings: Float[Tensor, "n d"], tie: float = 1e-9) -> Bool[Tensor, " n"]:
+        """Return where rounding decides which training samples are the nearest, so that predictions may differ.
+
+        It does where similarities differ by no more than ``tie``, relative to the largest.
+        """
         head: nn.Module = self.head
         if isinstance(head, _Shifted):
             head = head.head
@@ -87,7 +88,7 @@ class InferenceGraph(nn.Module):
         if not isinstance(head, _Vote | _Mean) or head.k == len(head.embeddings):
             return torch.zeros(len(embeddings), dtype=torch.bool)
         nearest = head.nearness(embeddings).topk(head.k + 1).values
-        return nearest[:, -2] - nearest[:, -1] <= TIE * nearest.abs().amax(1)
+        return nearest[:, -2] - nearest[:, -1] <= tie * nearest.abs().amax(1)
 
 
 def _head(estimator: EmbeddingEstimator) -> nn.Module:
@@ -100,9 +101,10 @@ def _head(estimator: EmbeddingEstimator) -> nn.Module:
     if isinstance(estimator, RankClassifier):
         return copy.deepcopy(predictor)
     if isinstance(estimator, TargetRegressor):
-        head = _Mean(predictor) if isinstance(predictor, NeighbourMean) else predictor
+        if isinstance(predictor, NeighbourMean):
+            predictor = _Mean(predictor)
         labels = estimator.labels_
-        return _Shifted(head, torch.from_numpy(labels.offset), labels.is_vector)
+        return _Shifted(predictor, torch.from_numpy(labels.offset), labels.is_vector)
     raise OrdinateError("estimator", type(estimator).__name__, "a classifier of ranks or a regressor")
 
 
@@ -184,9 +186,10 @@ class _Mean(nn.Module):
         self.register_buffer("centre", head.embeddings.mean(0))
         self.register_buffer("embeddings", head.embeddings - self.centre)
         self.register_buffer("targets", head.targets)
-        self.register_buffer(
-            "weights", torch.ones(len(head.targets)).double() if head.weights is None else head.weights
-        )
+        weights = head.weights
+        if weights is None:
+            weights = torch.ones(len(head.targets)).double()
+        self.register_buffer("weights", weights)
 
     def nearness(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
         """Return negative squared distances, up to what they have in common in a row."""
@@ -315,9 +318,8 @@ def _write(graph: InferenceGraph, path: Path) -> None:
             program.save(path, external_data=False)
     except Exception as error:  # An encoder of timm can fail to export in as many ways as there are operations.
         reason = str(error).strip().splitlines() or [""]
-        raise OrdinateError(
-            "encoder", problem=f"cannot be exported as {path.suffix}: {type(error).__name__}: {reason[0]}"
-        ) from error
+        problem = f"cannot be exported as {path.suffix}: {type(error).__name__}: {reason[0]}"
+        raise OrdinateError("encoder", problem=problem) from error
 
 
 def _exact_scalar(s: Any, dtype: int = 1, **_: Any) -> Any:
@@ -356,22 +358,26 @@ def _check(
     """Return the largest differences from the estimator, and the outputs' shapes, or raise where they disagree."""
     generator = torch.Generator().manual_seed(1)
     differences = dict.fromkeys(("embedding", graph.predicts), 0.0)
+    tolerance = {torch.float64: 1e-9, torch.float32: 1e-4}[graph.dtype]  # It is relative to the largest entry.
+    # Equally near neighbours may change places, which changes votes by 5e-7.
+    tolerance_of_predictions = {"probability": 1e-6, "prediction": 1e-9}[graph.predicts]
     with torch.no_grad():
-        for n in BATCHES:
+        for n in (1, 7):
             samples = _random_samples(graph, n, generator)
             found = run(samples)
             # The CPU computes the reference, because a GPU may round convolutions. Images are bytes, as the estimator
             # reads them.
-            embedding = estimator.encoder_(samples if samples.dtype == torch.uint8 else samples.double()).double()
-            _compare("embedding", found["embedding"], embedding, EMBEDDING_TOLERANCE[graph.dtype])
+            if samples.dtype != torch.uint8:
+                samples = samples.double()
+            embedding = estimator.encoder_(samples).double()
+            _compare("embedding", found["embedding"], embedding, tolerance)
             at_found, undecided = _predict(estimator, found["embedding"]), graph.undecided(found["embedding"])
-            _compare(graph.predicts, found[graph.predicts], at_found, PREDICTION_TOLERANCE[graph.predicts], undecided)
+            _compare(graph.predicts, found[graph.predicts], at_found, tolerance_of_predictions, undecided)
             if isinstance(estimator, RankClassifier):
                 decided = torch.from_numpy(estimator.decide(found["probability"].numpy()))
                 if not torch.equal(found["rank"], decided):
-                    raise OrdinateError(
-                        "export", problem="rank differs from the estimator's decision", hint="nothing was written"
-                    )
+                    problem = "rank differs from the estimator's decision"
+                    raise OrdinateError("export", problem=problem, hint="nothing was written")
             for name, expected in (("embedding", embedding), (graph.predicts, _predict(estimator, embedding))):
                 differences[name] = max(differences[name], float((found[name] - expected).abs().max()))
     return differences, {name: tuple(found[name].shape[1:]) for name in graph.outputs}
@@ -387,20 +393,15 @@ def _predict(estimator: EmbeddingEstimator, embeddings: Tensor) -> Tensor:
 def _compare(name: str, found: Tensor, expected: Tensor, tolerance: float, may_differ: Tensor | None = None) -> None:
     """Raise where rows of an output differ that may not."""
     if found.shape != expected.shape:
-        raise OrdinateError(
-            "export", problem=f"{name} has shape {tuple(found.shape)}, the estimator's has {expected.shape}"
-        )
+        problem = f"{name} has shape {tuple(found.shape)}, the estimator's has {expected.shape}"
+        raise OrdinateError("export", problem=problem)
     bound = tolerance * float(expected.abs().max())
     difference = (found - expected).abs().reshape(len(expected), -1).amax(1)
     if may_differ is not None:
         difference = difference[~may_differ]
     if not bool((difference <= bound).all()):
-        raise OrdinateError(
-            "export",
-            problem=f"{name} differs by {float(difference.max()):.2g} from the estimator's",
-            expected=f"at most {bound:.2g}",
-            hint="nothing was written",
-        )
+        problem = f"{name} differs by {float(difference.max()):.2g} from the estimator's"
+        raise OrdinateError("export", problem=problem, expected=f"at most {bound:.2g}", hint="nothing was written")
 
 
 def _describe(
@@ -408,10 +409,10 @@ def _describe(
     graph: InferenceGraph,
     outputs: dict[str, tuple[int, ...]],
     differences: dict[str, float],
-) -> dict[str, Any]:
+) -> Settings:
     """Return what a program needs to know to use the graph, ready for JSON."""
     reader = estimator.reader_
-    record: dict[str, Any] = {
+    record: Settings = {
         "ordinate": __version__,
         "estimator": type(estimator).__name__,
         "input": {

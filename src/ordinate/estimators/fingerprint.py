@@ -15,7 +15,7 @@ import torch
 from ordinate.errors import OrdinateError
 
 
-def describe(value: Any, name: str) -> str:
+def describe(value: object, name: str) -> str:
     """Return what a setting is, in full and without memory addresses.
 
     Numbers, text, paths, arrays, tensors, mappings (in any order), sequences and dataclasses are described by their
@@ -41,11 +41,8 @@ def describe(value: Any, name: str) -> str:
     try:
         return _describe(value)
     except (_UnreadableError, RecursionError) as error:
-        raise OrdinateError(
-            name,
-            f"{value!r}, whose content cannot be read",
-            "a value, a function or an object with attributes where checkpoint_dir is given",
-        ) from error
+        expected = "a value, a function or an object with attributes where checkpoint_dir is given"
+        raise OrdinateError(name, f"{value!r}, whose content cannot be read", expected) from error
 
 
 class _UnreadableError(Exception):
@@ -53,11 +50,10 @@ class _UnreadableError(Exception):
 
 
 @functools.singledispatch
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     if is_dataclass(value) and not isinstance(value, type):
-        return _joined(
-            _place(type(value)), (f"{f.name}: {_describe(getattr(value, f.name))}" for f in fields(value) if f.compare)
-        )
+        parts = (f"{f.name}: {_describe(getattr(value, f.name))}" for f in fields(value) if f.compare)
+        return _joined(_place(type(value)), parts)
     if hasattr(value, "__dict__") and not isinstance(value, type):
         return _joined(_place(type(value)), [_describe(vars(value))])
     if hasattr(value, "__qualname__"):
@@ -70,7 +66,7 @@ def _describe(value: Any) -> str:
 @_describe.register(bytes)
 @_describe.register(int)
 @_describe.register(float)
-def _(value: Any) -> str:
+def _(value: object) -> str:
     return repr(value)
 
 
@@ -85,7 +81,7 @@ def _(value: Path) -> str:
 
 
 @_describe.register(Mapping)
-def _(value: Mapping[Any, Any]) -> str:
+def _(value: Mapping[object, object]) -> str:
     return _joined("mapping", sorted(f"{_describe(key)}: {_describe(item)}" for key, item in value.items()))
 
 
@@ -94,13 +90,13 @@ def _(value: Mapping[Any, Any]) -> str:
 @_describe.register(pd.Series)
 @_describe.register(pd.Index)
 @_describe.register(pd.Categorical)
-def _(value: Any) -> str:
+def _(value: Iterable[object]) -> str:
     return _joined("sequence", map(_describe, value))
 
 
 @_describe.register(set)
 @_describe.register(frozenset)
-def _(value: Any) -> str:
+def _(value: Iterable[object]) -> str:
     return _joined("set", sorted(map(_describe, value)))
 
 
@@ -119,10 +115,9 @@ def _(value: torch.Tensor) -> str:
 def _(value: torch.nn.Module) -> str:
     """Classes, options, weights and buffers of a network and its parts, and which of its weights are trained."""
     parts = [f"{name}: {_place(type(part))} {_options_of(part)}" for name, part in value.named_modules()]
-    tensors = [*value.named_parameters(), *value.named_buffers()]
-    return _joined(
-        "module", parts + [f"{name}: {tensor.requires_grad} {_describe(tensor)}" for name, tensor in tensors]
-    )
+    for name, tensor in [*value.named_parameters(), *value.named_buffers()]:
+        parts.append(f"{name}: {tensor.requires_grad} {_describe(tensor)}")
+    return _joined("module", parts)
 
 
 def _options_of(module: torch.nn.Module) -> str:

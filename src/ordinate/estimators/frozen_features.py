@@ -1,7 +1,6 @@
 """Features of images by a network that is not trained, computed once for all runs of a process."""
 
 import hashlib
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,22 +8,22 @@ from tqdm import tqdm
 
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.streamed import StreamedPixels, too_large
-from ordinate.data.training_batches import ArrayBatches, ViewBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
 
-AT_ONCE = 32  # This many images are embedded at once.
-CACHED = 100_000  # The features of this many images are kept for the next training.
 _features_of: dict[bytes, Tensor] = {}
 
 
 def frozen_features(
     encoder: FrozenImageEncoder,
-    data: ArrayBatches | ViewBatches,
-    options: Any,
+    data: ArrayBatches,
+    options: object,
     device: torch.device,
     *,
     progress: bool = False,
+    at_once: int = 32,
+    most_kept: int = 100_000,
 ) -> ArrayBatches:
     """Return the features of images in their place; those that the same network gave before are kept.
 
@@ -34,6 +33,8 @@ def frozen_features(
         options: Options with which the images were read.
         device: Device to compute on.
         progress: Whether to show a progress bar.
+        at_once: Largest number of images that are embedded at once.
+        most_kept: Largest number of images whose features are kept.
     """
     frozen = encoder.to(device).eval()
     if isinstance(data.x, StreamedPixels):
@@ -41,11 +42,11 @@ def frozen_features(
     parts = (frozen.backbone, frozen.mean, frozen.std, repr(options), tuple(data.x.shape[1:]))
     network = hashlib.sha256(describe(parts, "encoder").encode()).digest()
     keys = [network + hashlib.sha256(image.numpy().tobytes()).digest() for image in data.x]
-    if len(_features_of) + len(keys) > CACHED:
+    if len(_features_of) + len(keys) > most_kept:
         _features_of.clear()
     new = torch.tensor([row for row, key in enumerate(keys) if key not in _features_of], dtype=torch.long)
     with torch.no_grad(), _bar(len(new), progress) as bar:
-        for rows in new.split(AT_ONCE):
+        for rows in new.split(at_once):
             found = frozen.features(data.x[rows].to(device)).cpu()
             _features_of.update((keys[row], one.clone()) for row, one in zip(rows.tolist(), found, strict=True))
             bar.update(len(rows))
@@ -54,7 +55,7 @@ def frozen_features(
 
 
 def _streamed_features(
-    encoder: FrozenImageEncoder, data: ArrayBatches | ViewBatches, device: torch.device, progress: bool
+    encoder: FrozenImageEncoder, data: ArrayBatches, device: torch.device, progress: bool
 ) -> ArrayBatches:
     """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
     from ordinate.training.loop import validation_loader  # Lightning takes seconds to import.
@@ -75,5 +76,5 @@ def _streamed_features(
     return ArrayBatches(features, *map(torch.cat, zip(*labels, strict=True)))
 
 
-def _bar(images: int, progress: bool) -> Any:
+def _bar(images: int, progress: bool) -> tqdm:
     return tqdm(total=images, desc="features", unit="image", dynamic_ncols=True, disable=not progress, leave=False)

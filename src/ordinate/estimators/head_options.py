@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.option_group import OptionGroup
@@ -40,20 +40,14 @@ class Head(OptionGroup):
 
     def __post_init__(self) -> None:
         check_choice(self.kind, get_args(HeadKind), "kind")
-        check_choice(self.loss, _names(HeadLoss), "loss")
+        check_choice(self.loss, get_args(HeadLoss), "loss")
         object.__setattr__(self, "n_neighbors", check_whole(self.n_neighbors, "n_neighbors"))
         if self.bin_size is None:
             return
         if isinstance(self.bin_size, list):  # JSON and TOML have no tuples.
             object.__setattr__(self, "bin_size", tuple(self.bin_size))
-        sizes: Any = self.bin_size
-        for size in sizes if hasattr(sizes, "__len__") else [sizes]:
+        sizes = self.bin_size
+        if not isinstance(sizes, Sequence):
+            sizes = [sizes]
+        for size in sizes:
             check_positive(size, "bin_size")
-
-
-def _names(literal: Any) -> tuple[str, ...]:
-    """Return the names of a union of literals."""
-    found: list[str] = []
-    for part in get_args(literal):
-        found += [part] if isinstance(part, str) else get_args(part)
-    return tuple(found)

@@ -4,13 +4,14 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from safetensors.numpy import load, save
 
 from ordinate.data.paths import reading
+from ordinate.data.rows import Labels
 from ordinate.decisions import (
     IntervalCalibration,
     RankCalibration,
@@ -23,6 +24,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.option_group import Settings
 
 FORMAT = 1
 RECORD, ARRAYS = "held_out.json", "held_out.safetensors"
@@ -49,12 +51,12 @@ class HeldOut:
         ([0, 2], [0, 2])
     """
 
-    labels: NDArray[Any]
+    labels: Labels
     predicted: NDArray[np.float64]
-    classes: list[Any] | None
+    classes: list[object] | None
 
     @classmethod
-    def measure(cls, model: EmbeddingEstimator, X: Any, y: Any) -> Self:
+    def measure(cls, model: EmbeddingEstimator, X: object, y: object) -> Self:
         """Return what a fitted model says of labelled samples that neither training nor a choice has seen."""
         return cls.of(Predictions.of(model, X, y))
 
@@ -79,7 +81,7 @@ class HeldOut:
 
     def sets(
         self, model: EmbeddingEstimator, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    ) -> tuple[Labels, Labels]:
         """Return the lowest and the highest label of new samples, in the labels' own terms.
 
         The rank that the model decides for is in every set: where it is not the most probable one, the set grows to it.
@@ -99,10 +101,10 @@ class HeldOut:
 
     def write(self, folder: str | Path) -> None:
         """Write ``held_out.json`` and ``held_out.safetensors`` into an existing folder, such as the model's."""
-        arrays = {"labels": self.labels, "predicted": self.predicted}
         # The function save assumes contiguous arrays.
-        content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
-        record: dict[str, Any] = {"format": FORMAT, "samples": len(self.labels), "classes": self.classes}
+        arrays = {"labels": np.ascontiguousarray(self.labels), "predicted": np.ascontiguousarray(self.predicted)}
+        content = save(arrays)
+        record: Settings = {"format": FORMAT, "samples": len(self.labels), "classes": self.classes}
         record["sha256"] = _digest(record, content)
         (Path(folder) / ARRAYS).write_bytes(content)
         (Path(folder) / RECORD).write_text(json.dumps(record, indent=2) + "\n")
@@ -112,20 +114,17 @@ class HeldOut:
         """Return what :meth:`write` wrote to a folder; damage is an error, and nothing in it is run."""
         folder = Path(folder)
         if not (folder / RECORD).is_file():
-            raise OrdinateError(
-                "model",
-                problem=f"{folder} holds no {RECORD}",
-                expected="a model with its held-out samples",
-                hint="fit it again",
-            )
+            problem = f"{folder} holds no {RECORD}"
+            expected = "a model with its held-out samples"
+            raise OrdinateError("model", problem=problem, expected=expected, hint="fit it again")
         with reading("model", f"{folder / RECORD} or {ARRAYS} is damaged"):
             record, arrays = _read(folder)
             return cls(arrays["labels"], arrays["predicted"], record["classes"])
 
 
 def predict_sets(
-    model: EmbeddingEstimator, held_out: HeldOut, X: Any, coverage: float = 0.9, *, by_rank: bool = False
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    model: EmbeddingEstimator, held_out: HeldOut, X: ArrayLike, coverage: float = 0.9, *, by_rank: bool = False
+) -> tuple[Labels, Labels]:
     """Predict the lowest and the highest label that a new sample may have, right for at least the promised share.
 
     Args:
@@ -151,27 +150,26 @@ def predict_sets(
         >>> bool((lowest <= highest).all())
         True
     """
-    classes = model.ordered_classes_.tolist() if isinstance(model, RankClassifier) else None
+    classes, predict = None, model.predict
+    if isinstance(model, RankClassifier):
+        classes, predict = model.ordered_classes_.tolist(), model.rank_probabilities
     if held_out.classes != classes:
         raise OrdinateError("held_out", f"one of the classes {held_out.classes}", f"the model's, {classes}")
     calibration = held_out.calibrate(coverage, by_rank=by_rank)
-    predicted = model.rank_probabilities(X) if isinstance(model, RankClassifier) else model.predict(X)
-    return held_out.sets(model, predicted, calibration)
+    return held_out.sets(model, predict(X), calibration)
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _read(folder: Path) -> tuple[Settings, dict[str, Labels]]:
     """Return the record and the arrays in a folder, of this format and not damaged."""
     record, content = json.loads((folder / RECORD).read_text()), (folder / ARRAYS).read_bytes()
     if record["format"] != FORMAT:
-        raise OrdinateError(
-            "model", problem=f"{folder / RECORD} has format {record['format']}", expected=FORMAT, hint="update ordinate"
-        )
+        problem = f"{folder / RECORD} has format {record['format']}"
+        raise OrdinateError("model", problem=problem, expected=FORMAT, hint="update ordinate")
     if record.pop("sha256") != _digest(record, content):
-        raise OrdinateError(
-            "model", problem=f"{folder / RECORD} or {ARRAYS} is damaged, its checksum is not the one saved"
-        )
+        problem = f"{folder / RECORD} or {ARRAYS} is damaged, its checksum is not the one saved"
+        raise OrdinateError("model", problem=problem)
     return record, load(content)
 
 
-def _digest(record: dict[str, Any], content: bytes) -> str:
+def _digest(record: Settings, content: bytes) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode() + content).hexdigest()

@@ -10,8 +10,6 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 
-INTERVAL = 0.95
-
 
 def column_importance(
     model: EmbeddingEstimator, X: pd.DataFrame, y: object, *, repeats: int = 10, seed: int = 0
@@ -58,7 +56,7 @@ def column_importance(
         places = np.concatenate([random.permutation(len(X)) for _ in range(repeats)])
         shuffled[column] = X[column].iloc[places].to_numpy()
         rises = Predictions.of(model, shuffled, labels).absolute_errors.reshape(repeats, -1).mean(0) - errors
-        half = student.ppf((1 + INTERVAL) / 2, len(X) - 1) * rises.std(ddof=1) / np.sqrt(len(X))
+        half = student.ppf(0.975, len(X) - 1) * rises.std(ddof=1) / np.sqrt(len(X))
         rows.append((column, rises.mean(), rises.mean() - half, rises.mean() + half))
     found = pd.DataFrame(rows, columns=["column", "importance", "low", "high"])
     return found.sort_values("importance", ascending=False, ignore_index=True, kind="stable")

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-MAX_SUGGESTED = 30  # Longer orders are not written into a message.
 SCALES = (  # Words are ordered from lowest to highest; words with the same meaning are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
     "none < very low < low < medium|mid|middle|moderate|average|normal < high < very high",
@@ -19,12 +18,6 @@ SCALES = (  # Words are ordered from lowest to highest; words with the same mean
     "very small|tiny < small < medium|mid < large|big < very large|huge",
     "xs < s < m < l < xl < xxl",
 )
-LETTERS = ("D", "C", "CC", "CCC", "B", "BB", "BBB", "A", "AA", "AAA")
-RATINGS = [letters + sign for letters in LETTERS for sign in ("-", "", "+")]
-ROMAN = [tens + ones for tens in ("", "X") for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")]
-RANGE_WORDS = {"under", "below", "less", "than", "up", "to", "over", "above", "more", "and", "or", "older", "younger"}
-LOWEST = ("<", "≤", "under ", "below ", "less ", "up to ")
-HIGHEST = (">", "≥", "over ", "above ", "more ")
 
 
 def known_order(labels: Sequence[str]) -> list[str] | None:
@@ -43,6 +36,14 @@ def known_order(labels: Sequence[str]) -> list[str] | None:
     return None
 
 
+def _suggested(labels: Sequence[str], most: int = 30) -> list[str] | None:
+    """Return the order of labels to write into a message; None if it is not known, or of more than ``most``."""
+    order = known_order(labels)
+    if order is None or len(order) > most:
+        return None
+    return order
+
+
 def order_problem(labels: Sequence[str]) -> str:
     """Return what is wrong with text labels without an order, and which there are."""
     shown = ", ".join(map(repr, labels[:8]))
@@ -58,9 +59,9 @@ def order_to_type(labels: Sequence[str]) -> str:
         >>> print(order_to_type(["high", "low"]), order_to_type(["5, or more", "<5"]), order_to_type(["cat", "dog"]))
         --order low,high --order '["<5", "5, or more"]' --order "lowest,...,highest"
     """
-    order = known_order(labels)
+    order = _suggested(labels)
     needs_list = any("," in label or label != label.strip() or label.startswith("[") for label in labels)
-    if order is None or len(order) > MAX_SUGGESTED:
+    if order is None:
         return """--order '["lowest", ..., "highest"]'""" if needs_list else '--order "lowest,...,highest"'
     text = json.dumps(order, ensure_ascii=False) if needs_list else ",".join(order)
     sign = "=" if text.startswith("-") else " "
@@ -74,8 +75,8 @@ def order_to_write(labels: Sequence[str]) -> str:
         >>> order_to_write(["high", "low"]), order_to_write(["cat", "dog"])
         ("class_order=['low', 'high']", "class_order=['lowest', ..., 'highest']")
     """
-    order = known_order(labels)
-    if order is None or len(order) > MAX_SUGGESTED:
+    order = _suggested(labels)
+    if order is None:
         return "class_order=['lowest', ..., 'highest']"
     return f"class_order={order!r}"
 
@@ -89,24 +90,37 @@ def _by_rating(labels: Sequence[str]) -> list[int | None]:
     """Return places among credit ratings; single letters, which may be grades in either direction, have none."""
     if all(len(label) == 1 for label in labels):
         return [None]
-    return [RATINGS.index(label) if label in RATINGS else None for label in labels]
+    letters = ("D", "C", "CC", "CCC", "B", "BB", "BBB", "A", "AA", "AAA")
+    ratings = [letter + sign for letter in letters for sign in ("-", "", "+")]
+    places = {rating: place for place, rating in enumerate(ratings)}
+    return [places.get(label) for label in labels]
 
 
 def _by_number(labels: Sequence[str]) -> list[tuple[float, float, bool] | None]:
     """Return the first and last number of each label, if the other words are the same in all of them."""
     texts = [re.sub(r"(?<=\d),(?=\d{3})", "", label.strip()) for label in labels]
     texts = [re.sub(r"\b[IVX]+$", _arabic, text).lower() for text in texts]
-    words = {frozenset(re.findall(r"[^\W\d_]+", text)) - RANGE_WORDS for text in texts}
-    return [_numbers(text) if len(words) == 1 else None for text in texts]
+    ranges = {"under", "below", "less", "than", "up", "to", "over", "above", "more", "and", "or", "older", "younger"}
+    words = {frozenset(re.findall(r"[^\W\d_]+", text)) - ranges for text in texts}
+    if len(words) != 1:
+        return [None]
+    return [_numbers(text) for text in texts]
 
 
 def _arabic(roman: re.Match[str]) -> str:
-    return str(ROMAN.index(roman[0])) if roman[0] in ROMAN else roman[0]
+    """Return a Roman number up to 19 in digits."""
+    ones = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+    numbers = [*ones, *(f"X{one}" for one in ones)]
+    if roman[0] not in numbers:
+        return roman[0]
+    return str(numbers.index(roman[0]))
 
 
 def _numbers(text: str) -> tuple[float, float, bool] | None:
     numbers = [float(number) for number in re.findall(r"(?:^-)?\d+(?:\.\d+)?", text)]
     if not numbers:
         return None
-    lowest = -math.inf if text.startswith(LOWEST) else numbers[0]
-    return lowest, numbers[-1], text.startswith(HIGHEST)
+    lowest = numbers[0]
+    if text.startswith(("<", "≤", "under ", "below ", "less ", "up to ")):
+        lowest = -math.inf
+    return lowest, numbers[-1], text.startswith((">", "≥", "over ", "above ", "more "))

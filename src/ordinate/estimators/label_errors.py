@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from ordinate.checks import check_whole
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import take
+from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -22,9 +22,6 @@ from ordinate.estimators.pipeline import draw_seed
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.samples import check_groups, check_input, unpack
 from ordinate.estimators.target_regressor import TargetRegressor
-
-NEIGHBOURS = 10  # The ranks of this many nearest training embeddings are counted.
-SPREAD = 50  # The local spread of a continuous target is estimated from this many samples.
 
 Rows = NDArray[np.int64]
 
@@ -35,14 +32,14 @@ class Fold:
 
     model: Any
     rows: Rows
-    X: Any
+    X: Samples
     unseen_rows: Rows
-    unseen: Any
+    unseen: Samples
 
 
 def find_label_errors(
     estimator: RankClassifier | TargetRegressor,
-    X: Any,
+    X: object,
     y: ArrayLike,
     *,
     folds: int = 5,
@@ -95,13 +92,13 @@ def find_label_errors(
         suggested = np.empty_like(labels)
         for fold in _cross_fit(estimator, X, labels, np.zeros(len(labels), np.int64), folds, groups):
             suggested[fold.unseen_rows] = fold.model.predict(fold.unseen)
-        scores = residual_suspicion(labels, suggested, min(SPREAD, len(labels)))
+        scores = residual_suspicion(labels, suggested, min(50, len(labels)))
     table = pd.DataFrame({"row": np.arange(len(labels)), "label": labels, "suggested": suggested, "suspicion": scores})
     return table.sort_values("suspicion", ascending=False, kind="stable", ignore_index=True)
 
 
 def out_of_fold_probabilities(
-    estimator: RankClassifier, X: Any, y: ArrayLike, *, folds: int = 5, groups: ArrayLike | None = None
+    estimator: RankClassifier, X: object, y: ArrayLike, *, folds: int = 5, groups: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """Estimate the probabilities of every sample's ranks by a model that was trained without it.
 
@@ -135,25 +132,25 @@ def out_of_fold_probabilities(
 
 
 def _probabilities(
-    estimator: RankClassifier, X: Any, ranks: Rows, classes: NDArray[Any], folds: int, groups: ArrayLike | None
+    estimator: RankClassifier, X: object, ranks: Rows, classes: Labels, folds: int, groups: ArrayLike | None
 ) -> NDArray[np.float64]:
     ordered = clone(estimator).set_params(class_order=classes.tolist())
     probabilities = np.empty((len(ranks), len(classes)))
     for fold in _cross_fit(ordered, X, classes[ranks], ranks, folds, groups):
         shares = neighbour_shares(
             fold.model.transform(fold.unseen), fold.model.transform(fold.X), ranks[fold.rows], len(classes),
-            min(NEIGHBOURS, len(fold.rows)),
+            min(10, len(fold.rows)),
         )  # fmt: skip
         probabilities[fold.unseen_rows] = (fold.model.rank_probabilities(fold.unseen) + shares) / 2
     return probabilities
 
 
 def _cross_fit(
-    estimator: EmbeddingEstimator, X: Any, labels: NDArray[Any], strata: Rows, folds: int, groups: ArrayLike | None
+    estimator: EmbeddingEstimator, X: Any, labels: Labels, strata: Rows, folds: int, groups: ArrayLike | None
 ) -> Iterator[Fold]:
     """Train a clone without each fold; folds hold about as many samples of every stratum."""
     unfitted = clone(estimator)
-    method = unfitted.new_method()
+    method = unfitted.checked_method()
     X = check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
         raise OrdinateError("y", f"{len(labels)} labels for {len(X)} samples", "one per sample")
@@ -170,27 +167,29 @@ def _cross_fit(
             folder.mkdir(parents=True, exist_ok=True)
             model.set_params(training__checkpoint_dir=folder)
         seen = take(X, rows)
-        model.fit(seen, labels[rows], groups=None if groups is None else np.asarray(groups)[rows])
+        model.fit(seen, labels[rows], groups=column_of(groups, rows))
         yield Fold(model, rows, seen, unseen, take(X, unseen))
 
 
 def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:
     """Return the rows to train on and those left out, for every fold."""
     folds = check_whole(folds, "folds", least=2)
-    codes = np.arange(len(strata)) if groups is None else check_groups(groups, len(strata))
-    most = int(np.bincount(strata).max()) if groups is None else int(codes.max()) + 1
+    what = "samples of the largest rank" if strata.any() else "samples"
+    kind, codes, most = StratifiedKFold, None, np.bincount(strata).max()
+    if groups is not None:
+        kind, codes, what = StratifiedGroupKFold, check_groups(groups, len(strata)), "groups"
+        most = codes.max() + 1
     if folds > most:
-        what = "groups" if groups is not None else "samples of the largest rank" if strata.any() else "samples"
         raise OrdinateError("folds", folds, f"at most {most}, the {what}")
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # Ranks with fewer samples than folds are missing in some folds.
         splits = list(kind(folds, shuffle=True, random_state=seed).split(strata, strata, codes))
     for rows, _ in splits:
         absent = np.setdiff1d(strata, strata[rows])
         if len(absent):
-            raise OrdinateError(
-                f"y: a fold leaves no sample of rank {absent[0]} to train on, expected at least two of every rank"
-                + ("" if groups is None else ", in two groups")
-            )
+            expected = "at least two of every rank"
+            if groups is not None:
+                expected += ", in two groups"
+            problem = f"a fold leaves no sample of rank {absent[0]} to train on"
+            raise OrdinateError(f"y: {problem}, expected {expected}")
     return splits

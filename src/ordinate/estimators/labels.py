@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,19 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.data.numbers import as_numbers
+from ordinate.data.rows import Labels
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 from ordinate.estimators.known_scales import order_problem, order_to_write
 from ordinate.estimators.samples import CheckedSamples, weights_of_ranks
+from ordinate.option_group import Settings
+
+if TYPE_CHECKING:
+    from ordinate.estimators.rank_classifier import RankClassifier
+    from ordinate.estimators.target_regressor import TargetRegressor
 
 
-def find_classes(y: ArrayLike, class_order: Sequence[Any] | None) -> NDArray[np.generic]:
+def find_classes(y: ArrayLike, class_order: Sequence[object] | None) -> NDArray[np.generic]:
     """Return the classes from the lowest rank to the highest.
 
     Args:
@@ -54,11 +60,11 @@ def find_classes(y: ArrayLike, class_order: Sequence[Any] | None) -> NDArray[np.
     )
 
 
-def ordered_categories(y: ArrayLike) -> list[Any] | None:
+def ordered_categories(y: ArrayLike) -> list[object] | None:
     """Return the categories of labels that bring their order along, from the lowest; None for others."""
     dtype: Any = getattr(y, "dtype", None)
-    if isinstance(dtype, pd.CategoricalDtype):
-        return dtype.categories.tolist() if dtype.ordered else None
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        return dtype.categories.tolist()
     if type(y).__module__.partition(".")[0] == "polars" and type(dtype).__name__ == "Enum":
         return list(dtype.categories)
     return None
@@ -71,9 +77,10 @@ def _classes_of_codes(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.
     ones before an estimator sees them.
     """
     labels = check_labels(y)
-    present = set(labels.tolist()) if labels.dtype.kind in "iu" else set()
+    present = set(labels.tolist())
     # A code identifies its class only if every class occurs, because codes number the classes that occur.
-    if present != set(range(len(classes))) or present <= set(classes.tolist()):
+    are_codes = labels.dtype.kind in "iu" and present == set(range(len(classes)))
+    if not are_codes or present <= set(classes.tolist()):
         return classes
     codes = np.unique(classes, return_inverse=True)[1]
     meanings = ", ".join(f"{code} = {label}" for code, label in enumerate(np.sort(classes).tolist()))
@@ -90,11 +97,8 @@ def check_labels(y: ArrayLike) -> NDArray[np.generic]:
     """Return class labels (n,), none of them missing."""
     labels = column_or_1d(y, warn=True)
     if pd.isna(labels).any():
-        raise OrdinateError(
-            "y",
-            problem=f"Input contains NaN in {int(pd.isna(labels).sum())} labels",
-            expected="a rank for every sample",
-        )
+        problem = f"Input contains NaN in {int(pd.isna(labels).sum())} labels"
+        raise OrdinateError("y", problem=problem, expected="a rank for every sample")
     _check_kind(labels)
     if labels.dtype == object and not isinstance(next(iter(labels), None), str):
         labels = as_numbers(pd.Series(labels).infer_objects()).to_numpy()
@@ -120,17 +124,11 @@ def _check_kind(labels: NDArray[np.generic]) -> None:
     if labels.dtype != object:
         return
     if any(isinstance(label, pd.Interval) for label in labels):
-        raise OrdinateError(
-            "y",
-            "intervals",
-            "numbers or text",
-            "pd.cut(..., labels=False) numbers them, .astype(str) with class_order too",
-        )
-    kinds = {isinstance(label, str) for label in labels}
-    if len(kinds) > 1:
-        raise OrdinateError(
-            "y", "text among other labels", "labels of one kind", "y.astype(str) makes all of them text"
-        )
+        hint = "pd.cut(..., labels=False) numbers them, .astype(str) with class_order too"
+        raise OrdinateError("y", "intervals", "numbers or text", hint)
+    if len({isinstance(label, str) for label in labels}) > 1:
+        hint = "y.astype(str) makes all of them text"
+        raise OrdinateError("y", "text among other labels", "labels of one kind", hint)
 
 
 def to_ranks(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -160,11 +158,14 @@ class RankLabels:
 
     @classmethod
     def learn(
-        cls, y: Any, class_order: Sequence[Any] | None, class_weight: str | Mapping[Any, float] | None
+        cls, y: Labels, class_order: Sequence[Any] | None, class_weight: str | Mapping[Any, float] | None
     ) -> "RankLabels":
         """Return the labels of training samples."""
-        classes = find_classes(different_labels(y), class_order)
-        names = classes.tolist() if class_order is None else list(class_order)
+        different = y
+        if are_in_file(y):
+            different = np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)]))
+        classes = find_classes(different, class_order)
+        names = list(class_order) if class_order is not None else classes.tolist()
         return cls(classes, names, class_weight)
 
     @property
@@ -172,13 +173,13 @@ class RankLabels:
         """The number of ranks."""
         return len(self.classes)
 
-    def encode(self, y: Any) -> NDArray[np.int32]:
+    def encode(self, y: Labels) -> NDArray[np.int32]:
         """Return ranks (n,); int32 takes half of the memory."""
         if are_in_file(y):
             return computed(y, y.shape, np.int32, lambda part: to_ranks(part, self.classes))
         return to_ranks(y, self.classes).astype(np.int32)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Settings:
         """Return what :func:`restore_labels` reads, ready for JSON."""
         return {"classes": self.classes.tolist()}
 
@@ -206,13 +207,6 @@ class RankLabels:
         return weights_of_ranks(self.class_weight, self.names, samples.targets, samples.weights)
 
 
-def different_labels(y: Any) -> Any:
-    """Return the labels, of very many in a file each different one once."""
-    if not are_in_file(y):
-        return y
-    return np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)]))
-
-
 @dataclass(frozen=True, eq=False)
 class TargetLabels:
     """Labels that are continuous targets, of which training sees the distance from an offset.
@@ -229,7 +223,7 @@ class TargetLabels:
     stratified = False
 
     @classmethod
-    def learn(cls, y: Any, *, shifts: bool, one_dimension: bool, estimator: object) -> "TargetLabels":
+    def learn(cls, y: Labels, *, shifts: bool, one_dimension: bool, estimator: object) -> "TargetLabels":
         """Return the labels of training samples.
 
         Args:
@@ -245,15 +239,14 @@ class TargetLabels:
             mean = sum(check_array(part, **finite).sum() for _, part in in_parts(y)) / len(y)
             variance = sum(np.square(part - mean).sum() for _, part in in_parts(y)) / len(y)
             _check_deviation(variance**0.5)
-            return cls(np.array([mean if shifts else 0.0]), is_vector=True, one_dimension=one_dimension)
+            return cls(np.where(shifts, [mean], 0.0), is_vector=True, one_dimension=one_dimension)
         targets = _numbers(y, estimator)
         if len(targets) == 1:
             raise OrdinateError("y", "1 sample", "at least two to contrast")
         if (targets == targets[0]).all():
             raise OrdinateError("y", f"the one value {targets.flat[0]:g} for every sample", "targets that differ")
         matrix = targets.reshape(len(targets), -1)
-        mean = matrix.mean(axis=0)
-        labels = cls(mean if shifts else np.zeros_like(mean), targets.ndim == 1, one_dimension)
+        labels = cls(np.where(shifts, matrix.mean(axis=0), 0.0), targets.ndim == 1, one_dimension)
         _check_deviation((matrix - labels.offset).std())
         return labels
 
@@ -262,7 +255,7 @@ class TargetLabels:
         """The number of target dimensions."""
         return len(self.offset)
 
-    def encode(self, y: Any, estimator: object = None) -> NDArray[np.float32]:
+    def encode(self, y: Labels, estimator: object = None) -> NDArray[np.float32]:
         """Return training targets (n, p)."""
         if self.one_dimension:
             y = _one_column(y)
@@ -274,7 +267,7 @@ class TargetLabels:
             raise OrdinateError("y", f"{matrix.shape[1]} targets per sample", len(self.offset))
         return (matrix - self.offset).astype(np.float32)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Settings:
         """Return what :func:`restore_labels` reads, ready for JSON."""
         return {"offset": self.offset.tolist(), "is_vector": self.is_vector}
 
@@ -291,7 +284,7 @@ class TargetLabels:
         return samples.weights
 
 
-def restore_labels(state: dict[str, Any], estimator: Any) -> RankLabels | TargetLabels:
+def restore_labels(state: Settings, estimator: Union["RankClassifier", "TargetRegressor"]) -> RankLabels | TargetLabels:
     """Return the labels of a saved model.
 
     Raises:
@@ -305,18 +298,17 @@ def restore_labels(state: dict[str, Any], estimator: Any) -> RankLabels | Target
     classes = np.asarray(state["classes"])
     if classes.ndim != 1 or len(np.unique(classes)) < max(2, len(classes)):
         raise ValueError(f"its classes are {classes.tolist()}")
-    given = estimator.class_order
-    names = classes.tolist() if given is None else list(given)
+    names = list(estimator.class_order) if estimator.class_order is not None else classes.tolist()
     return RankLabels(classes, names, estimator.class_weight)
 
 
-def _one_column(y: Any) -> Any:
+def _one_column(y: Labels) -> Labels:
     if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
         raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
     return column_or_1d(y, warn=True)
 
 
-def _numbers(y: Any, estimator: object) -> NDArray[np.float64]:
+def _numbers(y: Labels, estimator: object) -> NDArray[np.float64]:
     if are_times(y):
         raise OrdinateError("y", "dates or times", "numbers", "count days or seconds from one of them")
     targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
@@ -328,8 +320,5 @@ def _numbers(y: Any, estimator: object) -> NDArray[np.float64]:
 def _check_deviation(deviation: float, least: float = 1e-36, most: float = 1e36) -> None:
     """Raise an error if float32 does not hold targets of this deviation."""
     if not least < deviation < most:
-        raise OrdinateError(
-            "y",
-            f"values beyond the range of float32 or too close for it, with a deviation of {deviation:g}",
-            "rescaled targets",
-        )
+        got = f"values beyond the range of float32 or too close for it, with a deviation of {deviation:g}"
+        raise OrdinateError("y", got, "rescaled targets")

@@ -4,15 +4,17 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ordinate.data.modality import Modality, Reader
-from ordinate.data.rows import random_part
+from ordinate.data.options import DataOptions
+from ordinate.data.rows import Labels, random_part
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.streamed import Streamed
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
@@ -22,6 +24,7 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.registry import named_encoders
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
+from ordinate.option_group import Settings
 from ordinate.training.machine import single_thread_if_small, trainer_options
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
@@ -66,8 +69,8 @@ class Fitted:
     held_out_by_share: bool
     all_weights: Tensor | None = None
     seconds: float = 0.0
-    values: dict[str, Any] = field(default_factory=dict)
-    unsaved: dict[str, Any] = field(default_factory=dict)
+    values: Settings = field(default_factory=dict)
+    unsaved: Settings = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def embed(self, x: Any) -> Tensor:
@@ -121,7 +124,7 @@ class Method(ABC):
     def __init__(self, estimator: Any) -> None:
         self.settings = estimator
         self.training: Training = estimator.training
-        self.groups: Any = None
+        self.groups: ArrayLike | None = None
 
     # What a method defines.
 
@@ -132,7 +135,7 @@ class Method(ABC):
     def weight_decay(self, reader: Reader) -> float:
         """Return the weight decay that suits method and data."""
 
-    def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
+    def batches(self, targets: Labels, batch_size: int, seed: int) -> ShuffledBatches:
         """Return the batches that the method trains on."""
         return ShuffledBatches(len(targets), batch_size, seed)
 
@@ -162,19 +165,39 @@ class Method(ABC):
     def module(self, encoder: nn.Module, facts: Facts) -> "StagedMethod":
         """Return the untrained module around an encoder."""
 
-    def train(self, module: Any, *data: Any, options: Training, **run: Any) -> list[dict[str, float]]:
+    def train(
+        self,
+        module: "StagedMethod",
+        training: Batches,
+        batches: ShuffledBatches,
+        validation: ArrayBatches | None,
+        *,
+        options: Training,
+        folder: Path | None,
+        seed: int,
+        run: str,
+        progress: bool,
+    ) -> list[dict[str, float]]:
         """Train the module and return what its epochs logged.
 
         Args:
             module: Module to train.
-            data: Training samples, their batches, and validation samples.
+            training: Training samples.
+            batches: Which training samples make a batch.
+            validation: Validation samples; None without any.
             options: Options of training.
-            run: ``folder``, ``seed``, ``run`` and ``progress`` of :func:`~ordinate.training.loop.train`.
+            folder: Folder of the checkpoint; None keeps none.
+            seed: Seed of everything random in training.
+            run: Description of everything that determines the run.
+            progress: Whether to show a progress bar.
         """
         from ordinate.training.lightning_internals import forget_trainer  # Lightning takes seconds to import.
         from ordinate.training.loop import train
 
-        history = train(module, *data, trainer=trainer_options(options), **run)
+        history = train(
+            module, training, batches, validation, trainer=trainer_options(options), folder=folder, seed=seed, run=run,
+            progress=progress,
+        )  # fmt: skip
         forget_trainer(module)
         return history
 
@@ -184,11 +207,11 @@ class Method(ABC):
 
     # What methods have in common.
 
-    def encoder_options(self, reader: Reader) -> dict[str, Any]:
+    def encoder_options(self, reader: Reader) -> Settings:
         """Return options of the encoder that depend on the label."""
         return {}
 
-    def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> nn.Module:
+    def encoder(self, reader: Reader, options: DataOptions | None, saved: Settings | None = None) -> nn.Module:
         """Return a new encoder.
 
         Args:
@@ -196,17 +219,13 @@ class Method(ABC):
             options: Options of the kind of data.
             saved: Description of the encoder in a saved model, whose weights it gets; None for a new model.
         """
-        settings = self.settings
-        if isinstance(settings.encoder, str) and settings.encoder in named_encoders():
-            return load_object(named_encoders()[settings.encoder])(reader, settings.embedding_dim)
-        network = None if saved is None else saved.get("network")
-        encoder = reader.new_encoder(
-            settings.encoder if network is None else VisionNetwork(network),
-            self.embedding_dim,
-            options,
-            for_saved_weights=saved is not None,
-            **self.encoder_options(reader),
-        )
+        network = self.settings.encoder
+        if isinstance(network, str) and network in named_encoders():
+            return load_object(named_encoders()[network])(reader, self.settings.embedding_dim)
+        if saved is not None and saved.get("network") is not None:
+            network = VisionNetwork(saved["network"])
+        task = self.encoder_options(reader)
+        encoder = reader.new_encoder(network, self.embedding_dim, options, for_saved_weights=saved is not None, **task)
         part = self.training.train_encoder
         if part in (None, "all") or not isinstance(encoder, PartlyTrained):
             return encoder
@@ -215,8 +234,7 @@ class Method(ABC):
     @property
     def embedding_dim(self) -> int | None:
         """The dimension that the encoder is built with; None for the features of the network itself."""
-        dimension: int | None = self.settings.embedding_dim
-        return dimension
+        return self.settings.embedding_dim
 
     def batch_size(self, reader: Reader, samples: int) -> int:
         """Return the samples per batch."""
@@ -226,24 +244,20 @@ class Method(ABC):
         """Return the epochs of early stopping."""
         return None if self.training.patience == "auto" else self.training.patience
 
-    def stage_options(self, facts: Facts) -> dict[str, Any]:
+    def stage_options(self, facts: Facts) -> Settings:
         """Return the options that all modules share, by name."""
-        options: dict[str, Any] = {
-            "patience": self.patience(facts),
-            "chunk_size": self.training.chunk_size,
-        }
+        options: Settings = {"patience": self.patience(facts), "chunk_size": self.training.chunk_size}
         if not self.training.follows_paper:
-            options["optimization"] = usual_optimization(self.training, self._decay(facts.reader))
+            decay = self.training.weight_decay
+            if decay is None:
+                decay = self.weight_decay(facts.reader)
+            options["optimization"] = usual_optimization(self.training, decay)
         return options
-
-    def _decay(self, reader: Reader) -> float:
-        given = self.training.weight_decay
-        return self.weight_decay(reader) if given is None else given
 
 
 def usual_optimization(training: Training, weight_decay: float, factor: float = 1.0) -> Optimization:
     """Return AdamW at ``factor`` times the learning rate."""
-    rate = 1e-3 if training.learning_rate is None else training.learning_rate
+    rate = training.learning_rate or 1e-3
     return Optimization("adamw", factor * rate, weight_decay)
 
 
@@ -257,11 +271,10 @@ def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | N
 
     Embeddings are rounded as a saved model holds them.
     """
-    rows = random_part(len(fitted.training.x), most)
-    embeddings = fitted.embed_rows(fitted.training.x, rows).float().double()
-    weights = fitted.training.weights
-    weights = None if weights is None else weights[rows].double()
-    return embeddings, fitted.training.y[torch.from_numpy(rows)], weights
+    training = fitted.training
+    rows = random_part(len(training.x), most)
+    embeddings = fitted.embed_rows(training.x, rows).float().double()
+    return embeddings, training.y[torch.from_numpy(rows)], training.weights_of(rows)
 
 
 def warn(message: str) -> None:
@@ -272,10 +285,10 @@ def warn(message: str) -> None:
 def device_of(training: Training) -> torch.device:
     """Return the device that encoders in float32 run on."""
     on_gpu = training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
-    return torch.device("cuda" if on_gpu else "cpu")
+    return torch.device("cuda") if on_gpu else torch.device("cpu")
 
 
-def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Any) -> Tensor:
+def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Tensor) -> Tensor:
     """Return embeddings (n, d) in float64; a sample's embedding does not depend on the rest of its batch.
 
     Encoders of images and volumes run in float32 on the device; float64 would take them far longer.

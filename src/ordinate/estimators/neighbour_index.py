@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ordinate.data.rows import Labels, column_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.samples import unpack
@@ -33,7 +34,7 @@ class Neighbours:
 
     similarity: NDArray[np.float64]
     rows: NDArray[np.int64]
-    labels: NDArray[Any] | None
+    labels: Labels | None
 
 
 def search_parts(
@@ -66,7 +67,7 @@ def search_parts(
 def _nearer(earlier: Neighbours, later: Neighbours, k: int) -> Neighbours:
     """Return the k nearest of two findings, of equally near samples the earlier ones."""
 
-    def joined(name: str) -> NDArray[Any]:
+    def joined(name: str) -> Labels:
         return np.concatenate([getattr(earlier, name), getattr(later, name)], axis=1)
 
     order = np.argsort(-joined("similarity"), axis=1, kind="stable")[:, :k]
@@ -132,4 +133,4 @@ class NeighbourIndex:
         rows = nearest_neighbours(queries, self.units, k)
         cosines = [self.units[nearest] @ query for query, nearest in zip(queries, rows, strict=True)]
         similarity = np.round(np.array(cosines).reshape(rows.shape), DECIMALS)
-        return Neighbours(similarity, rows, None if self.labels is None else self.labels[rows])
+        return Neighbours(similarity, rows, column_of(self.labels, rows))

@@ -14,7 +14,6 @@ from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.options import Similarity
 
 MOST_COMPARED = 2000  # At most this many embeddings are compared at a time, a random part of more.
-TEXT = "embeddings lie farther from those of training than 99% of held-out samples"
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,8 @@ class Novelty:
         if similarity is None:
             return []
         outside = int((similarity < self.least).sum())
-        return [Finding(TEXT, outside, len(similarity), MoreThan(self.outside, self.inside))]
+        text = "embeddings lie farther from those of training than 99% of held-out samples"
+        return [Finding(text, outside, len(similarity), MoreThan(self.outside, self.inside))]
 
 
 def nearest_similarity(predictor: Any, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, " q"] | None:

@@ -1,6 +1,6 @@
 """OTD with scikit-learn's interface."""
 
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,12 @@ from ordinate.estimators.target_regressor import MOST_EMBEDDED
 from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate.heads.ranks import Temperature, VoteProbabilities
+from ordinate.option_group import Settings
 from ordinate.options import Monitored
+
+if TYPE_CHECKING:
+    from ordinate.data.options import DataOptions
+    from ordinate.methods.otd import OTD
 
 
 @estimator_dataclass
@@ -68,8 +73,7 @@ class OTDMethod(RankMethod):
             check_whole(self.settings.epochs, "epochs")
 
     def weight_decay(self, reader: Reader) -> float:
-        usual = defaults_of(reader).weight_decay
-        if usual is not None or reader.numbers_only:
+        if defaults_of(reader).weight_decay is not None or reader.numbers_only:
             return super().weight_decay(reader)
         return 10.0
 
@@ -77,21 +81,20 @@ class OTDMethod(RankMethod):
         last = self.settings.labels_.outputs - 1
         return RankBatches(targets, batch_size, required={0: 1, last: 2}, seed=seed)
 
-    def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> nn.Module:
+    def encoder(self, reader: Reader, options: "DataOptions | None", saved: Settings | None = None) -> nn.Module:
         encoder = super().encoder(reader, options, saved)
         if self.settings.ends_in_relu:
             encoder.register_forward_hook(rectified)  # Whatever the encoder is, its weights keep their names.
         return encoder
 
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+    def module(self, encoder: nn.Module, facts: Facts) -> "OTD":
         from ordinate.methods.otd import OTD
 
         settings = self.settings
-        epochs = settings.epochs
         return OTD(
             encoder,
             facts.outputs,
-            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            epochs=settings.epochs or fewer_epochs(300, 3000, facts.n_batches),
             by_rank=settings.by_rank,
             monitored=settings.monitored,
             **self.stage_options(facts),
@@ -99,21 +102,22 @@ class OTDMethod(RankMethod):
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         fitted.module.seen.clear()
-        temperature = self.temperature(
-            fitted,
-            scorer=lambda trained, embeddings: VoteProbabilities(self.vote(trained), Temperature()).scores(embeddings),
-        )
-        return VoteProbabilities(self.vote(fitted), Temperature() if temperature is None else temperature)
+
+        def scores(trained: Fitted, embeddings: Tensor) -> Tensor:
+            return VoteProbabilities(self.vote(trained), Temperature()).scores(embeddings)
+
+        temperature = self.temperature(fitted, scores) or Temperature()
+        return VoteProbabilities(self.vote(fitted), temperature)
 
     def vote(self, fitted: Fitted) -> NeighbourVote:
         """Return the vote of the nearest training embeddings, rounded as a saved model holds them."""
         training, k = fitted.training, int(self.settings.n_neighbors)
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, k)
-        weights = None if training.weights is None else training.weights[rows].double()
         embeddings = unit(fitted.embed_rows(training.x, rows)).float().double()
-        return NeighbourVote(embeddings, training.y[rows], self.settings.labels_.outputs, k, weights)
+        classes = self.settings.labels_.outputs
+        return NeighbourVote(embeddings, training.y[rows], classes, k, training.weights_of(rows))
 
 
-def rectified(_: nn.Module, __: tuple[Any, ...], embeddings: Tensor) -> Tensor:
+def rectified(_: nn.Module, __: tuple[Tensor, ...], embeddings: Tensor) -> Tensor:
     """Return the output of an encoder behind ReLU; a forward hook of the encoder."""
     return embeddings.relu()

@@ -27,15 +27,13 @@ from ordinate.estimators.model_folder import CONFIG, require_model
 from ordinate.estimators.registry import estimator_named
 from ordinate.extensions import extensions, load_object
 from ordinate.methods.imbalance import Imbalance
+from ordinate.option_group import Settings
 from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
 from ordinate.training.options import Training
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-
-GROUPS: Mapping[str, type[Any]] = {"training": Training, "head": Head, "imbalance": Imbalance}
-TUPLES = ("beta", "bin_size", "epochs")
 
 
 def to_plain(value: Any) -> Any:
@@ -69,10 +67,10 @@ def _mapping(value: Mapping[Any, Any]) -> Any:
         return [[*to_plain(key), to_plain(margin)] for key, margin in value.items()]
     if not all(isinstance(key, str) for key in value):
         return [[to_plain(key), to_plain(item)] for key, item in value.items()]
-    return {str(key): to_plain(item) for key, item in value.items()}
+    return {key: to_plain(item) for key, item in value.items()}
 
 
-def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+def from_plain(settings: Mapping[str, Any]) -> Settings:
     """Return parameters as the estimators expect them, from those of :func:`to_plain` or a TOML file.
 
     Options of a kind of data stand under its name, alone or in ``data``.
@@ -87,7 +85,7 @@ def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     for modality in modalities():
         if modality.options_class is not None and isinstance(settings.get(modality.parameter), Mapping):
             settings["data"] = modality.options_class(**settings.pop(modality.parameter))
-    for name, group in GROUPS.items():
+    for name, group in (("training", Training), ("head", Head), ("imbalance", Imbalance)):
         if isinstance(settings.get(name), Mapping):
             settings[name] = group(**settings[name])
     if isinstance(margins := settings.get("critical_margins"), list):
@@ -98,7 +96,7 @@ def from_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
         import pandas as pd
 
         settings["decision"] = pd.DataFrame(**costs)
-    for name in TUPLES:
+    for name in ("beta", "bin_size", "epochs"):
         if isinstance(settings.get(name), list):
             settings[name] = tuple(settings[name])
     return settings
@@ -127,12 +125,12 @@ def places() -> dict[str, str]:
     return found
 
 
-def describe_predictor(predictor: Any) -> dict[str, Any]:
+def describe_predictor(predictor: Any) -> Settings:
     """Return the name and the configuration of a predictor."""
     return {"class": type(predictor).__name__, **predictor.config()}
 
 
-def restore_predictor(config: dict[str, Any], tensors: dict[str, Tensor]) -> nn.Module:
+def restore_predictor(config: Settings, tensors: dict[str, Tensor]) -> nn.Module:
     """Return a predictor in float64 from its description and tensors.
 
     Raises:
@@ -141,12 +139,13 @@ def restore_predictor(config: dict[str, Any], tensors: dict[str, Tensor]) -> nn.
     options = dict(config)
     name = options.pop("class")
     if name not in places():
-        raise OrdinateError(
-            "model", problem=f"holds a predictor {name!r}, which this version of Ordinate does not know"
-        )
-    wide = {key: value.double() if value.is_floating_point() else value for key, value in tensors.items()}
-    predictor: nn.Module = load_object(places()[name]).restore(options, wide)
-    return predictor.eval()
+        problem = f"holds a predictor {name!r}, which this version of Ordinate does not know"
+        raise OrdinateError("model", problem=problem)
+    wide = dict(tensors)
+    for key, value in tensors.items():
+        if value.is_floating_point():
+            wide[key] = value.double()
+    return load_object(places()[name]).restore(options, wide).eval()
 
 
 GivenEncoder = nn.Module | Callable[[int | None], nn.Module]
@@ -164,7 +163,7 @@ def plain_encoder(encoder: Encoder) -> str | dict[str, str]:
     return {"function" if is_factory(encoder) else "module": describe_encoder(encoder)}
 
 
-def encoder_of(params: dict[str, Any], given: GivenEncoder | None, folder: Path) -> Encoder:
+def encoder_of(params: Settings, given: GivenEncoder | None, folder: Path) -> Encoder:
     """Return the encoder of a saved model from its settings and what the user gave.
 
     Raises:
@@ -177,25 +176,16 @@ def encoder_of(params: dict[str, Any], given: GivenEncoder | None, folder: Path)
         return saved
     (kind, name), *_ = saved.items()
     if given is None:
-        raise OrdinateError(
-            "encoder",
-            problem=f"the model in {folder} was trained with a {kind} of the user, {name}, whose code is not saved",
-            hint=f"ordinate.load({str(folder)!r}, encoder={name}) in Python, with the same {kind}",
-        )
+        problem = f"the model in {folder} was trained with a {kind} of the user, {name}, whose code is not saved"
+        hint = f"ordinate.load({str(folder)!r}, encoder={name}) in Python, with the same {kind}"
+        raise OrdinateError("encoder", problem=problem, hint=hint)
     if not callable(given) or is_factory(given) != (kind == "function"):
         raise OrdinateError("encoder", describe_encoder(given), f"a {kind}, as in training: {name}")
     return given
 
 
-def network_config(encoder: nn.Module) -> dict[str, Any] | None:
-    """Return the configuration of a network of transformers for images within an encoder, None where there is none."""
-    return next((module.config for module in encoder.modules() if isinstance(module, VisionNetwork)), None)
-
-
 FORMAT = 1
 WEIGHTS, HISTORY = "weights.safetensors", "history.json"
-HUB = "hf://"
-PARTS = ("encoder", "predictor", "reader")  # Prefixes of the tensors in a model folder.
 
 
 def save_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
@@ -212,18 +202,12 @@ def save_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
 
 def write_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
     """Write the files of a model into an existing folder."""
-    of_parts = {
-        "encoder": estimator.encoder_.state_dict(),
-        "predictor": estimator.predictor_.state_dict(),
-        "reader": estimator.reader_.tensors(),
-    }
-    tensors = {}
-    for part in PARTS:
-        for name, value in of_parts[part].items():
-            tensors[f"{part}.{name}"] = _storable(value)
+    tensors = {f"encoder.{name}": _storable(value) for name, value in estimator.encoder_.state_dict().items()}
+    tensors |= {f"predictor.{name}": _storable(value) for name, value in estimator.predictor_.state_dict().items()}
+    tensors |= {f"reader.{name}": _storable(value) for name, value in estimator.reader_.tensors().items()}
     (folder / WEIGHTS).write_bytes(save(tensors))  # The function save_file would let only its owner read it.
     (folder / HISTORY).write_text(json.dumps(estimator.history_, indent=1) + "\n")
-    config: dict[str, Any] = {
+    config: Settings = {
         "format": FORMAT,
         "estimator": type(estimator).__name__,
         "params": _plain_params(estimator),
@@ -242,7 +226,7 @@ def write_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
 
 
-def _plain_params(estimator: "EmbeddingEstimator") -> dict[str, Any]:
+def _plain_params(estimator: "EmbeddingEstimator") -> Settings:
     """Return the parameters that a saved model keeps: no code, and nothing that only runs the training."""
     params = estimator.get_params(deep=False)
     training = params["training"].get_params() | {"logger": None, "callbacks": None}
@@ -258,16 +242,20 @@ def _plain_params(estimator: "EmbeddingEstimator") -> dict[str, Any]:
         training["optimizer"] = None
     if "encoder" in params:
         params["encoder"] = plain_encoder(params["encoder"])
-    plain: dict[str, Any] = to_plain(params | {"training": training})
+    plain: Settings = to_plain(params | {"training": training})
     if params.get("data") is not None:
         kind = modality_of_reader(estimator.reader_)
         plain["data"] = {kind.parameter: plain["data"]}
     return plain
 
 
-def _describe_encoder(encoder: Any) -> dict[str, Any]:
-    """Return what a new encoder is built from, in addition to the parameters of the estimator."""
-    described: dict[str, Any] = {"network": network_config(encoder)}
+def _describe_encoder(encoder: Any) -> Settings:
+    """Return what a new encoder is built from, in addition to the parameters of the estimator.
+
+    A network of transformers for images is built from its configuration.
+    """
+    networks = [module.config for module in encoder.modules() if isinstance(module, VisionNetwork)]
+    described: Settings = {"network": next(iter(networks), None)}
     if hasattr(encoder, "config"):
         described |= encoder.config()
     return described
@@ -298,7 +286,7 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
         >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
         True
     """
-    folder = _downloaded(str(folder)) if str(folder).startswith(HUB) else Path(folder)
+    folder = Path(folder) if not str(folder).startswith("hf://") else _downloaded(str(folder))
     require_model(folder)
     with reading("model", f"{folder} is damaged or incomplete"):
         try:
@@ -312,7 +300,7 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
 def _downloaded(repository: str) -> Path:
     """Return the folder of a repository of the Hugging Face hub, fetched unless it is in the cache."""
     hub, errors = (optional(module, "hub", "model") for module in ("huggingface_hub", "huggingface_hub.errors"))
-    name, _, revision = repository.removeprefix(HUB).partition("@")
+    name, _, revision = repository.removeprefix("hf://").partition("@")
     try:
         return Path(hub.snapshot_download(name, revision=revision or None, allow_patterns=[CONFIG, WEIGHTS, HISTORY]))
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
@@ -321,7 +309,7 @@ def _downloaded(repository: str) -> Path:
         raise OrdinateError("model", problem=problem) from error
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, float]]]:
+def _read(folder: Path) -> tuple[Settings, dict[str, Tensor], list[dict[str, float]]]:
     """Return the configuration, the tensors and the history in a folder that is not damaged."""
     config = json.loads((folder / CONFIG).read_text(), parse_constant=_refuse_constant)
     if config["format"] != FORMAT:
@@ -346,8 +334,8 @@ def _refuse_constant(name: str) -> None:
 
 def _rebuild(
     folder: Path,
-    config: dict[str, Any],
-    tensors: dict[str, torch.Tensor],
+    config: Settings,
+    tensors: dict[str, Tensor],
     history: list[dict[str, float]],
     encoder: GivenEncoder | None,
 ) -> "EmbeddingEstimator":
@@ -379,11 +367,10 @@ def _rebuild(
         if not attribute.endswith("_") or attribute.startswith("_"):
             raise ValueError(f"it holds a fitted attribute {attribute!r}")
         setattr(estimator, attribute, np.asarray(value) if isinstance(value, list) else value)
-    encoder_weights, predictor_weights, of_reader = (_tensors_of(part, tensors) for part in PARTS)
-    estimator.reader_.restore(of_reader)
+    estimator.reader_.restore(_tensors_of("reader", tensors))
     with own_random_numbers():  # New modules draw weights before they get the saved ones.
-        estimator.encoder_ = _restore_encoder(estimator, config["encoder"], encoder_weights)
-        estimator.predictor_ = restore_predictor(config["predictor"], predictor_weights)
+        estimator.encoder_ = _restore_encoder(estimator, config["encoder"], _tensors_of("encoder", tensors))
+        estimator.predictor_ = restore_predictor(config["predictor"], _tensors_of("predictor", tensors))
     _check_outputs(estimator)
     return estimator
 
@@ -396,14 +383,12 @@ def _check_outputs(estimator: "EmbeddingEstimator") -> None:
         raise ValueError(f"it predicts {predicted.shape[1]} values for {estimator.labels_.outputs} ranks or targets")
 
 
-def _tensors_of(part: str, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _tensors_of(part: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     prefix = f"{part}."
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def _restore_encoder(
-    estimator: "EmbeddingEstimator", saved: dict[str, Any], weights: dict[str, torch.Tensor]
-) -> nn.Module:
+def _restore_encoder(estimator: "EmbeddingEstimator", saved: Settings, weights: dict[str, Tensor]) -> nn.Module:
     """Return a new encoder with the saved weights."""
     method = load_object(estimator.method)(estimator)
     options = method.data_options(modality_of_reader(estimator.reader_))
@@ -422,14 +407,15 @@ def _restore_encoder(
     return encoder
 
 
-def _storable(value: torch.Tensor) -> torch.Tensor:
+def _storable(value: Tensor) -> Tensor:
     """Return a float64 inference copy as the float32 it came from."""
-    value = value.float() if value.is_floating_point() else value
+    if value.is_floating_point():
+        value = value.float()
     # The format safetensors refuses weights that share memory.
     return value.clone(memory_format=torch.contiguous_format)
 
 
-def _digest(config: dict[str, Any]) -> str:
+def _digest(config: Settings) -> str:
     return _sha256(json.dumps(config, sort_keys=True).encode())
 
 

@@ -6,7 +6,7 @@ import time
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,8 +16,9 @@ from torch import Tensor
 
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
+from ordinate.data.options import DataOptions
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Samples, random_part, take
+from ordinate.data.rows import Labels, Samples, random_part, take
 from ordinate.data.samplers import PooledBatches, ShuffledBatches
 from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
@@ -28,7 +29,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of
-from ordinate.estimators.samples import CheckedSamples, checked_samples, divide, read, relative_weights
+from ordinate.estimators.samples import LabelledSamples, check_kind, checked_samples, divide, relative_weights
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import is_first_process, joined_processes, shared_number
 from ordinate.training.machine import check_machine, optimized
@@ -38,24 +39,27 @@ if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
     from ordinate.training.stages import Stage, StagedMethod
 
-SEED = "seed.json"  # This file is next to the checkpoint.
 
-
-def draw_seed(random_state: Any, folder: Path | None) -> int:
+def draw_seed(random_state: int | np.random.RandomState | None, folder: Path | None) -> int:
     """Return the seed that follows from ``random_state``.
 
     A whole number always gives the same one, and so does a ``RandomState`` that a script makes anew. None gives another
     one every time, so it is kept in the folder before training, and the one kept there is returned if there is one.
     Under torchrun all processes draw the same.
     """
-    together = random_state is None and joined_processes() > 1
-    source = shared_number() % 2**32 if together else random_state
+    source = random_state
+    if random_state is None and joined_processes() > 1:
+        source = shared_number() % 2**32
     seed = int(check_random_state(source).randint(np.iinfo(np.int32).max))
     if folder is None or random_state is not None:
         return seed
-    path = folder / SEED
+    path = folder / "seed.json"
     if path.exists():
-        return _kept(path)
+        try:
+            return int(json.loads(path.read_text())["seed"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            problem = f"{path} is damaged"
+            raise OrdinateError("checkpoint_dir", problem=problem, hint="remove its folder to start again") from error
     if not is_first_process():
         return seed
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,15 +67,6 @@ def draw_seed(random_state: Any, folder: Path | None) -> int:
     pending.write_text(json.dumps({"seed": seed}))
     pending.replace(path)
     return seed
-
-
-def _kept(path: Path) -> int:
-    try:
-        return int(json.loads(path.read_text())["seed"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OrdinateError(
-            "checkpoint_dir", problem=f"{path} is damaged", hint="remove its folder to start again"
-        ) from error
 
 
 @dataclass
@@ -90,7 +85,7 @@ class FitData:
     """
 
     reader: Reader
-    options: Any
+    options: DataOptions | None
     training: Batches
     validation: ArrayBatches | None
     batches: ShuffledBatches
@@ -105,24 +100,24 @@ class FitData:
         return [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
 
 
-def prepare(
+def learn_labels_and_reader(
     estimator: "EmbeddingEstimator",
     method: Method,
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     sample_weight: ArrayLike | None = None,
-    validation: tuple[Any, ...] | None = None,
+    validation: LabelledSamples | None = None,
     groups: ArrayLike | None = None,
     few: int = 20,
 ) -> FitData:
-    """Return the samples to train and to validate on, and the batches, in orders of the fit's seed.
+    """Learn the labels of a fit, and from the samples to train on how samples are read; return them as batches.
 
     Fewer than ``few`` samples are not divided into training and validation samples.
     """
-    training: Training = estimator.training
-    check_machine(training, estimator.random_state)
+    check_machine(estimator.training, estimator.random_state)
+    folder = estimator.training.folder
     samples = checked_samples(estimator, method, X, y, sample_weight, groups, reset=True)
-    seed = draw_seed(estimator.random_state, training.folder)
+    seed = draw_seed(estimator.random_state, folder)
     held_out = None
     if validation is not None:
         held_out = checked_samples(estimator, method, *validation, reset=False)
@@ -130,66 +125,43 @@ def prepare(
         share = method.validation_share(samples)
         if share > 0:
             samples, held_out = divide(samples, share, seed, stratify=estimator.labels_.stratified)
-    return read_data(estimator, method, samples, held_out, seed, by_share=validation is None)
-
-
-def read_data(
-    estimator: "EmbeddingEstimator",
-    method: Method,
-    samples: CheckedSamples,
-    held_out: CheckedSamples | None,
-    seed: int,
-    *,
-    by_share: bool,
-) -> FitData:
-    """Learn how to read samples from those to train on; return them and the held-out ones as batches."""
     method.groups = samples.groups
-    folder = estimator.training.folder
     modality = modality_of(samples.X)
     options = method.data_options(modality)
-    reader, X = modality.fit(samples.X, options, encoder=estimator.encoder, progress=bool(estimator.verbose))
+    reader, decoded = modality.fit(samples.X, options, encoder=estimator.encoder, progress=bool(estimator.verbose))
     reader.on_gpu = device_of(estimator.training).type == "cuda"
-    x = read_batch(reader, X, samples.targets, options, folder)
+    x = read_batch(reader, decoded, samples.targets, options, folder)
     y = torch.from_numpy(samples.targets)
     views = reader.views(options, method.views)
-    training: Batches = ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
+    training = ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
     training.weights = relative_weights(estimator.labels_.weights_in_training(samples))
     method.check_samples(reader, training)
-    validation = all_weights = None
+    held_out_batches = all_weights = None
     if held_out is not None:
+        check_kind(reader, modality_of(held_out.X))
         x = read_batch(reader, held_out.X, held_out.targets, options, folder)
-        validation = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
+        held_out_batches = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))
     batches = batches_of(method, training, samples.targets, method.batch_size(reader, len(samples)), seed)
-    return FitData(reader, options, training, validation, batches, seed, by_share, all_weights)
+    return FitData(reader, options, training, held_out_batches, batches, seed, validation is None, all_weights)
 
 
-def read_batch(reader: Reader, X: Samples, targets: NDArray[Any], options: Any, folder: Path | None) -> Any:
+def read_batch(
+    reader: Reader, X: Samples, targets: Labels, options: DataOptions | None, folder: Path | None
+) -> Tensor | Streamed:
     """Return samples as a batch; if they stream, others may replace those that cannot be read."""
-    x = read(reader, X, folder)
-    if isinstance(x, StreamedPixels) and getattr(options, "skip_unreadable", False):
+    x = reader.read(X, folder)
+    if isinstance(x, StreamedPixels) and options is not None and options.skip_unreadable:
         return x.replacing(targets)
     return x
 
 
-def batches_of(method: Method, training: Batches, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
+def batches_of(method: Method, training: Batches, targets: Labels, batch_size: int, seed: int) -> ShuffledBatches:
     """Return which samples make a batch; of samples that are read in blocks, those of few blocks."""
     batches = method.batches(targets, batch_size, seed)
     blocks = blocks_of(training.x)
     return batches if blocks is None else PooledBatches(batches, blocks)
-
-
-def part_of(method: Method, data: FitData, rows: NDArray[np.int64], seed: int) -> FitData:
-    """Return some of the training samples of a fit, without validation samples, in batches of another seed."""
-    training = copy(data.training)
-    index = torch.from_numpy(rows)
-    training.x = take(training.x, rows)
-    training.y = training.y[index]
-    if training.weights is not None:
-        training.weights = relative_weights(training.weights[index].double().numpy())
-    batches = batches_of(method, training, training.y.numpy(), data.batches.batch_size, seed)
-    return replace(data, training=training, validation=None, all_weights=None, batches=batches, seed=seed)
 
 
 def new_module(
@@ -199,7 +171,6 @@ def new_module(
 
     Of samples that stream, it learns the scale of the labels from a random part of ``most_labels``.
     """
-    training: Training = estimator.training
     encoder = method.encoder(data.reader, data.options)
     targets = data.training.y
     if blocks_of(data.training.x) is not None and len(targets) > most_labels:
@@ -214,11 +185,11 @@ def new_module(
         is_validated=data.validation is not None,
     )
     module = method.module(encoder, facts)
-    rate = training.encoder_learning_rate
+    rate = estimator.training.encoder_learning_rate
     module.encoder_learning_rate = rate
     if rate is not None and not any(parameter.requires_grad for parameter in network_parameters(encoder)):
         raise OrdinateError("encoder_learning_rate", rate, "None if the network is not trained")
-    module.stages = optimized(training, module.stages)
+    module.stages = optimized(estimator.training, module.stages)
     if not any(parameter.requires_grad for parameter in module.parameters_of_stage(0)):
         raise OrdinateError(
             "embedding_dim", "None with an encoder that is not trained", "a whole number, or another train_encoder"
@@ -326,7 +297,15 @@ class Fit:
             number: Number of the part, from 1, which determines its seed.
         """
         seed = (self.data.seed + number) % 2**32
-        part = Fit(self.estimator, self.method, part_of(self.method, self.data, rows, seed))
+        training = copy(self.data.training)
+        training.x = take(training.x, rows)
+        training.y = training.y[torch.from_numpy(rows)]
+        weights = self.data.training.weights_of(rows)
+        if weights is not None:
+            training.weights = relative_weights(weights.numpy())
+        batches = batches_of(self.method, training, training.y.numpy(), self.data.batches.batch_size, seed)
+        data = replace(self.data, training=training, validation=None, all_weights=None, batches=batches, seed=seed)
+        part = Fit(self.estimator, self.method, data)
         part.options = replace(self.options, logger=None, callbacks=None)  # They observe the fit itself.
         part.run_name = f"{self.run_name}, part {number}"
         with own_random_numbers(seed, gpus=True):

@@ -1,6 +1,6 @@
 """Networks without a contrastive loss with scikit-learn's interface: the baselines of the four methods."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from torch import nn
 
@@ -14,6 +14,10 @@ from ordinate.heads.binned import BinSize
 from ordinate.heads.ranks import RankLogits
 from ordinate.methods.imbalance import Imbalance
 from ordinate.options import HeadLoss, OrdinalLoss
+
+if TYPE_CHECKING:
+    from ordinate.methods.ordinal import Ordinal
+    from ordinate.methods.regression import EndToEnd
 
 
 @estimator_dataclass
@@ -64,16 +68,15 @@ class OrdinalMethod(RankMethod):
         if self.settings.epochs is not None:
             check_whole(self.settings.epochs, "epochs")
 
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+    def module(self, encoder: nn.Module, facts: Facts) -> "Ordinal":
         from ordinate.methods.ordinal import Ordinal
 
-        epochs = self.settings.epochs
         return Ordinal(
             encoder,
             facts.embedding_dim,
             facts.outputs,
             loss=self.settings.loss,
-            epochs=fewer_epochs(300, 3000, facts.n_batches) if epochs is None else epochs,
+            epochs=self.settings.epochs or fewer_epochs(300, 3000, facts.n_batches),
             **self.stage_options(facts),
         )
 
@@ -130,7 +133,7 @@ class EndToEndMethod(TargetMethod):
         check_whole(self.settings.epochs, "epochs")
         _ = self.head
 
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+    def module(self, encoder: nn.Module, facts: Facts) -> "EndToEnd":
         from ordinate.methods.regression import EndToEnd
 
         module = EndToEnd(

@@ -1,13 +1,13 @@
 """Predictions of labelled samples, made once for all that is measured, drawn and kept of them."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.data.rows import take
+from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import to_ranks
@@ -39,34 +39,34 @@ class Predictions:
     """
 
     model: EmbeddingEstimator
-    X: Any
+    X: Samples
     inputs: Tensor
-    true: NDArray[Any]
-    predicted: NDArray[Any]
+    true: Labels
+    predicted: Labels
     probabilities: NDArray[np.float64] | None
     embeddings: NDArray[np.float64]
 
     @classmethod
-    def of(cls, model: EmbeddingEstimator, X: Any, y: Any) -> Self:
+    def of(cls, model: EmbeddingEstimator, X: object, y: object) -> Self:
         """Read, embed and predict samples X with labels y, each once.
 
         Raises:
             OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
         """
-        X, y = unpack(X, y, model.data)
-        read = model.read(X)
+        samples, labels = unpack(X, y, model.data)
+        read = model.read(samples)
         if isinstance(model, RankClassifier):
-            true: NDArray[Any] = to_ranks(y, model.ordered_classes_)
+            true: Labels = to_ranks(labels, model.ordered_classes_)
         else:
-            true = np.asarray(y, dtype=np.float64)
+            true = np.asarray(labels, dtype=np.float64)
         if len(true) != len(read):
             raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
         embedded = model.embed(read)
         if isinstance(model, RankClassifier):
             probabilities = model.probabilities_of(embedded)
-            return cls(model, X, read, true, model.decide(probabilities), probabilities, embedded.numpy())
+            return cls(model, samples, read, true, model.decide(probabilities), probabilities, embedded.numpy())
         predicted = cast(TargetRegressor, model).predictions_of(embedded)
-        return cls(model, X, read, true, predicted, None, embedded.numpy())
+        return cls(model, samples, read, true, predicted, None, embedded.numpy())
 
     def __len__(self) -> int:
         return len(self.true)
@@ -78,12 +78,14 @@ class Predictions:
         return np.asarray(errors.mean(1))
 
     @property
-    def classes(self) -> list[Any] | None:
+    def classes(self) -> list[object] | None:
         """The labels of the ranks from lowest to highest; None for targets."""
-        return self.model.ordered_classes_.tolist() if isinstance(self.model, RankClassifier) else None
+        if isinstance(self.model, RankClassifier):
+            return self.model.ordered_classes_.tolist()
+        return None
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Return the predictions of some samples."""
         kept = {name: getattr(self, name)[rows] for name in ("true", "predicted", "embeddings")}
-        probabilities = None if self.probabilities is None else self.probabilities[rows]
+        probabilities = column_of(self.probabilities, rows)
         return replace(self, X=take(self.X, rows), inputs=take(self.inputs, rows), probabilities=probabilities, **kept)

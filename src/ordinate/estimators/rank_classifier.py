@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.data.modality import Reader
-from ordinate.data.rows import random_part
+from ordinate.data.rows import Labels, random_part
 from ordinate.data.streamed import Streamed
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
@@ -25,6 +26,7 @@ from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.samples import CheckedSamples, check_class_weight, check_groups
 from ordinate.estimators.shares import assign_folds
 from ordinate.heads.ranks import Temperature
+from ordinate.option_group import Settings
 from ordinate.training.time_budget import training_end
 
 
@@ -50,24 +52,24 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     class_order: Sequence[Any] | None = None
     decision: str | ArrayLike | None = "auto"
     class_weight: str | Mapping[Any, float] | None = None
+    labels_: RankLabels = field(init=False)
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Labels:
         """The classes in sorted order."""
         return np.sort(self.labels_.classes)
 
     @property
-    def ordered_classes_(self) -> NDArray[Any]:
+    def ordered_classes_(self) -> Labels:
         """The classes from the lowest rank to the highest."""
-        classes: NDArray[Any] = self.labels_.classes
-        return classes
+        return self.labels_.classes
 
-    def targets(self, y: Any, *, reset: bool) -> NDArray[np.int32]:
+    def targets(self, y: Labels, *, reset: bool) -> NDArray[np.int32]:
         """Return the ranks (n,) of labels; ``reset`` learns the classes first."""
         if reset:
             self.labels_ = RankLabels.learn(y, self.class_order, self.class_weight)
-            self.check_rule()
-        ranks: NDArray[np.int32] = self.labels_.encode(y)
+            self.checked_decision()
+        ranks = self.labels_.encode(y)
         if reset:
             self.labels_.check_several(ranks)
         return ranks
@@ -91,7 +93,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         with torch.no_grad():
             return self.predictor_(embeddings).double().numpy()
 
-    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+    def predict(self, X: ArrayLike | pd.DataFrame) -> Labels:
         """Return (n,), the class that ``decision`` predicts; with the median it is not always the most probable one."""
         probabilities = self.rank_probabilities(X)
         return self.ordered_classes_[self.decide(probabilities)]
@@ -101,7 +103,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         """The decision rule of the method's paper."""
         return "mode"
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of predictions, also of labels with fractions, which scikit-learn's own refuses."""
         is_right = check_labels(y) == self.predict(X)
         if sample_weight is not None:
@@ -117,9 +119,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         """The decision in use: ``"mode"``, ``"median"``, or costs (C, C)."""
         if isinstance(self.decision, str) and self.decision == "auto":
             return defaults_of(self.reader_).decision or self.usual_decision
-        return self.check_rule()
+        return self.checked_decision()
 
-    def check_rule(self) -> str | NDArray[np.float64]:
+    def checked_decision(self) -> str | NDArray[np.float64]:
         """Return the given decision, or the paper's; costs by rank, also of a table that names its labels."""
         given = self.decision
         if given is None or (isinstance(given, str) and given == "auto"):
@@ -128,7 +130,9 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         try:
             return check_decision(costs_by_rank(given, classes), len(classes))
         except OrdinateError as error:
-            raise error if error.argument == "decision" else OrdinateError("decision", problem=error) from error
+            if error.argument == "decision":
+                raise
+            raise OrdinateError("decision", problem=error) from error
 
 
 def check_rank_options(method: Method) -> None:
@@ -160,7 +164,7 @@ class RankMethod(Method):
     def weight_decay(self, reader: Reader) -> float:
         return defaults_of(reader).weight_decay or self.usual_decay
 
-    def encoder_options(self, reader: Reader) -> dict[str, Any]:
+    def encoder_options(self, reader: Reader) -> Settings:
         return {"activation": "tanh"} if reader.numbers_only else {}
 
     def finish(self, fitted: Fitted) -> nn.Module:
@@ -170,8 +174,7 @@ class RankMethod(Method):
         if validation is not None and len(validation.y) > 1:
             with torch.no_grad():
                 probabilities = predictor(fitted.embed(validation.x)).double().numpy()
-            weights = None if validation.weights is None else validation.weights.numpy()
-            scores = compare_rules(validation.y.numpy(), probabilities, weights)
+            scores = compare_rules(validation.y.numpy(), probabilities, validation.weights)
         fitted.values["decision_scores_"] = scores
         return predictor
 
@@ -214,8 +217,7 @@ class RankMethod(Method):
         rows = unseen[random_part(len(unseen), most)]
         with torch.no_grad():
             scores = scorer(trained, trained.embed_rows(samples.x, rows))
-        weights = None if samples.weights is None else samples.weights[rows]
-        return Temperature.fit(scores, samples.y[rows], weights)
+        return Temperature.fit(scores, samples.y[rows], samples.weights_of(rows))
 
     def _why_uncalibrated(self, fitted: Fitted) -> str | None:
         """Return why no samples are to be scored that the encoder has not seen; None if they are."""

@@ -4,17 +4,17 @@ import difflib
 import tomllib
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import model
 from ordinate.extensions import extensions, load_object
+from ordinate.option_group import Settings
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 KINDS = ("images", "volumes", "series", "text")
-GROUPS = ("training", "head", *KINDS)  # Tables of settings that the small version completes.
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Recipe:
     title: str
     dataset: str
     method: str
-    settings: dict[str, Any]
+    settings: Settings
 
     @property
     def kind(self) -> str:
         """The kind of data that it is for, as its settings tell."""
         return next((kind for kind in KINDS if kind in self.settings), "tables")
 
-    def build(self, **others: Any) -> "EmbeddingEstimator":
+    def build(self, **others: object) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
         from ordinate.estimators.persistence import from_plain  # This imports torch.
 
@@ -89,7 +89,7 @@ def read_recipe(name: str, *, quick: bool = False) -> Recipe:
     settings = content["settings"]
     if quick:
         small = content["quick"]
-        for group in set(GROUPS).intersection(settings):
+        for group in {"training", "head", *KINDS}.intersection(settings):
             small[group] = {**settings[group], **small.get(group, {})}
         settings = {**settings, **small}
     for values in (settings, settings.get("training", {})):

@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, get_args
 
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.head_options import Head
 from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
 from ordinate.options import HeadLoss
 
-HEAD_LOSSES: tuple[HeadLoss, ...] = ("l1", "mse", "huber", "dex", "dldl_v2", "or", "corn")
+HEAD_LOSSES: tuple[HeadLoss, ...] = get_args(HeadLoss)
 SUPCR, SUPREMIX = "ordinate.estimators.supcr:SupCRRegressor", "ordinate.estimators.supremix:SupReMixRegressor"
-END_TO_END = "ordinate.estimators.plain:EndToEndRegressor"
-ORDINAL = "ordinate.estimators.plain:OrdinalClassifier"
+END_TO_END, ORDINAL = "ordinate.estimators.plain:EndToEndRegressor", "ordinate.estimators.plain:OrdinalClassifier"
 
 CORE: Mapping[str, Model] = {
     "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
@@ -80,9 +79,8 @@ def build(name: str, task: Task, **settings: Any) -> Any:
     """
     chosen = model(name)
     if task not in chosen.estimators:
-        raise OrdinateError(
-            "model", f"{name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
-        )
+        got = f"{name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
+        raise OrdinateError("model", got)
     return chosen.estimator(task)(**chosen.settings).set_params(**settings)
 
 
@@ -91,6 +89,5 @@ def estimator_named(name: str) -> type[Any] | None:
     for known in models().values():
         for place in known.estimators.values():
             if place.partition(":")[2] == name:
-                found: type[Any] = load_object(place)
-                return found
+                return load_object(place)
     return None

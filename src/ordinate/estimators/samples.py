@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
@@ -18,7 +16,7 @@ from ordinate.data.large_labels import without
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
-from ordinate.data.rows import Samples, column_of, random_part, take
+from ordinate.data.rows import Labels, Samples, column_of, random_part, take
 from ordinate.data.splits import split_groups, split_rows
 from ordinate.data.tables.parquet_table import ParquetTable, streams
 from ordinate.errors import OrdinateError
@@ -26,6 +24,8 @@ from ordinate.errors import OrdinateError
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
     from ordinate.estimators.method import Method
+
+LabelledSamples = tuple[Any, ...]  # (X, y) or (X, y, sample_weight).
 
 
 def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any]:
@@ -37,35 +37,30 @@ def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any
     """
     if isinstance(y, ParquetTable):
         y = y.labels()
-    samples = _streamed(X, options)
-    if samples is not None:
-        if y is None:
-            y = samples.labels(cast(Any, options).workers)
-        return samples, y
     if isinstance(X, DataLoader):
         return _of_batches(X, y)
     if isinstance(X, Dataset):
-        return _of_items(X, y)
-    if issparse(X):
-        return cast(Any, X).toarray(), y
+        return _streamed(X, y, options) or _of_items(X, y)
+    if hasattr(X, "toarray"):  # A sparse matrix.
+        return X.toarray(), y
     if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # Polars, pyarrow and datasets have this method.
         return X.to_pandas(), y
     return X, y
 
 
-def _streamed(X: Any, options: DataOptions | None) -> Any:
-    """Return the samples of a Dataset that streams; None for anything else."""
-    if not isinstance(X, Dataset) or isinstance(X, IterableDataset):
+def _streamed(X: Dataset[object], y: Labels | None, options: Any) -> tuple[Any, Labels] | None:
+    """Return the samples and labels of a Dataset that streams; None for another one."""
+    if isinstance(X, IterableDataset):
         return None
     for modality in modalities():
         if modality.options_class is not None and isinstance(options, modality.options_class):
             samples = modality.of_dataset(X, options)
             if samples is not None:
-                return samples
+                return samples, samples.labels(options.workers) if y is None else y
     return None
 
 
-def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Samples, Any]:
+def _of_batches(loader: DataLoader[object], y: Labels | None) -> tuple[Samples, Labels | None]:
     """Return the samples and labels of a DataLoader, in the order in which it gives them."""
     samples, labels = _samples_and_labels(loader)
     if not samples:
@@ -75,7 +70,7 @@ def _of_batches(loader: DataLoader[Any], y: Any) -> tuple[Samples, Any]:
     return np.concatenate(samples), y
 
 
-def _of_items(items: Dataset[Any], y: Any) -> tuple[Samples, Any]:
+def _of_items(items: Dataset[object], y: Labels | None) -> tuple[Samples, Labels | None]:
     """Return the samples of a Dataset as an array, those of an iterable one as they come."""
     if isinstance(items, IterableDataset):
         samples, labels = _samples_and_labels(items)
@@ -98,11 +93,13 @@ def _of_items(items: Dataset[Any], y: Any) -> tuple[Samples, Any]:
     return stacked, y
 
 
-def _samples_and_labels(parts: Iterable[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+def _samples_and_labels(parts: Iterable[object]) -> tuple[list[Labels], list[Labels]]:
     """Return the first and the second entry of everything that a Dataset or DataLoader gives."""
     samples, labels = [], []
     for part in parts:
-        sample, *rest = part if isinstance(part, tuple | list) else (part,)
+        if not isinstance(part, tuple | list):
+            part = (part,)  # noqa: PLW2901
+        sample, *rest = part
         samples.append(np.asarray(sample))
         labels += [np.asarray(label) for label in rest[:1] if label is not None]
     return samples, labels
@@ -122,10 +119,10 @@ def check_options(options: object, encoder: object) -> None:
             raise OrdinateError("data", f"None with the encoder {encoder!r}", expected)
 
 
-def check_input(estimator: "EmbeddingEstimator", X: Any, *, reset: bool) -> Any:
+def check_input(estimator: "EmbeddingEstimator", X: object, *, reset: bool) -> Any:
     """Return X in the form in which its kind of data is read and its rows are selected; ``reset`` in fitting."""
-    modality = modality_of(X, estimator.data)
     options = estimator.data
+    modality = modality_of(X, options)
     if options is not None and not isinstance(options, modality.options_class or ()):
         raise OrdinateError(
             "data", f"{type(options).__name__} for {modality.name}", f"options of {modality.name}, or None"
@@ -137,22 +134,6 @@ def check_kind(reader: Reader, modality: Modality) -> None:
     """Raise an error if samples are of another kind than the training samples."""
     if not modality.reads_with(reader):
         raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training")
-
-
-def read(reader: Reader, X: Any, folder: Path | None = None) -> Tensor:
-    """Return checked samples as the batch of the encoder; one that is too large for memory lies in ``folder``."""
-    check_kind(reader, modality_of(X))
-    return reader.read(X, folder)
-
-
-def read_new(estimator: "EmbeddingEstimator", X: Any) -> Tensor:
-    """Return new samples of a fitted estimator as the batch of its encoder."""
-    samples = _streamed(X, estimator.data)
-    if samples is None:
-        samples, _ = unpack(X, None)
-    modality = modality_of(samples, estimator.data)
-    check_kind(estimator.reader_, modality)
-    return estimator.reader_.read(modality.check(estimator, samples, reset=False))
 
 
 @dataclass(frozen=True)
@@ -167,9 +148,9 @@ class CheckedSamples:
     """
 
     X: Any
-    targets: NDArray[Any]
+    targets: Labels
     weights: NDArray[np.float64] | None = None
-    groups: NDArray[Any] | None = None
+    groups: ArrayLike | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -180,10 +161,9 @@ class CheckedSamples:
         return type(self)(X, self.targets[rows], column_of(self.weights, rows), column_of(self.groups, rows))
 
     def without(self, rows: NDArray[np.int64]) -> Self:
-        """Return all but few rows of a parquet table, by index."""
+        """Return all but few rows of a parquet table without groups, by index."""
         weights = None if self.weights is None else np.delete(self.weights, rows)
-        groups = None if self.groups is None else np.delete(self.groups, rows)
-        return type(self)(self.X.without(rows), without(self.targets, rows), weights, groups)
+        return type(self)(self.X.without(rows), without(self.targets, rows), weights)
 
 
 def check_sample_weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -213,7 +193,7 @@ def check_sample_weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]
     return weights
 
 
-def check_class_weight(class_weight: Any) -> None:
+def check_class_weight(class_weight: object) -> None:
     """Raise where ``class_weight`` is not None, ``"balanced"`` or a mapping to weights above 0."""
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return
@@ -224,7 +204,10 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def weights_of_ranks(
-    class_weight: Any, labels: list[Any], ranks: NDArray[np.int64], weights: NDArray[np.float64] | None
+    class_weight: str | Mapping[Any, float],
+    labels: list[Any],
+    ranks: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Return the weights of samples times those of their classes.
 
@@ -268,7 +251,7 @@ def relative_weights(weights: NDArray[np.float64] | None) -> Tensor | None:
 
 
 def hold_out(
-    targets: NDArray[Any],
+    targets: Labels,
     groups: ArrayLike | None,
     share: float,
     seed: int,
@@ -322,30 +305,37 @@ def check_groups(groups: ArrayLike, n: int) -> NDArray[np.int64]:
 def checked_samples(
     estimator: "EmbeddingEstimator",
     method: "Method",
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    groups: Any = None,
+    X: object,
+    y: object,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     *,
     reset: bool,
 ) -> CheckedSamples:
     """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
-    X, y = unpack(X, y, estimator.data)
-    if y is None:
+    X, labels = unpack(X, y, estimator.data)
+    if labels is None:
         name = type(estimator).__name__
         raise OrdinateError("y", problem=f"{name} requires y to be passed, but the target y is None")
     X = check_input(estimator, X, reset=reset)
     if sample_weight is None:
-        samples = CheckedSamples(X, estimator.targets(y, reset=reset), groups=groups)
+        samples = CheckedSamples(X, estimator.targets(labels, reset=reset), groups=groups)
     else:
-        samples = weighted_samples(estimator, method, X, y, sample_weight, groups, reset=reset)
+        samples = weighted_samples(estimator, method, X, labels, sample_weight, groups, reset=reset)
     if len(samples.targets) != len(samples.X):
         raise _other_number(samples.targets, samples.X)
     return samples
 
 
 def weighted_samples(
-    estimator: "EmbeddingEstimator", method: "Method", X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool
+    estimator: "EmbeddingEstimator",
+    method: "Method",
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike,
+    groups: ArrayLike | None,
+    *,
+    reset: bool,
 ) -> CheckedSamples:
     """Return the samples whose weight is above 0."""
     if method.unweighted is not None:
@@ -364,7 +354,7 @@ def weighted_samples(
     return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], column_of(groups, counted))
 
 
-def _other_number(y: Any, X: Any) -> OrdinateError:
+def _other_number(y: Sized, X: Sized) -> OrdinateError:
     return OrdinateError("y", f"{len(y)} labels for {len(X)} samples", "one per sample")
 
 

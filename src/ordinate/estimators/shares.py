@@ -6,9 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-STEPS = np.linspace(0.1, 1.0, 10)  # A model is tried with each of these shares.
-LEAST_SHARE = 0.05
-
 
 def assign_folds(
     targets: NDArray[np.generic], folds: int, seed: int, groups: NDArray[np.generic] | None = None
@@ -43,6 +40,7 @@ def choose_shares(
     start: Mapping[str, float],
     weights: NDArray[np.float64] | None = None,
     errors_to_gain: Mapping[str, float] | None = None,
+    least: float = 0.05,
 ) -> dict[str, float]:
     """Return the shares, of sum 1, with which to average models, from predictions of samples that they have not seen.
 
@@ -55,6 +53,7 @@ def choose_shares(
         start: Initial shares.
         weights: (n,), by which samples count; None for equal ones.
         errors_to_gain: Number of standard errors by which a model must gain, by default 1.
+        least: Smallest share; a model with less is left out.
 
     Example:
         >>> y = np.arange(40.0)[:, None]
@@ -70,7 +69,7 @@ def choose_shares(
             shares = {other: (1 - step) * share for other, share in shares.items()}
             shares[name] += step
             blended = (1 - step) * blended + step * predicted
-    kept = {name: share for name, share in shares.items() if share >= LEAST_SHARE}
+    kept = {name: share for name, share in shares.items() if share >= least}
     return {name: share / sum(kept.values()) for name, share in kept.items()}
 
 
@@ -98,10 +97,11 @@ def best_share(
     """
     before = losses(blended)
     gains = []
-    for step in STEPS:
+    steps = np.linspace(0.1, 1.0, 10)
+    for step in steps:
         gain = before - losses((1 - step) * blended + step * predicted)
         gains.append(_lower_bound(gain, weights, errors))
-    return float(STEPS[int(np.argmax(gains))]) if max(gains) > 0 else 0.0
+    return float(steps[np.argmax(gains)]) if max(gains) > 0 else 0.0
 
 
 def _lower_bound(gain: NDArray[np.float64], weights: NDArray[np.float64] | None, errors: float) -> float:

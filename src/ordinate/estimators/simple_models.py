@@ -17,10 +17,7 @@ MOST_MEASURED = 20_000  # Samples that simple models see, and on which the membe
 MOST_PER_TREE = 5000  # Each tree is fitted on at most this many samples.
 # A forest has at least this many trees, and takes this share of a limited training time.
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2
-FEWEST_FOR_THREADS = 2000  # With fewer samples, starting threads takes longer than they save.
 MOST_BOOSTED = 1000  # Boosted trees see at most this many columns.
-MOST_FOLDS_OF_TREES = 4
-MOST_REFITTED = 2_000_000  # All fits that measure boosted trees read at most this many numbers together.
 
 Model = TypeVar("Model", bound=nn.Module)
 Fit = Callable[[Tensor, Tensor, Tensor | None], Model]  # It takes inputs, labels and weights.
@@ -71,7 +68,7 @@ def filled_in(unseen: NDArray[np.float64], forest: Any) -> NDArray[np.float64]:
 
 def grow(forest: Any, x: Tensor, y: Tensor, weights: Tensor | None, trees: int | None = None) -> Any:
     """Return a fitted forest of scikit-learn, of so many trees, or as a training that has to end leaves time for."""
-    if len(x) >= FEWEST_FOR_THREADS:
+    if len(x) >= 2000:  # With fewer samples, starting threads takes longer than they save.
         forest.set_params(n_jobs=torch.get_num_threads())
     if len(x) > MOST_PER_TREE:
         forest.set_params(max_samples=MOST_PER_TREE)
@@ -94,9 +91,12 @@ def arrays(x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[NDArray[Any], 
     return x.numpy(), y.numpy().reshape(len(y)), None if weights is None else weights.numpy()
 
 
-def tree_folds(fold: NDArray[np.int64], columns: int) -> NDArray[np.int64]:
-    """Return the folds by which trees are measured: at most four, and two of a large table."""
-    return fold % min(int(fold.max()) + 1, MOST_FOLDS_OF_TREES, max(2, MOST_REFITTED // (len(fold) * columns)))
+def tree_folds(fold: NDArray[np.int64], columns: int, most: int = 4, most_read: int = 2_000_000) -> NDArray[np.int64]:
+    """Return the folds by which trees are measured.
+
+    There are at most ``most``, and two of a large table, of which all fits together read at most ``most_read`` numbers.
+    """
+    return fold % min(int(fold.max()) + 1, most, max(2, most_read // (len(fold) * columns)))
 
 
 def leaves_time(seconds: float, share: float = SHARE_OF_TREES) -> bool:

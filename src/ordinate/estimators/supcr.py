@@ -1,6 +1,6 @@
 """SupCR with scikit-learn's interface."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.options import LabelDistance, Similarity, SupCROptions
+
+if TYPE_CHECKING:
+    from ordinate.data.rows import Labels
+    from ordinate.methods.supcr import SupCR
 
 
 @estimator_dataclass
@@ -44,16 +48,13 @@ class SupCRRegressor(ContrastiveParameters, TargetRegressor):
 
     method: ClassVar[str] = "ordinate.estimators.supcr:SupCRMethod"
 
-    def targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+    def targets(self, y: "Labels", *, reset: bool) -> NDArray[np.float32]:
         """Return training targets (n, p) of labels; ``reset`` learns their offset first."""
         targets = super().targets(y, reset=reset)
         if self.label_distance == "angular" and targets.shape[1] != 2:
-            raise OrdinateError(
-                "y",
-                f"{targets.shape[1]} target(s) per sample",
-                "(pitch, yaw) in radians for label_distance 'angular'",
-                "give 'l1' for other targets",
-            )
+            expected = "(pitch, yaw) in radians for label_distance 'angular'"
+            hint = "give 'l1' for other targets"
+            raise OrdinateError("y", f"{targets.shape[1]} target(s) per sample", expected, hint)
         return targets
 
 
@@ -72,7 +73,7 @@ class SupCRMethod(ContrastiveMethod):
             num_positives=settings.num_positives, tie_tolerance=settings.tie_tolerance,
         )  # fmt: skip
 
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+    def module(self, encoder: nn.Module, facts: Facts) -> "SupCR":
         from ordinate.methods.supcr import SupCR
 
         settings = self.settings

@@ -1,7 +1,7 @@
 """SupReMix with scikit-learn's interface."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
+
+if TYPE_CHECKING:
+    from ordinate.methods.supremix import SupReMix
 
 
 @estimator_dataclass
@@ -56,7 +59,7 @@ class SupReMixMethod(ContrastiveMethod):
         if window != "auto" and (not isinstance(window, int | float) or not window > 0):
             raise OrdinateError("window", repr(window), "'auto' or a label difference above 0")
 
-    def module(self, encoder: nn.Module, facts: Facts) -> Any:
+    def module(self, encoder: nn.Module, facts: Facts) -> "SupReMix":
         from ordinate.methods.supremix import SupReMix
 
         self.window = usual_window(facts.targets[:, 0].numpy(), facts.batch_size)

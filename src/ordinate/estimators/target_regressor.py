@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, get_args
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from ordinate.checks import check_choice, check_whole
 from ordinate.data.label_density import LabelBins
-from ordinate.data.modality import Reader
+from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of
+from ordinate.data.rows import Labels
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
@@ -31,8 +32,12 @@ from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.option_group import Settings
 from ordinate.options import Scheme
 from ordinate.training.time_budget import training_end
+
+if TYPE_CHECKING:
+    from ordinate.training.stages import StagedMethod
 
 MOST_EMBEDDED = 50_000  # Training samples that neighbours and ridge regression keep.
 
@@ -40,6 +45,8 @@ MOST_EMBEDDED = 50_000  # Training samples that neighbours and ridge regression 
 @estimator_dataclass
 class TargetRegressor(RegressorMixin, EmbeddingEstimator):
     """Predict continuous targets from embeddings."""
+
+    labels_: TargetLabels = field(init=False)
 
     one_dimension: ClassVar[bool] = False  # Whether the method supports a single target alone.
 
@@ -53,12 +60,11 @@ class TargetRegressor(RegressorMixin, EmbeddingEstimator):
         """Whether targets may be shifted by their mean without a change of the distances between them."""
         return getattr(self, "label_distance", "l1") in ("l1", "l2")
 
-    def targets(self, y: Any, *, reset: bool) -> NDArray[np.float32]:
+    def targets(self, y: Labels, *, reset: bool) -> NDArray[np.float32]:
         """Return training targets (n, p) of labels; ``reset`` learns their offset first."""
         if reset:
             self.labels_ = TargetLabels.learn(y, shifts=self.shifts, one_dimension=self.one_dimension, estimator=self)
-        targets: NDArray[np.float32] = self.labels_.encode(y, self)
-        return targets
+        return self.labels_.encode(y, self)
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), predicted targets in the units of y."""
@@ -69,8 +75,7 @@ class TargetRegressor(RegressorMixin, EmbeddingEstimator):
         """Return predicted targets of embeddings (n, d) in the units of y."""
         with torch.no_grad():
             predicted = self.predictor_(embeddings).double().numpy()
-        found: NDArray[np.float64] = self.labels_.decode(predicted)
-        return found
+        return self.labels_.decode(predicted)
 
 
 @estimator_dataclass
@@ -96,9 +101,13 @@ class TargetMethod(Method):
     """What methods of continuous targets have in common."""
 
     def check(self) -> None:
-        if isinstance(getattr(self.settings, "imbalance", None), Imbalance | None):
-            return
-        raise OrdinateError("imbalance", repr(self.settings.imbalance), "Imbalance(...) or None")
+        if not isinstance(self.imbalance, Imbalance | None):
+            raise OrdinateError("imbalance", repr(self.imbalance), "Imbalance(...) or None")
+
+    @property
+    def imbalance(self) -> Imbalance | None:
+        """The correction for rare targets; None for none."""
+        return getattr(self.settings, "imbalance", None)
 
     @property
     def head(self) -> Head:
@@ -111,7 +120,7 @@ class TargetMethod(Method):
     def weight_decay(self, reader: Reader) -> float:
         return 1e-4
 
-    def usual_patience(self, reader: Any) -> int | None:
+    def usual_patience(self, reader: Modality | Reader) -> int | None:
         """Return the default number of epochs of early stopping."""
         return None if self.training.follows_paper else defaults_of(reader).patience
 
@@ -133,10 +142,10 @@ class TargetMethod(Method):
 
     def balance(self, facts: Facts) -> Balance | None:
         """Return what makes up for rare targets, not yet fitted to the training targets."""
-        imbalance = getattr(self.settings, "imbalance", None)
-        if imbalance is None:
+        if self.imbalance is None:
             return None
-        return Balance(imbalance, LabelBins.over(facts.targets, imbalance.bin_size), facts.embedding_dim)
+        bins = LabelBins.over(facts.targets, self.imbalance.bin_size)
+        return Balance(self.imbalance, bins, facts.embedding_dim)
 
     def is_table(self, fitted: Fitted) -> bool:
         """Return whether samples are a table in memory, and are not trained on as in a paper."""
@@ -166,11 +175,11 @@ class TargetMethod(Method):
 
     def _candidates(self, fitted: Fitted) -> tuple[str, ...]:
         """Return the names of the heads to choose from, the one to take without validation samples first."""
-        kind, imbalance = self.head.kind, getattr(self.settings, "imbalance", None)
-        names: tuple[str, ...] = (kind,)
-        if kind == "auto":
-            of_trained_head = imbalance is not None and (imbalance.lds is not None or imbalance.fds)
-            names = ("linear",) if of_trained_head else ("linear", "ridge", "neighbours")
+        names: tuple[str, ...] = (self.head.kind,)
+        if names == ("auto",):
+            names = ("linear", "ridge", "neighbours")
+            if self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds):
+                names = ("linear",)
         if head_is_trained(fitted.module):
             return names
         if names == ("linear",):
@@ -215,8 +224,9 @@ class TargetMethod(Method):
             falling = replace(first.optimization, learning_rate=rate, schedule="cosine", warmup=0.0)
             epochs = math.ceil(self.training.refit * best)
             again = replace(first, epochs=epochs, optimization=falling, patience=None)
-            stages = (again, *rest) if name == "linear" else (again,)
-            fitted.train_again(stages, everything, 1 + len(rest))
+            if name != "linear":
+                rest = []
+            fitted.train_again((again, *rest), everything, len(module.stages))
         fitted.training = everything
         return self._heads(fitted, (name,))[name]
 
@@ -226,11 +236,11 @@ class ContrastiveMethod(TargetMethod):
 
     def check(self) -> None:
         super().check()
-        two_epochs(self.settings.epochs, "epochs")
+        two_epochs(self.settings.epochs)
         if not isinstance(self.settings.head, Head):
             check_choice(self.settings.head, get_args(HeadKind), "head")
 
-    def scheme_options(self, facts: Facts) -> dict[str, Any]:
+    def scheme_options(self, facts: Facts) -> Settings:
         """Return the options that all modules of this kind share, by name."""
         settings, head = self.settings, self.head
         options = {
@@ -238,17 +248,18 @@ class ContrastiveMethod(TargetMethod):
             "head_loss": head.loss,
             "bin_size": head.bin_size,
             "scheme": settings.scheme,
-            "epochs": two_epochs(settings.epochs, "epochs"),
+            "epochs": two_epochs(settings.epochs),
         }
         if not self.training.follows_paper:
             # On frozen embeddings, classifiers of many bins need large weights.
-            on_bins = settings.scheme == "linear_probe" and head.loss not in REGRESSION_LOSSES
-            factor = 100 if on_bins else 10
+            factor = 10
+            if settings.scheme == "linear_probe" and head.loss not in REGRESSION_LOSSES:
+                factor = 100
             options["head_optimization"] = usual_optimization(self.training, 0.0, factor)
         return options
 
 
-def head_is_trained(module: Any) -> bool:
+def head_is_trained(module: "StagedMethod") -> bool:
     """Return whether the last stage, which trains the head, had a whole epoch before the time for it was over."""
     last = len(module.stages) - 1
     return last == 0 or any(epoch["stage"] == last and "passed" not in epoch for epoch in module.history)
@@ -268,7 +279,8 @@ def best_head(
         ('ridge', 'linear')
     """
     mean = {name: float(weighted_mean(each, weights)) for name, each in errors.items()}
-    usual = usual if usual in errors else next(iter(errors))
+    if usual not in errors:
+        usual = next(iter(errors))
     better = [usual]
     for name, each in errors.items():
         gains = errors[usual] - each
@@ -278,9 +290,9 @@ def best_head(
     return min(better, key=mean.__getitem__)
 
 
-def two_epochs(epochs: Any, name: str, least: int = 0) -> tuple[int, int]:
-    """Return the epochs of two stages."""
+def two_epochs(epochs: object, least: int = 0) -> tuple[int, int]:
+    """Return the epochs of two stages, each at least ``least``."""
     if not isinstance(epochs, tuple | list | np.ndarray) or len(epochs) != 2:
-        raise OrdinateError(name, repr(epochs), "two whole numbers, one per stage")
-    first, second = (check_whole(value, name, least=least) for value in epochs)
-    return first, second
+        raise OrdinateError("epochs", repr(epochs), "two whole numbers, one per stage")
+    first, second = epochs
+    return check_whole(first, "epochs", least), check_whole(second, "epochs", least)

@@ -9,10 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
-INTERVAL = 0.95
-NEVER_WRONG = 3.0  # If n samples have no mistake, the error is at most 3/n (rule of three).
-ROUNDING = 1e-9  # Two candidates that differ on one sample differ by one standard error.
-
 
 @dataclass
 class UnseenErrors:
@@ -62,7 +58,8 @@ class UnseenErrors:
     def behind(self, name: str, best: str, errors: float) -> bool:
         """Return whether a candidate's mean error is more than so many standard errors above another's."""
         difference, error = self.mean(name, best)
-        return difference > errors * error * (1 + ROUNDING)
+        # Two candidates that differ on one sample differ by one standard error, but for rounding.
+        return difference > errors * error * (1 + 1e-9)
 
     def lowest(self, among: Iterable[str]) -> str:
         """Return the candidate with the lowest mean error on the samples that all of them were measured on."""
@@ -89,7 +86,9 @@ class UnseenErrors:
             found[name] = {"mae": mean, "samples": int(measured.sum())}
             units = self._units(measured).max() + 1
             if units > 1:
-                half = float(student.ppf((1 + INTERVAL) / 2, units - 1)) * error
-                high = mean + half if error else max(mean, NEVER_WRONG / units)
+                half = float(student.ppf(0.975, units - 1)) * error
+                high = mean + half
+                if error == 0:  # If n samples have no mistake, the error is at most 3/n (rule of three).
+                    high = max(mean, 3 / units)
                 found[name] |= {"low": max(0.0, mean - half), "high": high}
         return found

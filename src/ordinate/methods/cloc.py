@@ -13,7 +13,7 @@ from ordinate.heads.ranks import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.options import PairReduction
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
 
 COLLAPSED = 0.05  # A smaller learned margin separates its ranks by less than 3 degrees of cosine.
 
@@ -81,8 +81,10 @@ class CLOC(StagedMethod):
         return check_ranks(y, len(y), self.mmnp.num_classes)
 
     def parameters_of_stage(self, index: int) -> list[nn.Parameter]:
-        margins = [self.mmnp.raw] if index == 0 else []
-        return [*self.encoder.parameters(), *self.classifier.parameters(), *margins]
+        parameters = [*self.encoder.parameters(), *self.classifier.parameters()]
+        if index == 0:
+            parameters.append(self.mmnp.raw)
+        return parameters
 
     def begin_stage(self) -> None:
         if self.stage_index == 0:
@@ -90,28 +92,25 @@ class CLOC(StagedMethod):
         else:
             self.mmnp.freeze()
 
-    def batch_loss(
-        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
+    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"], weights: Weights = None) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
         scores = self.classifier(embeddings)
         group = all_processes()
-        counted = torch.ones_like(y) if weights is None else weights
+        errors = cross_entropy(scores, y, reduction="none")
+        counted = torch.ones_like(y)
+        if weights is not None:
+            counted = weights
+            errors = weights.to(errors.dtype) * errors
         hits = torch.stack([(counted * (scores.argmax(1) == y)).sum(), counted.sum(), counted.new_tensor(len(y))])
         hits = summed(hits, group).cpu()
         self.hits += hits[:2]
-        errors = cross_entropy(scores, y, reduction="none")
-        if weights is not None:
-            errors = weights.to(errors.dtype) * errors
         classification = mean_over_all(errors.mean(), len(y), group)
         contrast = self.mmnp(embeddings, y, weights=weights)
         self.log_mean("train_cross_entropy", classification, int(hits[2]))
         self.log_mean("train_mmnp", contrast, int(hits[2]))
         return classification + self.mmnp_weight * contrast
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None) -> Logs:
         scores = self.classifier(x)
         loss = cross_entropy(scores, y)
         if weights is not None:

@@ -15,8 +15,6 @@ from ordinate.functional.inputs import check_embeddings, check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.options import Kernel, Weighting
 
-LEAST_RATIO, MOST_RATIO = 0.1, 10.0  # The authors clip the ratio of a smoothed variance to the bin's own to this range.
-
 
 class FeatureSmoothing(nn.Module):
     """Calibrates training embeddings to the smoothed statistics of their label's bin.
@@ -92,7 +90,9 @@ class FeatureSmoothing(nn.Module):
             return embeddings
         index = self.bins.index(labels)
         self._collect(to_accumulation_dtype(embeddings.detach()), index)
-        return self._calibrated(embeddings, index) if int(self.epochs) >= self.start_epoch else embeddings
+        if int(self.epochs) < self.start_epoch:
+            return embeddings
+        return self._calibrated(embeddings, index)
 
     def _calibrated(self, embeddings: Tensor, index: Tensor) -> Tensor:
         mean, var, smoothed_mean, smoothed_var = (
@@ -100,7 +100,7 @@ class FeatureSmoothing(nn.Module):
             for statistic in (self.running_mean, self.running_var, self.smoothed_mean, self.smoothed_var)
         )
         varies = (var > 0) & self.seen[index, None]
-        ratio = (smoothed_var / torch.where(varies, var, 1)).clamp(LEAST_RATIO, MOST_RATIO)
+        ratio = (smoothed_var / torch.where(varies, var, 1)).clamp(0.1, 10.0)
         return torch.where(varies, (embeddings - mean) * ratio.sqrt() + smoothed_mean, embeddings)
 
     def _collect(self, embeddings: Tensor, index: Tensor) -> None:

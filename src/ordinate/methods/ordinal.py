@@ -16,7 +16,7 @@ from ordinate.heads.binned import corn_losses, extended_binary_losses
 from ordinate.heads.ranks import CORALLayer, probabilities_of
 from ordinate.options import OrdinalLoss
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
 
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross_entropy": lambda logits, ranks: cross_entropy(logits, ranks, reduction="none"),
@@ -62,7 +62,8 @@ class Ordinal(StagedMethod):
         if loss == "coral":
             self.head: nn.Module = CORALLayer(embedding_dim, num_classes)
         else:
-            self.head = nn.Linear(embedding_dim, num_classes if loss == "cross_entropy" else num_classes - 1)
+            outputs = num_classes if loss == "cross_entropy" else num_classes - 1
+            self.head = nn.Linear(embedding_dim, outputs)
 
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), self.num_classes)
@@ -81,16 +82,13 @@ class Ordinal(StagedMethod):
         """Return the loss of every sample."""
         return LOSSES[self.loss](self.head(embeddings), y)
 
-    def batch_loss(
-        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
+    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"], weights: Weights = None) -> Float[Tensor, ""]:
         losses = self.sample_losses(self.embed(x), y)
-        losses = losses if weights is None else weights.to(losses.dtype) * losses
+        if weights is not None:
+            losses = weights.to(losses.dtype) * losses
         return mean_over_all(losses.mean(), len(y), all_processes())
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None) -> Logs:
         predicted = self.decide(self.probabilities(x))
         return {
             "val_loss": weighted_mean(self.sample_losses(x, y), weights),

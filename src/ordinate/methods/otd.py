@@ -15,9 +15,7 @@ from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.options import Monitored
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage
-
-NEIGHBOURS = 3
+from ordinate.training.stages import Logs, Stage, Weights
 
 
 class OTD(SeenEmbeddings):
@@ -72,15 +70,13 @@ class OTD(SeenEmbeddings):
     def as_labels(self, y: Tensor) -> Int[Tensor, " n"]:
         return check_ranks(y, len(y), self.loss.num_classes)
 
-    def batch_loss(
-        self, x: Tensor, y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
+    def batch_loss(self, x: Tensor, y: Int[Tensor, " n"], weights: Weights = None) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
         self.see(unit(embeddings), y)
         return self.triangle(embeddings, y, weights)
 
     def triangle(
-        self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
+        self, embeddings: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None
     ) -> Float[Tensor, ""]:
         """Return the loss of a batch, each triplet or each rank counting the same, or each anchor as it weighs."""
         if not self.by_rank:
@@ -93,15 +89,13 @@ class OTD(SeenEmbeddings):
         total = (self.loss(embeddings, y) * shares).sum() * processes(group)
         return joined_value(total / summed(shares.sum(), group), group)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], weights: Weights = None) -> Logs:
         logs = {}
         with suppress(OrdinateError):  # A validation set with few ranks has no triplet.
             logs["val_loss"] = self.triangle(x, y, weights)
         if self.seen:
             bank, ranks = self.all_seen(x.device)
-            nearest = (unit(x) @ bank.T).topk(min(NEIGHBOURS, len(bank))).indices
+            nearest = (unit(x) @ bank.T).topk(min(3, len(bank))).indices
             logs["val_accuracy"] = weighted_mean(to_accumulation_dtype(ranks[nearest].mode(1).values == y), weights)
             if self.monitor == "val_error":
                 logs["val_error"] = 1 - logs["val_accuracy"]

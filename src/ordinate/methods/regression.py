@@ -17,9 +17,10 @@ from ordinate.heads.build import build_head
 from ordinate.heads.linear import RegressionHead, fit_ridge
 from ordinate.methods.imbalance import Balance
 from ordinate.methods.seen_embeddings import SeenEmbeddings
+from ordinate.option_group import Settings
 from ordinate.options import HeadLoss, Scheme
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
 
 
 class Regression(StagedMethod):
@@ -51,11 +52,11 @@ class Regression(StagedMethod):
         super()._forget_best()
         self.best_errors: Tensor | None = None
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+    def on_save_checkpoint(self, checkpoint: Settings) -> None:
         super().on_save_checkpoint(checkpoint)
         checkpoint["stage"]["best_errors"] = self.best_errors
 
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+    def on_load_checkpoint(self, checkpoint: Settings) -> None:
         super().on_load_checkpoint(checkpoint)
         self.best_errors = checkpoint["stage"]["best_errors"]
 
@@ -66,14 +67,14 @@ class Regression(StagedMethod):
         """Return targets in their own units."""
         return self.head(self(x))
 
-    def weights(
-        self, y: Shaped[Tensor, "n *p"], sample_weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, " n"] | None:
+    def weights(self, y: Shaped[Tensor, "n *p"], sample_weights: Weights = None) -> Float[Tensor, " n"] | None:
         """Return the weights of samples times, in training, those of the balance; None if all are the same."""
-        balanced = self.balance.weights(y) if self.balance is not None and self.training else None
-        if balanced is None or sample_weights is None:
-            return sample_weights if balanced is None else balanced
-        return balanced * sample_weights
+        balanced = None
+        if self.balance is not None and self.training:
+            balanced = self.balance.weights(y)
+        if balanced is None:
+            return sample_weights
+        return balanced if sample_weights is None else balanced * sample_weights
 
     def with_ranks(
         self, loss: Float[Tensor, ""], embeddings: Float[Tensor, "n d"], y: Shaped[Tensor, "n *p"]
@@ -87,16 +88,14 @@ class Regression(StagedMethod):
         super().on_train_epoch_end()
 
     def head_loss(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
     ) -> Float[Tensor, ""]:
         """The head's loss of a training batch."""
         if self.balance is not None:
             embeddings = self.balance.calibrated(embeddings, y)
         return mean_over_all(self.head.loss(embeddings, y, self.weights(y, weights)), len(y), all_processes())
 
-    def validate_head(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
+    def validate_head(self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         """The head's loss of the validation set, and its error in units of the targets."""
         return {
             "val_loss": weighted_mean(self.head.sample_losses(embeddings, y), weights),
@@ -104,12 +103,14 @@ class Regression(StagedMethod):
         }
 
     def error(
-        self, predicted: Float[Tensor, "n p"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+        self, predicted: Float[Tensor, "n p"], y: Float[Tensor, "n p"], weights: Weights = None
     ) -> Float[Tensor, ""]:
         """Return the mean absolute error of the validation set, and keep those of its samples for ``patience``."""
         errors = (predicted - y).abs().mean(1).detach()
-        self.errors = errors if weights is None else errors * weights / weights.mean()
-        return self.errors.mean()
+        if weights is not None:
+            errors = errors * weights / weights.mean()
+        self.errors = errors
+        return errors.mean()
 
     @property
     def monitor(self) -> str:
@@ -158,22 +159,17 @@ class TwoStageRegression(Regression):
         balance: Balance | None = None,
     ) -> None:
         check_choice(scheme, get_args(Scheme), "scheme")
+        encoder_stage = Stage("encoder", epochs[0], optimization, patience)
+        stages: tuple[Stage, ...] = (encoder_stage, Stage("head", epochs[1], head_optimization))
+        if scheme == "fine_tune":
+            stages = (encoder_stage, Stage("fine-tuning", epochs[1], head_optimization, patience))
         if scheme == "regularise":
-            stages: tuple[Stage, ...] = (Stage("encoder and head", epochs[0], optimization, patience),)
-        else:
-            stages = (
-                Stage("encoder", epochs[0], optimization, patience),
-                Stage("head", epochs[1], head_optimization)
-                if scheme == "linear_probe"
-                else Stage("fine-tuning", epochs[1], head_optimization, patience),
-            )
+            stages = (Stage("encoder and head", epochs[0], optimization, patience),)
         super().__init__(encoder, head, stages, chunk_size, balance)
         self.scheme = scheme
 
     @abstractmethod
-    def encoder_loss(
-        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
+    def encoder_loss(self, x: Tensor, y: Float[Tensor, "n p"], weights: Weights = None) -> Float[Tensor, ""]:
         """The loss of a batch in the first stage."""
 
     @property
@@ -202,9 +198,7 @@ class TwoStageRegression(Regression):
         with torch.no_grad():
             return self.embed(x)
 
-    def batch_loss(
-        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
+    def batch_loss(self, x: Tensor, y: Float[Tensor, "n p"], weights: Weights = None) -> Float[Tensor, ""]:
         if self.stage_index == 0:
             return self.encoder_loss(x, y, weights)
         if self.trains_head_only:
@@ -216,11 +210,10 @@ class TwoStageRegression(Regression):
         super().on_train_epoch_start()
         self.encoder.train(not self.trains_head_only)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
-        has_head = self.stage_index == 1 or self.scheme == "regularise"
-        return self.validate_head(x, y, weights) if has_head else {}
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
+        if self.stage_index == 0 and self.scheme != "regularise":  # The head is not trained yet.
+            return {}
+        return self.validate_head(x, y, weights)
 
 
 class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
@@ -245,7 +238,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
 
     @abstractmethod
     def contrast(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
     ) -> Float[Tensor, ""]:
         """The contrastive loss of a batch of embeddings."""
 
@@ -258,9 +251,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
         """Return the batch as the contrastive loss sees it."""
         return x, y, weights
 
-    def encoder_loss(
-        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
+    def encoder_loss(self, x: Tensor, y: Float[Tensor, "n p"], weights: Weights = None) -> Float[Tensor, ""]:
         x, y, weights = self.views(x, y, weights)
         embeddings = self.embed(x)
         if self.probes:
@@ -270,9 +261,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
             loss = self.head_loss(embeddings, y, weights) + self.contrast_weight * loss
         return self.with_ranks(loss, embeddings, y)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         logs = {}
         if self.stage_index == 0:
             with suppress(OrdinateError):  # A small validation set may have no anchor with a positive.
@@ -284,9 +273,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
             logs["val_loss"] = logs["val_contrast"]
         return logs | self.validate_by_ridge(x, y, weights)
 
-    def validate_by_ridge(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
+    def validate_by_ridge(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         """The error of ridge regression on the epoch's training embeddings, where patience monitors it."""
         if not self.seen:
             return {}
@@ -327,13 +314,9 @@ class EndToEnd(Regression):
         stages = (Stage("encoder and head", epochs, optimization, patience),)
         super().__init__(encoder, head, stages, chunk_size, balance)
 
-    def batch_loss(
-        self, x: Tensor, y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, ""]:
+    def batch_loss(self, x: Tensor, y: Float[Tensor, "n p"], weights: Weights = None) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
         return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
 
-    def validate_embeddings(
-        self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
-    ) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         return self.validate_head(x, y, weights)

@@ -13,6 +13,7 @@ from ordinate.methods.imbalance import Balance
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import HeadLoss, LabelDistance, Scheme, Similarity, SupCROptions
 from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Weights
 
 
 class SupCR(ContrastiveRegression):
@@ -75,12 +76,13 @@ class SupCR(ContrastiveRegression):
         self.augment = augment
 
     def contrast(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Float[Tensor, " n"] | None = None
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
     ) -> Float[Tensor, ""]:
         return self.supcr(embeddings, y, weights=self.weights(y, weights))
 
     def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         if self.augment is None:
             return x, y, weights
-        doubled = None if weights is None else torch.cat([weights, weights])
-        return torch.cat([self.augment(x), self.augment(x)]), torch.cat([y, y]), doubled
+        if weights is not None:
+            weights = torch.cat([weights, weights])
+        return torch.cat([self.augment(x), self.augment(x)]), torch.cat([y, y]), weights

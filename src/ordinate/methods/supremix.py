@@ -12,6 +12,7 @@ from ordinate.methods.imbalance import Balance
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import HeadLoss, Scheme, SupReMixOptions
 from ordinate.training.optimization import Optimization
+from ordinate.training.stages import Weights
 
 ADAM = Optimization("adam", 1e-3, 0.0, schedule="constant", warmup=0.0)
 
@@ -83,7 +84,7 @@ class SupReMix(ContrastiveRegression):
         )  # fmt: skip
 
     def contrast(
-        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], weights: Float[Tensor, " n"] | None = None
+        self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], weights: Weights = None
     ) -> Float[Tensor, ""]:
         return self.supremix(self.projection(embeddings), y, weights=self.weights(y, weights))
 

@@ -2,30 +2,26 @@
 
 import pickle
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from ordinate.errors import OrdinateError
+from ordinate.option_group import Settings
 
 CHECKPOINT = "last.ckpt"
 
 
-def read_checkpoint(path: Path, run: str) -> dict[str, Any]:
+def read_checkpoint(path: Path, run: str) -> Settings:
     """Return a checkpoint of this run, without running anything in it."""
     try:
-        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        checkpoint: Settings = torch.load(path, map_location="cpu", weights_only=True)
         of_this_run = checkpoint["stage"]["run"] == run
     except pickle.UnpicklingError as error:
-        raise OrdinateError(
-            "checkpoint_dir",
-            problem=f"{path} is damaged, or holds objects that cannot be read safely, such as the state of a callback",
-            hint="remove it to start anew",
-        ) from error
+        problem = f"{path} is damaged, or holds objects that cannot be read safely, such as the state of a callback"
+        raise OrdinateError("checkpoint_dir", problem=problem, hint="remove it to start anew") from error
     except (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError) as error:
         raise OrdinateError("checkpoint_dir", problem=f"{path} is damaged", hint="remove it to start anew") from error
     if not of_this_run:
-        raise OrdinateError(
-            "checkpoint_dir", problem=f"{path} is of a fit with other data or settings", expected="a folder of its own"
-        )
+        problem = f"{path} is of a fit with other data or settings"
+        raise OrdinateError("checkpoint_dir", problem=problem, expected="a folder of its own")
     return checkpoint

@@ -13,11 +13,12 @@ import torch.distributed as dist
 from lightning.pytorch.strategies import DDPStrategy
 
 from ordinate.functional.global_batch import all_processes, place_among, processes
+from ordinate.option_group import Settings
 
 Means = dict[str, tuple[torch.Tensor, torch.Tensor]]
 
 
-def epoch_state(method: lightning.LightningModule) -> dict[str, Any]:
+def epoch_state(method: lightning.LightningModule) -> Settings:
     """Return random numbers, logged means and attributes of modules; all processes must call it together."""
     own = {
         "random": _random_state(method.device),
@@ -25,16 +26,18 @@ def epoch_state(method: lightning.LightningModule) -> dict[str, Any]:
         "attributes": _attributes(method, "own_in_epoch"),
     }
     group = all_processes()
-    every: list[Any] = [own] * processes(group)
+    every = [own] * processes(group)
     if group is not None:
         dist.all_gather_object(every, own, group)
     return {"attributes": _attributes(method, "shared_in_epoch"), "processes": every}
 
 
-def restore_epoch_state(method: lightning.LightningModule, state: dict[str, Any]) -> Means:
+def restore_epoch_state(method: lightning.LightningModule, state: Settings) -> Means:
     """Take up a state of :func:`epoch_state`; return its means, for :func:`continue_means`."""
     place = place_among(all_processes())
-    own = state["processes"][place if place < len(state["processes"]) else 0]
+    if place >= len(state["processes"]):
+        place = 0
+    own = state["processes"][place]
     for name, value in {**state["attributes"], **own["attributes"]}.items():
         module, _, attribute = name.rpartition(".")
         setattr(method.get_submodule(module), attribute, value)
@@ -61,15 +64,17 @@ def continue_means(trainer: lightning.Trainer, means: Means) -> None:
 def running_mean(trainer: lightning.Trainer, name: str, device: torch.device) -> Any:
     """Return the mean over the present epoch that ``training_step`` logs by this name; None before its first batch."""
     metric = _logged(trainer).get(f"training_step.{name}")
-    return None if metric is None or metric.has_reset or metric.value.device != device else metric
+    if metric is None or metric.has_reset or metric.value.device != device:
+        return None
+    return metric
 
 
-def _logged(trainer: lightning.Trainer) -> dict[str, Any]:
+def _logged(trainer: lightning.Trainer) -> Settings:
     # Lightning keeps them out of its checkpoints, and has no public name for them.
     return trainer.fit_loop.epoch_loop._results
 
 
-def _mean_metrics(trainer: lightning.Trainer) -> dict[str, Any]:
+def _mean_metrics(trainer: lightning.Trainer) -> Settings:
     return {
         key: metric
         for key, metric in _logged(trainer).items()
@@ -77,7 +82,7 @@ def _mean_metrics(trainer: lightning.Trainer) -> dict[str, Any]:
     }
 
 
-def _attributes(method: lightning.LightningModule, kind: str) -> dict[str, Any]:
+def _attributes(method: lightning.LightningModule, kind: str) -> Settings:
     return {
         f"{name}.{attribute}".removeprefix("."): getattr(module, attribute)
         for name, module in method.named_modules()
@@ -87,16 +92,18 @@ def _attributes(method: lightning.LightningModule, kind: str) -> dict[str, Any]:
 
 def _random_state(device: torch.device) -> dict[str, torch.Tensor]:
     states = {"cpu": torch.get_rng_state()}
-    return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
 
 
-def forget_trainer(module: Any) -> None:
+def forget_trainer(module: lightning.LightningModule) -> None:
     """Take the Trainer from a trained module, so that it can be pickled and copied."""
     module._trainer = None
     module._fabric_optimizers = []
 
 
-def optimize_new_parameters(trainer: lightning.Trainer, module: Any) -> None:
+def optimize_new_parameters(trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
     """Let the Trainer optimize other parameters of the module than those that required gradients before."""
     strategy = trainer.strategy
     if isinstance(strategy, DDPStrategy):  # It knows the parameters that required gradients when it was made.

@@ -19,8 +19,9 @@ from tqdm import tqdm
 
 from ordinate.data.loader import Loader, ResumableLoader
 from ordinate.data.samplers import InOrder, ShuffledBatches
-from ordinate.data.training_batches import ArrayBatches, ViewBatches
+from ordinate.data.training_batches import ArrayBatches
 from ordinate.functional.global_batch import all_processes, largest
+from ordinate.option_group import Settings
 from ordinate.training.checkpoints import CHECKPOINT, read_checkpoint
 from ordinate.training.machine import check_accelerator, quick_to_find_no_gpu, single_thread_if_small
 from ordinate.training.stages import StagedMethod
@@ -32,7 +33,7 @@ LOGGERS = ("lightning.pytorch", "lightning.fabric")
 
 def train(
     method: StagedMethod,
-    training_data: ArrayBatches | ViewBatches,
+    training_data: ArrayBatches,
     batches: ShuffledBatches,
     validation_data: ArrayBatches | None = None,
     *,
@@ -72,7 +73,9 @@ def train(
     """
     options = {"accelerator": "auto", "devices": 1, "logger": False, **trainer}
     check_accelerator(options["accelerator"])
-    several = options["devices"] if isinstance(options["devices"], int) else len(options["devices"])
+    several = options["devices"]
+    if not isinstance(several, int):
+        several = len(several)
     batches.check_processes(several * options.get("num_nodes", 1))
     spawns = any(kind in str(options.get("strategy")) for kind in ("spawn", "fork", "notebook"))
     if several > 1 and spawns and folder is None:  # The processes need a folder in which to save the trained model.
@@ -84,17 +87,17 @@ def train(
     callbacks: list[Callback] = [EpochSeed(seed), QuietProcess()]
     if progress:
         callbacks.append(ProgressBar())
+    method.run = run
     resume = None
     if folder is not None:
         callbacks.append(TrainingCheckpoint(folder, CHECKPOINT_SECONDS))
-        resume = folder / CHECKPOINT if (folder / CHECKPOINT).exists() else None
+        if (folder / CHECKPOINT).exists():
+            resume = str(folder / CHECKPOINT)
+            checkpoint = read_checkpoint(folder / CHECKPOINT, run)
+            if checkpoint["stage"]["finished"]:
+                _take_over(method, checkpoint)
+                return method.history
     callbacks += options.get("callbacks", ())
-    method.run = run
-    if resume is not None:
-        checkpoint = read_checkpoint(resume, run)
-        if checkpoint["stage"]["finished"]:
-            _take_over(method, checkpoint)
-            return method.history
     method.end = training_end()
     with _quiet(), quick_to_find_no_gpu(), single_thread_if_small(method, training_data.x, batches.batch_size):
         runner = lightning.Trainer(
@@ -110,7 +113,7 @@ def train(
         evaluation = None if validation_data is None else validation_loader(validation_data)
         handler = signal.getsignal(signal.SIGINT)
         try:
-            runner.fit(method, loader, evaluation, ckpt_path=None if resume is None else str(resume), weights_only=True)
+            runner.fit(method, loader, evaluation, ckpt_path=resume, weights_only=True)
         except SystemExit as stopped:  # On Ctrl-C, Lightning ignores further ones and exits.
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, handler)
@@ -122,18 +125,19 @@ def train(
     return method.history
 
 
-def _take_over(method: StagedMethod, checkpoint: dict[str, Any]) -> None:
+def _take_over(method: StagedMethod, checkpoint: Settings) -> None:
     method.load_state_dict(checkpoint["state_dict"])
     method.on_load_checkpoint(checkpoint)
     method.trainable = {}
 
 
-def training_loader(training_data: ArrayBatches | ViewBatches, batches: ShuffledBatches, seed: int) -> Loader:
+def training_loader(training_data: ArrayBatches, batches: ShuffledBatches, seed: int) -> Loader:
     """Return what reads the training batches; what worker processes do, they do over all epochs."""
-    own: Any = {"generator": LoaderSeeds()}  # A separate generator leaves the epoch's random numbers unchanged.
     workers = training_data.workers
-    sampler = training_data.requests(batches, seed) if isinstance(training_data, ViewBatches) else batches
-    return ResumableLoader(training_data, sampler, num_workers=workers, persistent_workers=workers > 0, **own)
+    sampler = training_data.requests(batches, seed)
+    return ResumableLoader(
+        training_data, sampler, num_workers=workers, persistent_workers=workers > 0, generator=LoaderSeeds()
+    )
 
 
 def validation_loader(data: ArrayBatches) -> Loader:
@@ -187,7 +191,12 @@ class TrainingCheckpoint(Checkpoint):
         self.kept = time.monotonic()
 
     def on_train_batch_end(
-        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: object,
+        batch: object,
+        batch_idx: int,
     ) -> None:
         done = batch_idx + 1
         # No gradient is accumulated at this point.
@@ -211,7 +220,7 @@ class TrainingCheckpoint(Checkpoint):
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Keep the end of a training that a callback of the user's has ended."""
         if isinstance(pl_module, StagedMethod) and not pl_module.finished:
-            pl_module.finish()
+            pl_module.end_training()
             self.keep(trainer)
 
 

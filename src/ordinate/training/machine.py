@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
+from ordinate.option_group import Settings
 from ordinate.torchrun import joined_processes, processes_here
 from ordinate.training.options import Training
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ordinate.training.stages import Stage
 
 
-def check_machine(training: Training, random_state: Any) -> None:
+def check_machine(training: Training, random_state: object) -> None:
     """Raise an error if this machine cannot train as the options say."""
     check_accelerator(training.accelerator)
     if isinstance(training.strategy, str):
@@ -28,9 +29,8 @@ def check_machine(training: Training, random_state: Any) -> None:
 
         check_choice(training.strategy, ("auto", *StrategyRegistry.available_strategies()), "strategy")
     if starts_scripts(training) and random_state is None:
-        raise OrdinateError(
-            "random_state", f"None with the strategy {training.strategy!r}", "a number, for all processes"
-        )
+        got = f"None with the strategy {training.strategy!r}"
+        raise OrdinateError("random_state", got, "a number, for all processes")
 
 
 def starts_scripts(training: Training) -> bool:
@@ -43,28 +43,33 @@ def starts_scripts(training: Training) -> bool:
     return joined_processes() == 1 and training.devices not in (None, 1)
 
 
-def trainer_options(training: Training) -> dict[str, Any]:
+def trainer_options(training: Training) -> Settings:
     """Return options of Lightning's Trainer."""
-    devices: Any = processes_here() if training.devices is None else training.devices
     nodes = training.num_nodes
     if nodes is None:
         nodes = joined_processes() // processes_here()
-    devices = list(map(int, devices)) if isinstance(devices, Sequence) else int(devices)
-    count = len(devices) if isinstance(devices, list) else devices
+    devices = processes_here() if training.devices is None else training.devices
+    if isinstance(devices, Sequence):
+        devices = list(map(int, devices))
+        count = len(devices)
+    else:
+        devices = count = int(devices)
     strategy = training.strategy
     if strategy is None:
-        spawns = (nodes > 1 or count > 1) and joined_processes() == nodes == 1
-        strategy = "ddp_spawn" if spawns else "auto"
+        strategy = "auto"
+        if count > 1 and joined_processes() == nodes == 1:
+            strategy = "ddp_spawn"
     clip = training.gradient_clip_val
+    clip = None if clip is None else float(clip)
     return {
         "accelerator": training.accelerator,
         "devices": devices,
         "num_nodes": int(nodes),
         "strategy": strategy,
         "precision": training.precision,
-        "gradient_clip_val": None if clip is None else float(clip),
+        "gradient_clip_val": clip,
         "accumulate_grad_batches": int(training.accumulate_grad_batches),
-        "logger": False if training.logger is None else training.logger,
+        "logger": training.logger or False,
         "callbacks": list(training.callbacks or ()),
     }
 
@@ -74,7 +79,9 @@ def optimized(training: Training, stages: "tuple[Stage, ...]") -> "tuple[Stage, 
     given = {name: getattr(training, name) for name in ("optimizer", "schedule", "warmup")}
     given = {name: value for name, value in given.items() if value is not None}
     first = stages[0].optimization
-    factor = 1.0 if training.learning_rate is None else training.learning_rate / first.learning_rate
+    factor = 1.0
+    if training.learning_rate is not None:
+        factor = training.learning_rate / first.learning_rate
     changed = []
     for number, stage in enumerate(stages):
         usual = stage.optimization

@@ -4,12 +4,13 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import torch
 from torch import nn
 
 from ordinate.checks import check_choice, check_positive, check_share
+from ordinate.option_group import Settings
 from ordinate.options import OptimizerName, Schedule
 
 MakesOptimizer = Callable[..., torch.optim.Optimizer]  # It is called with parameter groups and lr.
@@ -67,9 +68,10 @@ class Optimization:
         members: dict[tuple[bool, bool], list[nn.Parameter]] = {}
         for parameter in parameters:
             members.setdefault((id(parameter) in own, id(parameter) in kept), []).append(parameter)
-        groups: list[dict[str, Any]] = []
+        groups: list[Settings] = []
         for (is_own, is_kept), some in sorted(members.items(), key=lambda item: item[0]):
-            groups.append({"params": some, "weight_decay": 0.0 if is_kept else self.weight_decay})
+            decay = 0.0 if is_kept else self.weight_decay
+            groups.append({"params": some, "weight_decay": decay})
             if is_own and network_learning_rate is not None:
                 groups[-1] |= {"lr": network_learning_rate, "share": network_learning_rate / self.learning_rate}
         if callable(self.optimizer):
@@ -81,7 +83,7 @@ class Optimization:
         # The fused form runs one loop instead of a dozen.
         optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)
         optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them.
-        return cast(torch.optim.Optimizer, optimizer)
+        return optimizer
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress``, from 0 at the start of the stage to 1 at its end."""
@@ -132,6 +134,7 @@ def undecayed_parameters(module: nn.Module) -> list[nn.Parameter]:
     ]
     for part in module.modules():
         named = getattr(part, "no_weight_decay", None)
-        names = named() if callable(named) else ()
-        found += [parameter for name, parameter in part.named_parameters() if name in names]
+        if callable(named):
+            names = named()
+            found += [parameter for name, parameter in part.named_parameters() if name in names]
     return found

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ordinate.checks import check_choice, check_positive, check_share, check_train_encoder, check_whole
 from ordinate.errors import OrdinateError
-from ordinate.option_group import OptionGroup
+from ordinate.option_group import OptionGroup, Settings
 from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ordinate.training.optimization import MakesOptimizer
 
-ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
 RUNTIME = (  # Options that do not change what is trained.
     "accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks", "checkpoint_dir",
 )  # fmt: skip
@@ -115,7 +114,7 @@ class Training(OptionGroup):
         if self.warmup is not None:
             check_share(self.warmup, "warmup")
         check_whole(self.accumulate_grad_batches, "accumulate_grad_batches")
-        check_choice(self.accelerator, ACCELERATORS, "accelerator")
+        check_choice(self.accelerator, ("auto", "cpu", "gpu", "cuda", "mps", "tpu"), "accelerator")
         check_choice(self.precision, get_args(Precision), "precision")
         check_train_encoder(self.train_encoder)
         for name in ("chunk_size", "patience", "num_nodes"):
@@ -151,6 +150,6 @@ class Training(OptionGroup):
         """Whether a method trains as its paper does."""
         return self.optimization == "paper"
 
-    def determining(self) -> dict[str, Any]:
+    def determining(self) -> Settings:
         """Return the options that change what is trained, by name."""
         return {name: value for name, value in self.get_params().items() if name not in RUNTIME}

@@ -19,6 +19,7 @@ from ordinate.encoders.network import network_parameters
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, largest, summed, this_process_alone
 from ordinate.functional.numerics import upcast_half
+from ordinate.option_group import Settings
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.lightning_internals import (
     Means,
@@ -31,7 +32,10 @@ from ordinate.training.lightning_internals import (
 from ordinate.training.optimization import Stage, undecayed_parameters
 from ordinate.training.time_budget import TrainingEnd
 
-__all__ = ["LearningRate", "Stage", "StagedMethod"]
+__all__ = ["LearningRate", "Logs", "Stage", "StagedMethod", "Weights"]
+
+Weights = Float[Tensor, " n"] | None  # Weights of the samples of a batch; None for equal ones.
+Logs = dict[str, Tensor]  # Values to log, by name.
 
 STATE = (  # Attributes that a checkpoint keeps.
     "stage_index", "stage_start", "best_value", "best_epoch", "best_weights", "best_epochs", "history", "finished",
@@ -125,7 +129,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.end: TrainingEnd | None = None
         self.logged: set[str] = set()
         self.step = 0  # Step within the epoch.
-        self.interrupted: dict[str, Any] | None = None  # State of an epoch that is resumed in its middle.
+        self.interrupted: Settings | None = None  # State of an epoch that is resumed in its middle.
         self.means: Means = {}
 
     def _start_over(self) -> None:
@@ -142,7 +146,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def _forget_best(self) -> None:
         self.best_value = float("inf")
         self.best_epoch = -1
-        self.best_weights: dict[str, Any] = {}
+        self.best_weights: dict[str, Tensor] = {}
 
     @property
     def stage(self) -> Stage:
@@ -159,11 +163,11 @@ class StagedMethod(lightning.LightningModule, ABC):
         """Most epochs of all stages together."""
         return sum(stage.epochs for stage in self.stages)
 
-    def forward(self, x: Any) -> Float[Tensor, "n d"]:
+    def forward(self, x: Tensor) -> Float[Tensor, "n d"]:
         """Return embeddings."""
         return self.encoder(x)
 
-    def embed(self, x: Any) -> Float[Tensor, "n d"]:
+    def embed(self, x: Tensor) -> Float[Tensor, "n d"]:
         """Return embeddings of a training batch, whose samples pass the encoder ``chunk_size`` at a time."""
         return self(x) if self.chunk_size is None else embed_in_chunks(self.encoder, x, self.chunk_size)
 
@@ -182,10 +186,10 @@ class StagedMethod(lightning.LightningModule, ABC):
         return y
 
     @abstractmethod
-    def batch_loss(self, x: Any, y: Tensor, weights: Tensor | None = None) -> Tensor:
+    def batch_loss(self, x: Tensor, y: Tensor, weights: Weights = None) -> Tensor:
         """The loss of a training batch in the present stage; ``weights`` are those of its samples."""
 
-    def validate_embeddings(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> dict[str, Tensor]:
+    def validate_embeddings(self, x: Tensor, y: Tensor, weights: Weights = None) -> Logs:
         """What to log of the whole validation set, given the outputs of ``forward`` and the labels."""
         return {}
 
@@ -196,7 +200,7 @@ class StagedMethod(lightning.LightningModule, ABC):
     def begin_stage(self) -> None:
         """Act on the start of a stage."""
 
-    def on_first_batch(self, x: Any, y: Tensor) -> None:
+    def on_first_batch(self, x: Tensor, y: Tensor) -> None:
         """Act on the first training batch of a stage, before its loss is computed."""
 
     # How it is trained
@@ -267,7 +271,9 @@ class StagedMethod(lightning.LightningModule, ABC):
         if self.end is None or self.window is None:
             return 0.0
         start, stop = self.window
-        progress = 1.0 if stop <= start else min(1.0, max(0.0, (self.end.now - start) / (stop - start)))
+        progress = 1.0
+        if stop > start:
+            progress = min(1.0, max(0.0, (self.end.now - start) / (stop - start)))
         return largest(progress, all_processes(), self.device)
 
     def _set_learning_rate(self, step: int) -> None:
@@ -275,7 +281,9 @@ class StagedMethod(lightning.LightningModule, ABC):
         # The middle of the step is used, so that the learning rate of a stage is 0 neither at its first step nor at its
         # last.
         count = self.trainer.num_training_batches  # It is infinite if the loader does not know.
-        later, place = (0, 0.5) if math.isinf(count) else (step // count, (step % count + 0.5) / count)
+        later, place = 0.0, 0.5
+        if not math.isinf(count):
+            later, place = step // count, (step % count + 0.5) / count
         epoch = self.current_epoch + later - self.stage_start + place
         progress = max(epoch / self.stage.epochs, self.time_progress)
         self.hurried = self.hurried or progress > epoch / self.stage.epochs
@@ -283,11 +291,11 @@ class StagedMethod(lightning.LightningModule, ABC):
             for group in optimizer.param_groups:
                 group["lr"] = group.get("share", 1.0) * self.stage.optimization.learning_rate_at(progress)
 
-    def lr_scheduler_step(self, scheduler: LRScheduler, metric: Any) -> None:
+    def lr_scheduler_step(self, scheduler: LRScheduler, metric: object) -> None:
         self._set_learning_rate(self.step + 1)
         scheduler.step()
 
-    def on_train_batch_start(self, batch: Any, batch_idx: int) -> int | None:
+    def on_train_batch_start(self, batch: object, batch_idx: int) -> int | None:
         self.passed, self.step = 1.0, batch_idx
         # Every epoch has a step, so that it learns something and has something to log.
         if batch_idx == 0 or batch_idx % self.trainer.accumulate_grad_batches or self.time_progress < 1:
@@ -295,7 +303,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.passed = batch_idx / float(self.trainer.num_training_batches)
         return -1
 
-    def training_step(self, batch: Sequence[Any], batch_idx: int) -> Tensor:
+    def training_step(self, batch: Sequence[Tensor], batch_idx: int) -> Tensor:
         x, y, *weights = batch
         y = self.as_labels(y)
         if self.current_epoch == self.stage_start and batch_idx == 0:
@@ -313,7 +321,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         group = all_processes()
         return samples if group is None else int(summed(torch.tensor(samples, device=self.device), group))
 
-    def validation_step(self, batch: Sequence[Any], batch_idx: int) -> None:
+    def validation_step(self, batch: Sequence[Tensor], batch_idx: int) -> None:
         x, y, *weights = batch
         # Losses and heads do not run under autocast here.
         self.validation_outputs.append((upcast_half(self(x)), self.as_labels(y), *weights))
@@ -347,7 +355,8 @@ class StagedMethod(lightning.LightningModule, ABC):
             )
         # Lightning's callback_metrics also keeps what only earlier epochs logged.
         metrics = {name: float(v) for name, v in self.trainer.callback_metrics.items() if name in self.logged}
-        metrics |= {"passed": self.passed} if cut else {}
+        if cut:
+            metrics["passed"] = self.passed
         self.history.append({"epoch": float(self.current_epoch), **metrics})
         if complete:
             self._end_stage()
@@ -356,7 +365,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         """Return whether an epoch with this value of ``monitor`` is the best of its stage so far."""
         return value < self.best_value
 
-    def finish(self) -> None:
+    def end_training(self) -> None:
         """End the training in the present stage, with its best weights."""
         self._keep_best()
         self.finished = True
@@ -372,11 +381,11 @@ class StagedMethod(lightning.LightningModule, ABC):
 
     def on_train_end(self) -> None:
         if not self.finished:  # A callback, or the Trainer's own limit, has ended it.
-            self.finish()
+            self.end_training()
 
     def _end_stage(self) -> None:
         if self.stage_index + 1 == len(self.stages):
-            self.finish()
+            self.end_training()
             self.trainer.should_stop = True
             return
         self._keep_best()
@@ -386,11 +395,11 @@ class StagedMethod(lightning.LightningModule, ABC):
         self._require_gradients()
         optimize_new_parameters(self.trainer, self)
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+    def on_save_checkpoint(self, checkpoint: Settings) -> None:
         kept = {name: getattr(self, name) for name in STATE}
         checkpoint["stage"] = {**kept, "epoch": epoch_state(self)}
 
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+    def on_load_checkpoint(self, checkpoint: Settings) -> None:
         stage = checkpoint["stage"]
         for name in STATE:
             setattr(self, name, stage[name])

@@ -1,6 +1,7 @@
 """Wall time that a command may spend over all its runs, and training that ends in time."""
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordinate.checks import check_positive
-
-KEPT_EVERY = 1.0  # Seconds between two writes of the time spent.
 
 
 class TimeBudget:
@@ -35,7 +34,7 @@ class TimeBudget:
         self.clock = clock
         self.start = clock() if start is None else start
         self.record: Path | None = None
-        self.kept = -KEPT_EVERY
+        self.kept = -math.inf
 
     def continue_from(self, record: Path) -> None:
         """Add the time that earlier runs wrote to the file ``record``."""
@@ -48,9 +47,9 @@ class TimeBudget:
 
     @property
     def spent(self) -> float:
-        """Seconds, which are kept in the record now and then."""
+        """Seconds, which are kept in the record once a second at most."""
         spent = self.clock() - self.start
-        if self.record is not None and spent - self.kept >= KEPT_EVERY and self.record.parent.exists():
+        if self.record is not None and spent - self.kept >= 1 and self.record.parent.exists():
             self.kept = spent
             pending = self.record.with_suffix(f".{os.getpid()}.tmp")  # Several processes may train.
             pending.write_text(json.dumps({"spent": spent}))

@@ -14,7 +14,7 @@ from ordinate.checks import check_whole
 from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.pipeline import prepare
+from ordinate.estimators.pipeline import learn_labels_and_reader
 from ordinate.training.stages import StagedMethod
 from ordinate_papers.protocols.parts import Figures
 
@@ -91,7 +91,7 @@ def pairing_time(
     batches = {}
     for name, estimator in estimators.items():
         model = clone(estimator).set_params(training__validation_fraction=0.0)
-        batches[name] = prepare(model, model.new_method(), X, y).batches
+        batches[name] = learn_labels_and_reader(model, model.checked_method(), X, y).batches
     seconds: dict[str, list[float]] = {name: [] for name in estimators}
     for epoch in range(check_whole(rounds, "rounds")):
         for name, of_name in batches.items():

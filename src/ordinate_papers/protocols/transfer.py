@@ -147,7 +147,7 @@ def _train(
         method = TransferredEncoder(encoder, head, epochs, optimization)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-        batches = ShuffledBatches(len(targets), model.new_method().batch_size(model.reader_, len(targets)), seed)
+        batches = ShuffledBatches(len(targets), model.checked_method().batch_size(model.reader_, len(targets)), seed)
         settings = (scheme, epochs, optimization, seed)
         train_method(
             method, data, batches, folder=folder, trainer={"accelerator": model.training.accelerator}, seed=seed,
@@ -160,7 +160,7 @@ def _train(
 
 def _views(model: EmbeddingEstimator, x: Tensor, targets: Tensor) -> ArrayBatches | ViewBatches:
     """Return samples to train on, in the views that the model's method draws of them."""
-    method = model.new_method()
+    method = model.checked_method()
     views = model.reader_.views(method.data_options(modality_of_reader(model.reader_)), method.views)
     if views is None:
         return ArrayBatches(x, targets)

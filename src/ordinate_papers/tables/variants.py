@@ -91,8 +91,8 @@ def varied(kind: type[Any], variants: Settings) -> type[Any]:
     method = _varied_method(type(load_object(kind.method)(kind())), variants)
 
     class Varied(kind):
-        def new_method(self) -> Any:
-            super().new_method()
+        def checked_method(self) -> Any:
+            super().checked_method()
             return method(self)
 
     Varied.__name__ = kind.__name__

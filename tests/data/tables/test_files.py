@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 
 from ordinate.commands.labels import understand_label
 from ordinate.data.modality import Request
-from ordinate.data.rows import Batches
+from ordinate.data.rows import BatchedSamples
 from ordinate.data.table_formats import require_packages
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.data.tables.modality import MODALITY
@@ -150,7 +150,7 @@ def test_a_workbook_of_a_name_twice_or_without_rows_is_an_error(tmp_path):
 def test_a_url_is_read_as_the_file_it_names(table, name):
     assert MODALITY.read_labelled(f"file://{table}", Request("grade")).labels.tolist() == [0, 2, 1]
     read = MODALITY.read_unlabelled(f"file://{table}")
-    frame = pd.concat(list(Batches(read, 2)), ignore_index=True)
+    frame = pd.concat(list(BatchedSamples(read, 2)), ignore_index=True)
     assert_frame_equal(frame, TABLE, check_dtype=False)
 
 

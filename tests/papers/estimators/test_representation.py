@@ -138,9 +138,9 @@ def test_a_rank_without_a_sample_has_probability_0(classes):
 def test_only_losses_of_views_draw_views_of_tables_and_a_column_is_replaced_as_one():
     frame, target = draw_frame()
     model = classifier("simclr", epochs=1).fit(frame, ranks_of(target))
-    assert model.new_method().draw(model.reader_).widths == tuple(column.width for column in model.reader_.columns)
+    assert model.checked_method().draw(model.reader_).widths == tuple(column.width for column in model.reader_.columns)
     other = classifier("supcon", epochs=1).fit(X, RANKS)
-    assert other.new_method().draw(other.reader_) is None
+    assert other.checked_method().draw(other.reader_) is None
 
 
 PICTURE_RANKS = np.arange(60) % 3

@@ -28,7 +28,7 @@ def distances_of(estimator):
         return set()
     estimator.labels_ = TargetLabels(np.zeros(2), is_vector=False)
     facts = Facts(TableFeatures([]), torch.rand(8, 2), 2, 4, n_batches=1, batch_size=8, is_validated=False)
-    module = estimator.new_method().module(nn.Linear(3, 4), facts)
+    module = estimator.checked_method().module(nn.Linear(3, 4), facts)
     return {estimator.label_distance, module.supcr.options.label_distance}
 
 

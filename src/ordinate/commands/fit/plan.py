@@ -284,7 +284,7 @@ def _check(plan: Plan, *, is_weighted: bool) -> None:
     """Raise an error for a setting that a candidate cannot be trained with."""
     for name in plan.candidates:
         estimator = plan.estimator(name)
-        estimator.new_method()
+        estimator.checked_method()
         if is_weighted and estimator.unweighted is not None:
             problem = f"is not for {name}: {estimator.unweighted}"
             raise OrdinateError("--weight", problem=problem, expected="another --method")

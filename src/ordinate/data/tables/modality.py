@@ -39,6 +39,8 @@ class Tables(Modality):
     holds_arrays = True
 
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
+        if isinstance(X, np.ndarray):
+            return X.ndim == 2
         return isinstance(X, Table)
 
     def check(self, estimator: object, X: object, *, reset: bool) -> Table:
