@@ -27,7 +27,7 @@ class FitOptions:
 
     data: str = option(
         ...,
-        "table: csv, tsv, Excel, parquet (or a folder of it), Feather, JSON lines, npz; .ts; or a URL of one; a "
+        "table: csv, tsv, Excel, SPSS, Stata, parquet (or a folder of it), Feather, JSON, npz; .ts; or a URL of one; a "
         "folder or zip of images, volumes or matrices with a labels.csv (path, label), or of images in one folder per "
         "rank; or a name of `ordinate datasets`",
         determines=False,
@@ -83,7 +83,7 @@ class FitOptions:
         None, "new folder for the model (DATA's name with -model)", determines=False, metavar="FOLDER"
     )
     test_fraction: float | None = option(
-        None, "share of rows held out to measure on, without --split (0.2)", metavar="SHARE", above=0, below=1
+        None, "share of rows held out, without --split (0.2)", metavar="SHARE", above=0, below=1
     )
     epochs: int | None = option(None, "epochs of training (the method's default)", metavar="N", least=1)
     encoder: str | None = option(

@@ -12,10 +12,6 @@ UNIT = re.compile(
     r"\s*([-+]?)\s*([$€£¥₹]?)\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)"
     r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|\s?[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
 )
-MISSING_WORDS = {
-    "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
-    "not measured", "not recorded",
-}  # fmt: skip
 
 
 def as_numbers(values: pd.Series) -> pd.Series:
@@ -60,7 +56,11 @@ def without_words(values: pd.Series) -> pd.Series:
     """Return a column of text with words such as "unknown" replaced by missing values; others as they are."""
     if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
         return values
-    words = values.map(lambda value: isinstance(value, str) and value.strip().casefold() in MISSING_WORDS)
+    names = {
+        "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
+        "not measured", "not recorded",
+    }  # fmt: skip
+    words = values.map(lambda value: isinstance(value, str) and value.strip().casefold() in names)
     return values.astype(object).mask(words.astype(bool)) if words.any() else values
 
 

@@ -32,8 +32,6 @@ from ordinate.estimators.shares import assign_folds, best_share, blend, choose_s
 from ordinate.estimators.simple_models import (
     FEWEST_TREES,
     FOREST,
-    MOST_BOOSTED,
-    MOST_MEASURED,
     SHARE_OF_TREES,
     SimpleModels,
     arrays,
@@ -48,9 +46,6 @@ from ordinate.torchrun import joined_processes
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 from ordinate.training.time_budget import training_end, training_until
-
-COMPONENTS = 64  # Principal components of the features of images that the parts get.
-MOST_OF_COMPONENTS = 2000  # Images from which the components are found.
 
 
 class Blend(Method):
@@ -167,8 +162,10 @@ class Blend(Method):
             encoder.images = self.images
         return encoder
 
-    def _image_components(self, reader: Reader, options: Any, saved: dict[str, Any] | None) -> ImageComponents:
-        """Return the components of images, for a new model as many as 64, the samples and the features allow."""
+    def _image_components(
+        self, reader: Reader, options: Any, saved: dict[str, Any] | None, most: int = 64
+    ) -> ImageComponents:
+        """Return the components of images, for a new model as many as ``most``, the samples and the features allow."""
         name = "efficientnet_lite0" if self.settings.encoder == "auto" else self.settings.encoder
         self.options = options
         pooling = {"global_pool": "catavgmax"}  # The mean and the maximum of each map of features.
@@ -176,7 +173,7 @@ class Blend(Method):
         network = cast(FrozenImageEncoder, built)
         if saved is not None:
             return ImageComponents(network, saved["components"])
-        return ImageComponents(network, min(COMPONENTS, len(self.fold) - 1, network.out_channels))
+        return ImageComponents(network, min(most, len(self.fold) - 1, network.out_channels))
 
     def data_options(self, modality: Modality) -> Any:
         options = super().data_options(modality)
@@ -237,15 +234,19 @@ class Blend(Method):
                 self.images.network, training, self.options, device_of(self.training),
                 progress=bool(self.settings.verbose),
             )  # fmt: skip
-            self.images.fit(features.x[torch.from_numpy(random_part(len(features.x), MOST_OF_COMPONENTS))])
+            some = torch.from_numpy(random_part(len(features.x), 2000))  # They determine the components.
+            self.images.fit(features.x[some])
             training = ArrayBatches(self.images.of_features(features.x), features.y, features.weights)
         self.seen = training
         self.simple = self._fit_simple(training)  # First, so that a training with an end has the time that is left.
         return training, validation
 
-    def _fit_simple(self, training: Batches) -> SimpleModels:
-        """Fit the simple models, on a part of very many samples, and predict samples that they have not seen."""
-        rows = torch.from_numpy(random_part(len(training.x), MOST_MEASURED))
+    def _fit_simple(self, training: Batches, most: int = 20_000) -> SimpleModels:
+        """Fit the simple models, on ``most`` of very many samples, and predict samples that they have not seen.
+
+        The members of the blend are validated on the same samples.
+        """
+        rows = torch.from_numpy(random_part(len(training.x), most))
         x, y, weights = self._samples(training, rows)
         simple = SimpleModels(rows, y.numpy(), None if weights is None else weights.numpy())
         fold, outputs = self.fold[rows], self.num_classes() or 1
@@ -280,13 +281,18 @@ class Blend(Method):
         simple.unseen["trees"] = unseen_by_fold(fit, x, y, weights, fold, self.num_classes() or 1)
 
     def _boosting_unseen(
-        self, x: Tensor, y: Tensor, weights: Tensor | None, blended: NDArray[np.float64]
+        self,
+        x: Tensor,
+        y: Tensor,
+        weights: Tensor | None,
+        blended: NDArray[np.float64],
+        most_columns: int = 1000,
     ) -> NDArray[np.float64] | None:
         """Return what boosted trees predict of samples that they have not seen.
 
         They are trained fold by fold, and given up (None) as soon as the blend gains too little from them on the folds
         so far: in proportion to the square root of their samples, as a gain of all samples would be in standard errors.
-        They are also left out where there is no time for all folds, of more than 1,000 columns, and where a part of
+        They are also left out where there is no time for all folds, of more than ``most_columns``, and where a part of
         the samples has a single rank.
 
         Args:
@@ -294,8 +300,9 @@ class Blend(Method):
             y: Labels of the samples.
             weights: Weights (n,); None for equal ones.
             blended: Predictions of the blend of the parts before them.
+            most_columns: Largest number of columns.
         """
-        if x.shape[1] > MOST_BOOSTED:
+        if x.shape[1] > most_columns:
             return None
         folds = tree_folds(self.fold[self.simple.rows], x.shape[1])
         count = int(folds.max()) + 1

@@ -48,7 +48,7 @@ def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any
     return X, y
 
 
-def _streamed(X: Dataset[object], y: Labels | None, options: Any) -> tuple[Any, Labels] | None:
+def _streamed(X: Dataset[object], y: Labels | None, options: DataOptions | None) -> tuple[Any, Labels] | None:
     """Return the samples and labels of a Dataset that streams; None for another one."""
     if isinstance(X, IterableDataset):
         return None

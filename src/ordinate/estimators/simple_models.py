@@ -13,11 +13,9 @@ from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.training.time_budget import training_end
 
 FOREST = {"n_estimators": 200, "random_state": 0}
-MOST_MEASURED = 20_000  # Samples that simple models see, and on which the members of a blend are validated.
 MOST_PER_TREE = 5000  # Each tree is fitted on at most this many samples.
 # A forest has at least this many trees, and takes this share of a limited training time.
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2
-MOST_BOOSTED = 1000  # Boosted trees see at most this many columns.
 
 Model = TypeVar("Model", bound=nn.Module)
 Fit = Callable[[Tensor, Tensor, Tensor | None], Model]  # It takes inputs, labels and weights.

@@ -24,8 +24,6 @@ from ordinate.training.optimization import undecayed_parameters
 from ordinate.training.time_budget import training_end
 
 CHECKPOINT_SECONDS = 2.0  # Fewer between two checkpoints would cost more than the work that a kill loses.
-FEWEST_STEPS, MOST_STEPS, MOST_EPOCHS = 150, 400, 40  # Bounds of the patience that is chosen.
-SHOWN = ("train_loss", "val_loss", "val_accuracy", "val_mae")
 STATE = (
     "run", "stage_index", "stage_start", "epoch", "steps", "best_value", "best_epoch", "best_weights", "best_epochs",
     "history", "window", "finished", "sizes",
@@ -171,7 +169,8 @@ class _Training:
             while not self.finished:
                 self._train_epoch()
                 bar.set_description(self.members.stages[int(self.history[-1]["stage"])].name, refresh=False)
-                bar.set_postfix({name: f"{self.history[-1].get(name, np.nan):.3g}" for name in SHOWN}, refresh=False)
+                shown = ("train_loss", "val_loss", "val_accuracy", "val_mae")
+                bar.set_postfix({name: f"{self.history[-1].get(name, np.nan):.3g}" for name in shown}, refresh=False)
                 bar.update(self.epoch - bar.n)
                 self._keep(now=self.finished)
         for logger in self.options.loggers:
@@ -300,14 +299,14 @@ class _Training:
             self.members.unseen = predictions
         return metrics
 
-    def _has_waited(self) -> bool:
-        """Whether the loss has not fallen for as long as patience says."""
+    def _has_waited(self, fewest_steps: int = 150, most_steps: int = 400, most_epochs: int = 40) -> bool:
+        """Whether the loss has not fallen for as long as patience says; a chosen patience is within these bounds."""
         patience = self.members.patience
         if patience is None:
             return False
         if patience == "auto":
-            fewest, most = (-(-steps // len(self.batches)) for steps in (FEWEST_STEPS, MOST_STEPS))
-            patience = min(max(most, MOST_EPOCHS), max(fewest, self.best_epoch + 1))
+            fewest, most = (-(-steps // len(self.batches)) for steps in (fewest_steps, most_steps))
+            patience = min(max(most, most_epochs), max(fewest, self.best_epoch + 1))
         return self.epoch - 1 - self.best_epoch >= int(patience)
 
     # Checkpoints.

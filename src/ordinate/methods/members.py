@@ -14,8 +14,6 @@ from ordinate.functional.inputs import check_ranks, check_targets
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.training.optimization import Optimization, Stage
 
-LEAST = 1e-9  # Logarithms are taken of at least this probability.
-
 
 class Members(nn.Module, ABC):
     """Networks and the loss that each learns from; :func:`~ordinate.methods.member_training.train_members` trains them.
@@ -119,7 +117,7 @@ class RankMembers(Members):
         self, predictions: Float[Tensor, "n o"], y: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None
     ) -> dict[str, Tensor]:
         predicted = predictions.argmax(1)
-        losses = nll_loss(predictions.clamp(min=LEAST).log(), y, reduction="none")
+        losses = nll_loss(predictions.clamp(min=1e-9).log(), y, reduction="none")
         return {
             "val_loss": weighted_mean(losses, weights),
             "val_accuracy": weighted_mean(to_accumulation_dtype(predicted == y), weights),
