@@ -78,7 +78,7 @@ def test_the_command_that_repeats_options_names_those_that_were_given():
 
 def test_a_model_depends_on_all_options_of_fit_but_these():
     free = {each.name for each in fields(FitOptions) if not each.metadata.get("determines", True)}
-    assert free == {"data", "out", "logger", "quiet", "config", "costs", "set"}
+    assert free == {"data", "out", "logger", "no_report", "quiet", "config", "costs", "set"}
     assert len(FitOptions("d").determining) == len(fields(FitOptions)) - len(free) + 1
 
 

@@ -1,6 +1,7 @@
-"""A model is kept whatever happens to the report and the pictures that are drawn of it."""
+"""A model is kept whatever happens to its report."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +26,29 @@ def fails(*_, **__):
     raise ValueError("no room")
 
 
-@pytest.mark.parametrize(
-    ("what", "name"), [("report", "commands.fit.write.write_report"), ("pictures", "report.pictures.draw")]
-)
-def test_what_cannot_be_drawn_is_named_and_the_model_is_there(monkeypatch, capsys, what, name):
-    monkeypatch.setattr(f"ordinate.{name}", fails)
+def test_a_report_that_cannot_be_written_leaves_a_note_and_the_model(monkeypatch, capsys):
+    monkeypatch.setattr("ordinate.report.page.page.write_report", fails)
     assert main(RUN) == 0
-    assert f"note: the {what} could not be drawn: ValueError: no room" in capsys.readouterr().out
+    assert "note: the report could not be written: ValueError: no room" in capsys.readouterr().out
     ordinate.load("model")
-    assert Path("model/report.html").exists() == (what == "pictures")
-    assert Path("model/embedding.png").exists() == (what == "report")
+    assert not Path("model/report.html").exists()
+
+
+def test_without_bokeh_there_is_a_model_and_a_note(monkeypatch, capsys):
+    def absent(module):
+        raise ModuleNotFoundError("No module named 'bokeh'", name="bokeh")
+
+    monkeypatch.setattr("ordinate.optional.import_module", absent)
+    assert main(RUN) == 0
+    assert re.search(r'report\.html: requires bokeh .*: pip install "ordinate\[report\]"', capsys.readouterr().out)
+    ordinate.load("model")
+
+
+def test_a_report_is_left_out_where_it_is_not_wanted(capsys):
+    assert main([*RUN, "--no-report"]) == 0
+    assert "model and metrics: model" in capsys.readouterr().out
+    assert not Path("model/report.html").exists()
+    assert "no-report" not in json.loads(Path("model/metrics.json").read_text())["command"]
 
 
 def test_a_process_that_ends_there_ends_there_twice_at_most(monkeypatch, capsys):
@@ -42,13 +56,13 @@ def test_a_process_that_ends_there_ends_there_twice_at_most(monkeypatch, capsys)
         raise SystemExit(139)  # as a crash of the interpreter, which nothing here can catch
 
     with monkeypatch.context() as patch:
-        patch.setattr("ordinate.commands.fit.write.write_report", ends)
+        patch.setattr("ordinate.report.page.page.write_report", ends)
         for _ in range(2):
             with pytest.raises(SystemExit):
                 main(RUN)
             assert not Path("model").exists()
         assert main(RUN) == 0
-    assert "no report and no pictures, as an earlier run was killed while drawing them" in capsys.readouterr().out
+    assert "no report, as an earlier run was killed while writing it" in capsys.readouterr().out
     assert json.loads(Path("model/metrics.json").read_text())["method"] == "cloc"
 
 

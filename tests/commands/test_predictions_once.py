@@ -1,4 +1,4 @@
-"""``ordinate fit`` embeds a held-out sample once, for its metrics, calibration, pictures and report together.
+"""``ordinate fit`` embeds a held-out sample once, for its metrics, calibration and report together.
 
 The importance of columns, which embeds samples with shuffled columns, is left out.
 """
@@ -51,7 +51,7 @@ def test_a_held_out_sample_is_embedded_once(given, embedded, tmp_path, monkeypat
         pd.DataFrame(samples, columns=["a", "b", "c"]).assign(y=label).to_csv("data.csv", index=False)
     data = "data.csv" if samples.ndim == 2 else "data.npz"
     assert main(["fit", data, "--target", "y", "--epochs", "1", "--quiet", "--out", "model", *options]) == 0
-    assert {"report.html", "embedding.png", "held_out.json"} <= {path.name for path in Path("model").iterdir()}
+    assert {"report.html", "held_out.json"} <= {path.name for path in Path("model").iterdir()}
     counts = Counter(embedded)
     model = ordinate.load("model")
     test = json.loads(Path("model/split.json").read_text())["test"]

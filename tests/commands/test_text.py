@@ -49,7 +49,6 @@ def test_a_pair_of_columns_is_enough_and_reports_show_the_texts(folder, capsys):
     split = json.loads((folder / "pairs-model" / "split.json").read_text())
     assert shown["columns"] == ["u", "v"]
     assert shown["values"] == [X[name][split["test"]].tolist() for name in ("u", "v")]
-    assert {path.name for path in (folder / "pairs-model").glob("*.png")} >= {"embedding.png", "predictions.png"}
     assert "pairs of texts" in (folder / "pairs-model" / "report.html").read_text()
     report("pairs-model", "pairs.csv", "score", "report.html")
     assert samples_of(folder / "report.html")["values"] == shown["values"]

@@ -122,12 +122,12 @@ def test_the_report_has_no_tsne_when_there_is_no_time_for_it():
     assert TimeLimit(None).projections(3000) == ("pca", "tsne")
 
 
-def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_time_for_pictures():
+def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_time_for_the_report():
     started = time.monotonic() - 100
     assert TimeLimit(None, started=started).for_importance == pytest.approx(10, abs=1)
     budget = TimeBudget(60, clock=lambda: 50.0, start=0.0)
     limit = TimeLimit(budget, start=3.0, started=started)
-    assert limit.for_importance == pytest.approx(10 - 1.6 * 3)
+    assert limit.for_importance == pytest.approx(10 - 0.8 * 3)
 
 
 @pytest.mark.parametrize("reading", [0.0, 25.0, 95.0])
@@ -195,7 +195,7 @@ def test_what_follows_the_trials_is_decided_once(tmp_path):
 def test_trainings_on_images_leave_time_for_their_embeddings(after, kept):
     budget = TimeBudget(600, clock=lambda: 10.0, start=0.0)
     alone = TimeLimit(budget)
-    assert 300 < alone.until < 600  # Metrics, report and pictures take the rest.
+    assert 300 < alone.until < 600  # Metrics and report take the rest.
     limit = TimeLimit(budget, after=after)
     assert limit.until == alone.until - kept
     assert limit.end.budget is budget

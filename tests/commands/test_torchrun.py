@@ -70,7 +70,7 @@ def fit_among(_, folder):
 
 def test_two_processes_write_one_model_which_is_that_of_one_process(tmp_path):
     said = "".join(processes.together(2, fit_among, tmp_path / "meeting", tmp_path))
-    assert said.count("model, metrics, report") == 1
+    assert said.count("model and metrics: two") == 1
     assert main(["fit", "table.csv", *OPTIONS, "--epochs", "6", "--out", "one"]) == 0
     assert_near("one", "two")
 
