@@ -52,6 +52,7 @@ class Blend(Method):
     """How the parts of a blend train, and how their weights are chosen."""
 
     name = "Blend"
+    trains_with_lightning = False
     loss_name: str
     # The parts in the order in which their weights are chosen, and the standard errors by which each must gain; trees
     # of ranks often do by chance.

@@ -120,6 +120,7 @@ class Method(ABC):
     name: str
     views = 1  # Views of an image in a batch, if its augmentation draws any.
     unweighted: str | None = None  # Why samples cannot be weighted.
+    trains_with_lightning = True
 
     def __init__(self, estimator: Any) -> None:
         self.settings = estimator

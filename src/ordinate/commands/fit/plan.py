@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -301,6 +302,9 @@ def _may_blend(settings: Settings) -> bool:
 def _candidates(label: Label, *, blend: bool, heads: bool) -> tuple[str, ...]:
     """Return the methods to choose from, in the order in which they are tried."""
     candidates = METHODS[label.task]
+    if blend and find_spec("lightning") is None:
+        print('note: the blend alone is trained; other methods require lightning: pip install "ordinate[train]"')
+        return (BLEND,)
     if blend:
         candidates = (BLEND, *candidates)
     if heads:
