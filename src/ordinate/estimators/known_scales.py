@@ -30,7 +30,7 @@ def known_order(labels: Sequence[str]) -> list[str] | None:
         (['<5', '5-10', '>10'], ['BBB', 'A', 'AA'])
     """
     guesses: list[Sequence[Any]] = [_by_number(labels), *(_by_word(labels, scale) for scale in SCALES)]
-    for places in [*guesses, _by_rating(labels)]:
+    for places in [*guesses, _by_rating(labels), _by_signs(labels), _by_first_number(labels)]:
         if None not in places and len(set(places)) == len(labels):
             return [label for _, label in sorted(zip(places, labels, strict=True))]
     return None
@@ -94,6 +94,22 @@ def _by_rating(labels: Sequence[str]) -> list[int | None]:
     ratings = [letter + sign for letter in letters for sign in ("-", "", "+")]
     places = {rating: place for place, rating in enumerate(ratings)}
     return [places.get(label) for label in labels]
+
+
+def _by_signs(labels: Sequence[str]) -> list[float | None]:
+    """Return how many of one sign, such as + or ★, each label consists of; a trace, ±, is half of one."""
+    few = {"-": 0.0, "0": 0.0, "negative": 0.0, "neg": 0.0, "±": 0.5, "+/-": 0.5, "(+)": 0.5}
+    found = [few.get(label.strip().lower()) for label in labels]
+    for place, label in enumerate(map(str.strip, labels)):
+        if found[place] is None and re.fullmatch(r"([+*★●])\1*", label):
+            found[place] = len(label)
+    return found
+
+
+def _by_first_number(labels: Sequence[str]) -> list[float | None]:
+    """Return the number that each label begins with, as in "0 healthy" and "1 - mild"."""
+    matches = [re.match(r"\s*(\d+)[\s._:)=-]+\D", label) for label in labels]
+    return [None if match is None else float(match[1]) for match in matches]
 
 
 def _by_number(labels: Sequence[str]) -> list[tuple[float, float, bool] | None]:

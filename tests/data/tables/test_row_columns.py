@@ -182,3 +182,8 @@ def test_some_rows_of_a_table_that_streams_find_the_order_and_the_label(streamed
     assert find_label_columns(X, y) == ["word"]
     assert find_label_columns(X[::-1], y[::-1].reset_index(drop=True)) == ["word"]
     assert find_label_columns(X, y.sample(frac=1, random_state=0).reset_index(drop=True)) == []
+
+
+def test_a_column_of_paths_of_images_says_how_they_are_trained_on():
+    X = pd.DataFrame({"path": ["a/1.png", "a/2.JPG", "b/3.tif"], "age": [1.5, 2.5, 3.0]})
+    assert find_row_columns(X)["path"].startswith("names image files: to train on images, give their folder")

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from ordinate.data.file_tree import IMAGE_SUFFIXES
 from ordinate.data.numbers import as_numbers, read_numbers
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.dates import AMBIGUOUS, date_form
@@ -67,6 +68,8 @@ def _reason_of_text(values: pd.Series) -> str | None:
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
     if form is not None or (not is_declared and is_free_text([str(value) for value in values])):
         return None
+    if all(str(value).lower().endswith(IMAGE_SUFFIXES) for value in values):
+        return "names image files: to train on images, give their folder, with this table in it as labels.csv"
     # No two rows share a text, so nothing that is learned of one says anything of another.
     return "has a text of its own in every row"
 
