@@ -58,7 +58,7 @@ class UnseenErrors:
     def behind(self, name: str, best: str, errors: float) -> bool:
         """Return whether a candidate's mean error is more than so many standard errors above another's."""
         difference, error = self.mean(name, best)
-        # Two candidates that differ on one sample differ by one standard error, but for rounding.
+        # Rounding aside, two candidates that differ on one sample differ by one standard error.
         return difference > errors * error * (1 + 1e-9)
 
     def lowest(self, among: Iterable[str]) -> str:
