@@ -58,7 +58,7 @@ def test_a_continuous_target_may_have_a_unit():
 
 
 def test_labels_that_differ_only_in_case_or_spaces_are_named_as_such():
-    with pytest.raises(OrdinateError, match="2 of them differ from another only in case or spaces: give them one spelling"):
+    with pytest.raises(OrdinateError, match="2 differ from another only in case or spaces: give them one spelling"):
         understand(["mild", "mild ", "Mild", "severe"])
 
 

@@ -122,9 +122,7 @@ def _numbers_of_text(y: pd.Series, name: str, *, may_have_unit: bool) -> pd.Seri
     hint = f"give their order, lowest first, with {order_to_type(labels)}"
     different = {label.strip().casefold() for label in labels}
     if len(different) < len(labels):
-        hint = (
-            f"{len(labels) - len(different)} of them differ from another only in case or spaces: give them one spelling"
-        )
+        hint = f"{len(labels) - len(different)} differ from another only in case or spaces: give them one spelling"
     raise OrdinateError(name, problem=problem, hint=hint)
 
 
