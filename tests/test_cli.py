@@ -4,7 +4,6 @@ import csv
 import io
 from pathlib import Path
 
-import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,26 +11,14 @@ import pytest
 import ordinate
 from ordinate.cli import main
 from ordinate.data.splits import split_rows
-from tests.command_line import QUICK, draw, fit_model, read, write_table
+from tests.command_line import draw, fit_model, read, write_table
 from tests.estimators.examples import draw_series
 
 FILES = {
     "config.json", "weights.safetensors", "metrics.json", "history.json", "held_out.json", "held_out.safetensors",
     "split.json", "report.html", "run.toml",
 }  # fmt: skip
-PICTURES = {
-    "cloc": {
-        "embedding.png",
-        "predictions.png",
-        "cosine_matrix.png",
-        "knn_curve.png",
-        "margins.png",
-        "margins_over_training.png",
-    },
-    "otd": {"embedding.png", "predictions.png", "cosine_matrix.png", "knn_curve.png"},
-    "supcr": {"embedding.png", "predictions.png"},
-    "supremix": {"embedding.png", "predictions.png"},
-}
+QUICK = ["--epochs", "4", "--quiet"]
 
 
 @pytest.fixture(autouse=True)
@@ -47,19 +34,15 @@ def table(folder):
 
 
 def assert_is_model(path, method, samples):
-    assert {file.name for file in Path(path).iterdir()} == FILES | PICTURES[method]
+    assert {file.name for file in Path(path).iterdir()} == FILES
     metrics = read(f"{path}/metrics.json")
     assert metrics["method"] == method
     assert metrics["training_samples"] + metrics["test_samples"] == samples
     assert len(read(f"{path}/history.json")) > 0
-    for name in PICTURES[method]:
-        pixels = matplotlib.image.imread(f"{path}/{name}")[..., :3]
-        assert min(pixels.shape[:2]) >= 300
-        assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 20  # colours: a blank picture has one
 
 
 @pytest.mark.parametrize("method", ["cloc", "otd"])
-def test_fit_on_a_csv_of_ranks_leaves_a_model_with_its_metrics_and_pictures(method, table, folder, capsys):
+def test_fit_on_a_csv_of_ranks_leaves_a_model_with_its_metrics_and_report(method, table, folder, capsys):
     assert main(["fit", table, "--target", "grade", "--method", method, *QUICK]) == 0
     out, err = capsys.readouterr()
     assert err == ""

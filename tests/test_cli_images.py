@@ -67,8 +67,6 @@ def test_images_with_a_labels_csv_leave_a_model_that_predicts_new_ones(form, cap
     data = write(form=form)
     assert fit(data, "--target", "grade", "--method", "cloc", "--out", "model") == 0
     assert "60 samples of 16 x 16 pixels, grey, 3 ranks, 0 < 1 < 2; 48 to train, 12 held out" in capsys.readouterr().out
-    made = {path.name for path in Path("model").iterdir()}
-    assert {"knn_curve.png", "margins_over_training.png"} <= made
     assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
     grades = pd.read_csv("grades.csv")
     assert [Path(path).as_posix().removeprefix("knees/") for path in grades["path"]] == NAMES

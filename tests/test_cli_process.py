@@ -77,7 +77,7 @@ def test_a_fit_killed_again_and_again_ends_with_the_files_of_one_that_was_not(ta
 
 @pytest.fixture
 def command(table):
-    return ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "24", "--quiet", "--out"]
+    return ["fit", table, "--target", "grade", "--method", "cloc", "--epochs", "24", "--no-report", "--quiet", "--out"]
 
 
 @pytest.fixture

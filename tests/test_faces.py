@@ -172,7 +172,7 @@ def test_fit_measures_reports_and_predicts_the_same(method, tmp_path, monkeypatc
     data = frame(X).assign(grade=TEXT)
     data.to_csv("data.csv", index=False)
     arguments = ["--target", "grade", "--order", ",".join(NAMES), "--test-fraction", "0.5", "--epochs", "6"]
-    assert main(["fit", "data.csv", *arguments, "--method", method, "--out", "model", "--no-report", "--quiet"]) == 0
+    assert main(["fit", "data.csv", *arguments, "--method", method, "--out", "model", "--quiet"]) == 0
     rows = json.loads((tmp_path / "model" / "split.json").read_text())["test"]
     unseen = data.iloc[rows]
     unseen.to_csv("unseen.csv", index=False)

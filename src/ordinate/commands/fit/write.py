@@ -68,10 +68,10 @@ def write(
     predictions = training.predictions(trained.name, trained.model, test)
     metrics = _write_model(trained, predictions, training, options, command, folder)
     scores: dict[str, dict[str, float]] = {}
-    if options.no_report:
-        return folder, Written(metrics, scores)
     if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
         print(f"note: held out: {predictions.inputs.note}")
+    if options.no_report:
+        return folder, Written(metrics, scores)
     if isinstance(options.target, list):
         print("note: no report, which is of one target")
     elif workspace.begin("report") > 1:
