@@ -31,7 +31,7 @@ coverage: $(READY) ## run the suite and show the lines that it does not execute
 	$(PYTEST) -n 2 --cov=ordinate --cov-report=term:skip-covered
 
 OLDEST := tests/losses tests/heads tests/metrics tests/functional/test_supcr.py tests/functional/test_beta_quantiles.py \
-	tests/report/test_pictures.py tests/test_cli.py
+	tests/report/test_figures.py tests/test_cli.py
 oldest: ## run tests of the base in a fresh environment with the oldest versions of what it requires
 	$(PYTHON) -m venv --clear .venv-oldest
 	$(subst $(VENV),.venv-oldest,$(BIN))/python -m pip install --quiet --constraint constraints-oldest.txt \

