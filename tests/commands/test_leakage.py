@@ -18,20 +18,7 @@ SPLITS = np.where(np.arange(60) < 48, "train", "test")
 
 
 def printed_notes(data, capsys, *options):
-    arguments = [
-        "fit",
-        data,
-        "--target",
-        "grade",
-        "--method",
-        "otd",
-        "--epochs",
-        "1",
-        "--no-report",
-        "--quiet",
-        "--out",
-        "model",
-    ]
+    arguments = f"fit {data} --target grade --method otd --epochs 1 --no-report --quiet --out model".split()
     assert main([*arguments, *options]) == 0
     return [line for line in capsys.readouterr().out.splitlines() if "among the training samples" in line]
 

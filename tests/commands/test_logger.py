@@ -14,19 +14,9 @@ from ordinate.cli import main
 from tests.estimators.examples import draw_table, ranks_of
 
 FIT = [
-    "fit",
-    "table.csv",
-    "--target",
-    "grade",
-    "--method",
-    "cloc",
-    "--epochs",
-    "3",
-    "--no-report",
-    "--quiet",
-    "--out",
+    "fit", "table.csv", "--target", "grade", "--method", "cloc", "--epochs", "3", "--no-report", "--quiet", "--out",
     "model",
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -30,20 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def accuracy(data, out, *options, epochs="2"):
-    arguments = [
-        "fit",
-        data,
-        "--target",
-        "grade",
-        "--method",
-        "cloc",
-        "--out",
-        out,
-        "--no-report",
-        "--quiet",
-        "--epochs",
-        epochs,
-    ]
+    arguments = f"fit {data} --target grade --method cloc --out {out} --no-report --quiet --epochs {epochs}".split()
     assert main([*arguments, *options]) == 0
     return json.loads(Path(out, "metrics.json").read_text())["accuracy"]
 

@@ -137,17 +137,8 @@ def test_settings_of_every_group_reach_the_estimator():
         "embedding_dim": "8", "epochs": "(3, 1)",
     }  # fmt: skip
     common = [
-        "fit",
-        "table.csv",
-        "--target",
-        "target",
-        "--drop",
-        "grade",
-        "--method",
-        "supcr",
-        "--no-report",
-        "--quiet",
-    ]
+        "fit", "table.csv", "--target", "target", "--drop", "grade", "--method", "supcr", "--no-report", "--quiet",
+    ]  # fmt: skip
     assert main([*common, *given(**typed), "--out", "model"]) == 0
     model = load("model")
     training = model.training

@@ -29,14 +29,9 @@ from tests.estimators.examples import draw_table, ranks_of
 
 SETTINGS = ("training.optimizer=sgd", "training.learning_rate=0.02", "training.accelerator=cpu", "batch_size=16")
 OPTIONS = [
-    "--target",
-    "grade",
-    "--method",
-    "cloc",
-    "--no-report",
-    "--quiet",
+    "--target", "grade", "--method", "cloc", "--no-report", "--quiet",
     *(f"--set={setting}" for setting in SETTINGS),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
