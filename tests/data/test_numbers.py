@@ -75,5 +75,7 @@ def test_words_for_missing_values_among_numbers_are_missing():
 @pytest.mark.parametrize(("trained", "expected"), [("{} mg", "the unit mg"), ("{}", "no unit")])
 def test_another_unit_than_in_training_is_an_error(trained, expected):
     features = TableFeatures.fit(pd.DataFrame({"dose": [trained.format(number) for number in range(9)]}))
-    with pytest.raises(OrdinateError, match=f"numbers with the unit g, expected {expected}, as in training"):
+    with pytest.raises(
+        OrdinateError, match=f"^column 'dose': got numbers with the unit g, expected {expected}, as in training$"
+    ):
         features.transform(pd.DataFrame({"dose": ["1 g"]}))

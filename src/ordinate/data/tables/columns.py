@@ -62,10 +62,7 @@ class NumericColumn:
         """Write the columns (n, width) of values; return those that a column of a single value had not in training."""
         if are_times(values) or pd.api.types.is_complex_dtype(values):
             raise OrdinateError(f"column {self.name!r}", values.dtype, "numbers, as in training")
-        try:
-            numbers = self._read(values)
-        except (ValueError, TypeError) as error:
-            raise OrdinateError(f"column {self.name!r}", expected=f"numbers, as in training: {error}") from error
+        numbers = self._read(values)
         if np.isinf(numbers).any():
             raise OrdinateError(f"column {self.name!r}", "infinity", "finite numbers or missing values")
         quantiles = np.array(self.quantiles)
@@ -96,8 +93,10 @@ class NumericColumn:
         if unit not in ("", self.unit):
             expected = f"the unit {self.unit}" if self.unit else "no unit"
             raise OrdinateError(f"column {self.name!r}", f"numbers with the unit {unit}", f"{expected}, as in training")
-        numbers: NDArray[np.float64] = pd.to_numeric(as_numbers(without)).to_numpy(dtype=np.float64, na_value=np.nan)
-        return numbers
+        try:
+            return pd.to_numeric(as_numbers(without)).to_numpy(dtype=np.float64, na_value=np.nan)
+        except (ValueError, TypeError) as error:
+            raise OrdinateError(f"column {self.name!r}", expected=f"numbers, as in training: {error}") from error
 
     def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return in what respects values (n,), and their columns (n, width), lie outside of those of training."""
