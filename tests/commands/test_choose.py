@@ -216,15 +216,7 @@ def test_the_command_that_repeats_a_choice_among_folds_is_one():
     assert again.method == "otd"
 
 
-def test_candidates_of_a_time_limit_are_told_too(capsys):
-    metrics = train(time_limit=5.0)
-    said = capsys.readouterr().out
-    assert metrics["method"] in metrics["candidates"]
-    for name, found in metrics["candidates"].items():
-        assert f"{name} {found['mae']:.4f}" in said
-
-
-@pytest.mark.parametrize("other", [{"method": "cloc"}, {"time_limit": 1.0}, {"recipe": "cloc-koa"}])
+@pytest.mark.parametrize("other", [{"method": "cloc"}, {"recipe": "cloc-koa"}])
 def test_folds_are_for_a_choice(other):
     with pytest.raises(OrdinateError, match="--folds: apply only to the choice of a method"):
         FitOptions("table.csv", target="grade", folds=3, **other).check()

@@ -61,11 +61,11 @@ def test_what_is_planned_fits_the_time(own, seconds, machine):
 
 
 def test_more_time_buys_larger_images_and_more_candidates():
-    plans = [plan(PHOTOGRAPHS, 400, seconds=seconds, candidates=(5, 2, 1)) for seconds in (10, 100, 400, 3000, 100_000)]
+    plans = [plan(PHOTOGRAPHS, 400, seconds=seconds, candidates=(2, 1)) for seconds in (10, 100, 400, 3000, 100_000)]
     assert [each.frozen for each in plans] == [True, False, False, False, False]
     areas = [each.size[0] * each.size[1] for each in plans if not each.frozen]
     assert areas == sorted(areas)
-    assert [each.candidates for each in plans][-1] == 5
+    assert [each.candidates for each in plans][-1] == 2
     assert plans[-1].size == PHOTOGRAPHS
 
 

@@ -1,8 +1,7 @@
-"""``ordinate fit --method auto --time-limit MINUTES``: candidates, order, what is said, and going on where it was."""
+"""The time of ``ordinate fit``: defaults, shares of training runs, what is said, and going on where it was."""
 
 import json
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,25 +9,19 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate.commands.fit import choose as module
-from ordinate.commands.fit import command, image_plan
-from ordinate.commands.fit.choose import last_training
+from ordinate.commands.fit import choose, command, image_plan
 from ordinate.commands.fit.command import fit
 from ordinate.commands.fit.image_plan import ImagePlanner, Wanted, plan_images
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.errors import OrdinateError
-from ordinate.estimators.choice import Choice
 from ordinate.training.time_budget import TimeBudget
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))
 FRAME = pd.DataFrame({"a": NOISE[:, 0], "b": NOISE[:, 1], "target": NOISE[:, 0] * 2 + 5})
 FRAME["grade"] = np.digitize(FRAME["target"], [4, 6])
-IN_ORDER = {
-    "grade": ["blend", "cloc", "otd", "cross_entropy", "orcnn", "corn_ranks"],
-    "target": ["blend", "supcr", "supremix", "l1", "mse", "huber"],
-}
+FIRST = {"grade": "blend", "target": "blend"}
 
 
 @pytest.fixture(autouse=True)
@@ -44,45 +37,77 @@ def train(label, **options):
     return json.loads(Path("model/metrics.json").read_text())["method"]
 
 
-@pytest.mark.typical("grade")
-@pytest.mark.parametrize("label", IN_ORDER)
-def test_methods_come_first_and_heads_after_them_and_the_lowest_error_is_trained(label, capsys):
-    chosen = train(label, time_limit=30)
+def of_table(rows, **options):
+    """The time limit of a table, and what it is when the table is fitted."""
+    seen = []
+
+    def stop(training, limit):
+        seen.append(limit)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "choose", stop)
+        pd.concat([FRAME] * (rows // 60 + 1))[:rows].to_csv("table.csv", index=False)
+        with pytest.raises(KeyboardInterrupt):
+            train("grade", **{"epochs": None, "out": "other", **options})
+    budget = seen[0].budget
+    return None if budget is None else budget.seconds / 60
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "minutes"),
+    [
+        (60, {}, 2), (20_001, {}, 5), (60, {"time_limit": 3.5}, 3.5), (60, {"method": "cloc"}, None),
+        (60, {"method": "blend"}, None), (60, {"epochs": 3}, None),
+        (60, {"margin": ["0,1=0.8"]}, None), (60, {"set": ["training.learning_rate=0.1"]}, 10),
+    ],
+)  # fmt: skip
+def test_a_table_whose_training_is_left_open_has_minutes(rows, options, minutes, capsys):
+    assert of_table(rows, **options) == minutes
+    assert ("plan: " in capsys.readouterr().out) == (minutes is not None)
+
+
+def test_the_plan_is_what_is_trained(capsys):
+    train("target", epochs=None, time_limit=1.5)
     said = capsys.readouterr().out.splitlines()
-    assert [line.removeprefix("trying ") for line in said if line.startswith("trying")] == IN_ORDER[label]
-    errors = next(line for line in said if line.startswith("validation MAE: ")).removeprefix("validation MAE: ")
-    errors = {name: float(error) for name, error in (part.split() for part in errors.split(", "))}
-    assert list(errors) == IN_ORDER[label]
-    assert errors[chosen] == min(errors.values())
-    assert f"training {chosen}" in said
-    assert not Path("model.partial").exists()
+    assert "plan: blend, in at most 90 seconds (--time-limit)" in said
+    assert [line for line in said if line.startswith("trying")] == ["trying blend"]
 
 
-def test_without_a_limit_the_blend_and_the_two_methods_alone_are_tried(capsys):
+def test_training_runs_share_the_time(monkeypatch, capsys):
+    """Three parts of three candidates, and one on all samples: each has its share of what is left."""
+    budget = TimeBudget(1000, clock=lambda: 0.0, start=0.0)
+    shares = []
+    share = TimeLimit.share
+
+    def seen(limit, trainings):
+        shares.append(trainings)
+        return share(limit, trainings)
+
+    monkeypatch.setattr(TimeLimit, "share", seen)
+    train("grade", folds=3, time_limit=30)
+    assert shares[:5] == [8, 7, 6, 5, 4]  # Later ones may be given up.
+    assert TimeLimit(budget, start=0.0).share(4).until == 250
+    assert TimeLimit(budget, start=0.0).share(1).until == 1000
+    assert TimeLimit(None).share(4) is None
+
+
+def test_with_folds_the_blend_and_the_two_methods_are_tried(capsys):
     train("grade", folds=1)
     said = capsys.readouterr().out.splitlines()
     assert [line for line in said if line.startswith("trying")] == ["trying blend", "trying cloc", "trying otd"]
 
 
-@pytest.mark.parametrize("label", IN_ORDER)
+@pytest.mark.parametrize("label", FIRST)
 def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
-    first = IN_ORDER[label][0]
+    first = FIRST[label]
     assert train(label, time_limit=1e-3, epochs=None) == first
     said = capsys.readouterr().out
-    assert f"0.001 minutes are too short to compare methods: trains {first}, the first" in said
+    assert f"no time to compare methods: trains {first}, the first" in said
     assert "the time limit ended the training after " in said
     model = ordinate.load("model")
     assert len(model.predict(FRAME[["a", "b"]])) == len(FRAME)
     assert [epoch["stage"] for epoch in model.history_] == [0, 1]  # an epoch of each stage
-
-
-def test_without_time_to_train_on_all_samples_the_best_trial_is_the_model(monkeypatch, capsys):
-    monkeypatch.setattr(module, "last_training", partial(module.last_training, least_share=1e9))
-    chosen = train("grade", time_limit=30)
-    assert f"no time to train {chosen} on all samples: the model of its trial is kept" in capsys.readouterr().out
-    rows = json.loads(Path("model/split.json").read_text())["train"]
-    assert json.loads(Path("model/metrics.json").read_text())["training_samples"] == len(rows) == 38
-    assert ordinate.load("model").predict(FRAME[["a", "b"]]).shape == (60,)
 
 
 def test_a_limited_run_says_how_to_train_its_model_again(monkeypatch, capsys):
@@ -143,25 +168,26 @@ def test_time_for_reading_is_not_planned_for_training(reading, monkeypatch, caps
 
 
 @pytest.mark.thorough
-def test_a_stopped_choice_goes_on_with_the_next_candidate(monkeypatch, capsys):
-    judge, judged = module.measure, []
+def test_a_stopped_choice_continues_to_the_same(monkeypatch, capsys):
+    tried = []
+    predictions = choose.Training.predictions
 
-    def stop_at_the_third(predictions, *weights):
-        if len(judged) == 2:
+    def stop_at_the_second(training, name, *rest):
+        tried.append(name)
+        if len(tried) == 2:
             raise KeyboardInterrupt
-        judged.append(predictions)
-        return judge(predictions, *weights)
+        return predictions(training, name, *rest)
 
-    monkeypatch.setattr(module, "measure", stop_at_the_third)
+    monkeypatch.setattr(choose.Training, "predictions", stop_at_the_second)
     with pytest.raises(KeyboardInterrupt):
-        train("grade", time_limit=30)
-    monkeypatch.setattr(module, "measure", judge)
+        train("grade", time_limit=30, folds=2)
+    monkeypatch.setattr(choose.Training, "predictions", predictions)
     capsys.readouterr()
-    resumed = train("grade", time_limit=30)
-    said = capsys.readouterr().out.splitlines()
-    assert "continuing the run that was stopped" in said
-    assert [line.removeprefix("trying ") for line in said if line.startswith("trying")] == IN_ORDER["grade"][2:]
-    assert train("grade", time_limit=30, out="other") == resumed
+    resumed = train("grade", time_limit=30, folds=2)
+    assert "continuing the run that was stopped" in capsys.readouterr().out
+    assert train("grade", time_limit=30, folds=2, out="other") == resumed
+    weights = [Path(folder, "weights.safetensors").read_bytes() for folder in ("model", "other")]
+    assert weights[0] == weights[1]
 
 
 def test_the_limit_is_part_of_the_command_that_gives_the_same():
@@ -181,16 +207,6 @@ def test_limits_that_cannot_be_are_refused(options, message):
         train("grade", **options)
 
 
-def test_what_follows_the_trials_is_decided_once(tmp_path):
-    choice = Choice(errors={"cloc": 0.4}, epochs={"cloc": 10}, seconds={"cloc": 5.0}, chosen="cloc")
-    first = last_training(tmp_path / "last.json", choice, "cloc", 60.0, 1.25, None)
-    assert first["epochs"] > 10
-    assert not first["trial"]
-    # a run that was stopped continues with less time left, and with the epochs that its checkpoint is of
-    assert last_training(tmp_path / "last.json", choice, "cloc", 1.0, 1.25, None) == first
-    assert last_training(tmp_path / "new.json", choice, "cloc", 1.0, 1.25, None)["trial"]
-
-
 @pytest.mark.parametrize(("after", "kept"), [(0.0, 0.0), (30.0, 30.0), (500.0, 240.0)])
 def test_trainings_on_images_leave_time_for_their_embeddings(after, kept):
     budget = TimeBudget(600, clock=lambda: 10.0, start=0.0)
@@ -198,4 +214,3 @@ def test_trainings_on_images_leave_time_for_their_embeddings(after, kept):
     assert 300 < alone.until < 600  # Metrics and report take the rest.
     limit = TimeLimit(budget, after=after)
     assert limit.until == alone.until - kept
-    assert limit.end.budget is budget

@@ -101,8 +101,8 @@ class FitOptions:
     )
     time_limit: float | None = option(
         None,
-        "finish within this time, including reading and report, in any case with a model; --method auto tries as many "
-        "methods and plain networks as the time allows",
+        "finish within this time, including reading and report (2 for tables of up to 20,000 rows, 5 for larger ones, "
+        "10 for other data; none for a given --method)",
         metavar="MINUTES",
         above=0,
     )
@@ -194,11 +194,11 @@ class FitOptions:
                 f"{self.test_fraction} and --split {self.split}, which says what is held out",
                 "one of the two",
             )
-        if self.folds is not None and (self.method != "auto" or self.time_limit is not None or self.recipe is not None):
+        if self.folds is not None and (self.method != "auto" or self.recipe is not None):
             raise OrdinateError(
                 "--folds",
                 problem="apply only to the choice of a method",
-                expected="neither --method, --time-limit nor --recipe",
+                expected="neither --method nor --recipe",
             )
         if self.time_limit is not None and self.recipe is not None:
             raise OrdinateError("--time-limit", problem="a recipe has its own epochs", hint="leave one of the two out")

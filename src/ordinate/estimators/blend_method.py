@@ -35,10 +35,10 @@ from ordinate.estimators.simple_models import (
     SHARE_OF_TREES,
     SimpleModels,
     arrays,
+    fewer_folds,
     filled_in,
     grow,
     leaves_time,
-    tree_folds,
     unseen_by_fold,
 )
 from ordinate.heads.cumulative_link import CumulativeLink
@@ -254,7 +254,8 @@ class Blend(Method):
         if self.settings.linear:
             simple.linear = self.fit_linear(x.double(), y, weights)
             fit = partial(self.fit_linear, start=simple.linear)
-            simple.unseen["linear"] = unseen_by_fold(fit, x.double(), y, weights, fold, outputs)
+            of_linear = fewer_folds(fold, x.shape[1], 8)
+            simple.unseen["linear"] = unseen_by_fold(fit, x.double(), y, weights, of_linear, outputs)
         if self.settings.trees:
             self._fit_forest(simple, x, y, weights, fold)
         return simple
@@ -270,7 +271,7 @@ class Blend(Method):
         start = time.perf_counter()
         is_bagged = not self.is_grouped and self.bags(len(x))
         forest = self._grow(x, y, weights, oob_score=is_bagged)
-        fold = tree_folds(fold, x.shape[1])
+        fold = fewer_folds(fold, x.shape[1], 4)
         in_time = leaves_time((fold.max() + 1) * (time.perf_counter() - start))
         simple.trees = Trees.of_forest(forest, self.num_classes())
         # Bags are drawn by the weights: the heaviest samples are in all of them.
@@ -305,7 +306,7 @@ class Blend(Method):
         """
         if x.shape[1] > most_columns:
             return None
-        folds = tree_folds(self.fold[self.simple.rows], x.shape[1])
+        folds = fewer_folds(self.fold[self.simple.rows], x.shape[1], 4)
         count = int(folds.max()) + 1
         is_ranks = self.num_classes() is not None
         if is_ranks and any(len(y[folds != number].unique()) < 2 for number in range(count)):
@@ -373,6 +374,7 @@ class Blend(Method):
             errors[name] = np.full(len(fitted.training.x), np.nan)
             errors[name][simple.rows.numpy()] = self.absolute_errors(predicted, simple.y, module)
         fitted.unsaved["unseen_errors_"] = errors
+        del self.seen, self.simple  # The model keeps its method.
         return head
 
     def _shares_before_boosting(self, predictions: dict[str, NDArray[np.float64]]) -> dict[str, float]:

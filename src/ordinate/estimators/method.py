@@ -303,4 +303,9 @@ def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Tensor) -
         return torch.cat(parts)
     with torch.no_grad(), single_thread_if_small(encoder, x, min(rows, len(x))):
         rows = min(rows, getattr(encoder, "most_rows", rows))
-        return torch.cat([encoder(part.double()) for part in x.split(rows)])
+        first = encoder(x[:rows].double())
+        embeddings = first.new_empty(len(x), *first.shape[1:])  # Joined parts would take twice the memory.
+        embeddings[:rows] = first
+        for start in range(rows, len(x), rows):
+            embeddings[start : start + rows] = encoder(x[start : start + rows].double())
+        return embeddings

@@ -89,8 +89,8 @@ def arrays(x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[NDArray[Any], 
     return x.numpy(), y.numpy().reshape(len(y)), None if weights is None else weights.numpy()
 
 
-def tree_folds(fold: NDArray[np.int64], columns: int, most: int = 4, most_read: int = 2_000_000) -> NDArray[np.int64]:
-    """Return the folds by which trees are measured.
+def fewer_folds(fold: NDArray[np.int64], columns: int, most: int, most_read: int = 2_000_000) -> NDArray[np.int64]:
+    """Return the folds by which simple models are measured.
 
     There are at most ``most``, and two of a large table, of which all fits together read at most ``most_read`` numbers.
     """

@@ -1,5 +1,7 @@
 """The cumulative link model: one score per sample and a threshold between any two adjacent ranks (McCullagh, 1980)."""
 
+from inspect import unwrap
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -34,6 +36,12 @@ class CumulativeLink(nn.Module):
         return probabilities / probabilities.sum(1, keepdim=True)
 
 
+class _LBFGS(torch.optim.LBFGS):
+    """PyTorch's, without the import of its compiler with the first group of parameters, which takes two seconds."""
+
+    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)
+
+
 def fit_cumulative_link(
     x: Float[Tensor, "n f"],
     ranks: Int[Tensor, " n"],
@@ -66,12 +74,12 @@ def fit_cumulative_link(
     else:
         layer.load_state_dict(start[0].state_dict())
         link.load_state_dict(start[1].state_dict())
-    optimizer = torch.optim.LBFGS(
-        [*layer.parameters(), *link.parameters()], max_iter=200, line_search_fn="strong_wolfe"
-    )
+    parameters = [*layer.parameters(), *link.parameters()]
+    optimizer = _LBFGS(parameters, max_iter=200, line_search_fn="strong_wolfe")
 
     def evaluate() -> Tensor:
-        optimizer.zero_grad()
+        for parameter in parameters:
+            parameter.grad = None
         likelihood = nll_loss(link(layer(x)).log(), ranks, reduction="none") @ counted
         loss = (likelihood + 0.5 * penalty * layer.weight.square().sum()) / len(x)
         loss.backward()

@@ -5,13 +5,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from ordinate.data.loader import Loader, RestOfEpoch
@@ -20,7 +20,7 @@ from ordinate.data.training_batches import ArrayBatches
 from ordinate.methods.members import Members
 from ordinate.training.checkpoints import CHECKPOINT, read_checkpoint
 from ordinate.training.machine import quick_to_find_no_gpu, single_thread_if_small
-from ordinate.training.optimization import undecayed_parameters
+from ordinate.training.optimization import Optimization, undecayed_parameters
 from ordinate.training.time_budget import training_end
 
 CHECKPOINT_SECONDS = 2.0  # Fewer between two checkpoints would cost more than the work that a kill loses.
@@ -128,6 +128,50 @@ def train_members(
         return _Training(members, data, batches, measured, options).run_all()
 
 
+class AdamW:
+    """AdamW over parameters in one loop of PyTorch; its own class imports a compiler, which takes two seconds.
+
+    Args:
+        parameters: Parameters to train.
+        undecayed: Those of them without weight decay.
+        optimization: Weight decay and learning rate.
+    """
+
+    def __init__(
+        self, parameters: Sequence[nn.Parameter], undecayed: Sequence[nn.Parameter], optimization: Optimization
+    ) -> None:
+        kept = {id(parameter) for parameter in undecayed}
+        self.learning_rate = optimization.learning_rate
+        self.groups: list[tuple[float, list[nn.Parameter]]] = [
+            (optimization.weight_decay, [each for each in parameters if id(each) not in kept]),
+            (0.0, [each for each in parameters if id(each) in kept]),
+        ]
+        self.state = [
+            [[torch.zeros_like(each) for each in group], [torch.zeros_like(each) for each in group],
+             [torch.zeros((), device=each.device) for each in group]]
+            for _, group in self.groups
+        ]  # fmt: skip
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for _, group in self.groups:
+            for parameter in group:
+                parameter.grad = None
+
+    def step(self) -> None:
+        """Move the parameters against their gradients."""
+        for (decay, group), (means, squares, steps) in zip(self.groups, self.state, strict=True):
+            if not group:
+                continue
+            torch._foreach_add_(steps, 1)
+            gradients = [cast(Tensor, each.grad) for each in group]
+            torch._fused_adamw_(
+                [each.detach() for each in group], gradients, means, squares, [], steps,
+                lr=self.learning_rate, beta1=0.9, beta2=0.999, weight_decay=decay, eps=1e-8, amsgrad=False,
+                maximize=False,
+            )  # fmt: skip
+
+
 class _Training:
     """Where a training stands, and its steps."""
 
@@ -187,7 +231,7 @@ class _Training:
         self.stage = members.stages[self.stage_index]
         self.data.all_see_all = self.stage_index == 1
         self.parameters = members.parameters_of_stage(self.stage_index)
-        self.optimizer = self.stage.optimization.build(self.parameters, undecayed_parameters(members))
+        self.optimizer = AdamW(self.parameters, undecayed_parameters(members), self.stage.optimization)
         self.mean = copy.deepcopy(members)
         self.steps = 0  # Of the first stage, whose mean of the weights is validated.
 
@@ -231,6 +275,7 @@ class _Training:
         lasted = self.epoch - self.stage_start
         complete = lasted >= self.stage.epochs
         cut = not complete and self._time_progress >= 1
+        self.members.hurried = self.members.hurried or cut
         if self.stage_index == 0:
             metrics |= self._validate()
             complete = complete or self._has_waited()
@@ -250,21 +295,32 @@ class _Training:
             if step > 0 and self._time_progress >= 1:
                 break
             self._set_learning_rate((step + 0.5) / count)
-            loss = self.members.batch_loss(x.float().to(device), y.to(device), weights.to(device))
             self.optimizer.zero_grad()
-            loss.backward()
+            loss = self._add_gradients(x.float().to(device), y.to(device), weights.to(device))
             if self.options.gradient_clip_val is not None:
                 torch.nn.utils.clip_grad_norm_(self.parameters, self.options.gradient_clip_val)
             self.optimizer.step()
             if self.stage_index == 0:
                 self._average()
-            self.losses.append(loss.detach())
+            self.losses.append(loss)
             self.sizes.append(len(y))
             self._keep()
         self.train_loss = float(np.average(torch.stack(self.losses).cpu().numpy(), weights=self.sizes))
         passed = len(self.sizes) / count
         self.losses, self.sizes = [], []
         return passed
+
+    def _add_gradients(self, x: Tensor, y: Tensor, weights: Tensor, at_once: int = 256) -> Tensor:
+        """Return the loss of a batch, and add its gradients, of so many rows at once, which take less memory."""
+        total = weights.sum()
+        loss = torch.zeros((), device=x.device)
+        for part in zip(x.split(at_once), y.split(at_once), weights.split(at_once), strict=True):
+            part_loss = self.members.batch_loss(*part)
+            if len(x) > at_once:
+                part_loss = part_loss * (part[2].sum() / total)
+            part_loss.backward()
+            loss += part_loss.detach()
+        return loss
 
     def _read(self) -> Any:
         """Return the rest of the epoch's batches, read by worker processes where samples are not in memory."""
@@ -277,10 +333,11 @@ class _Training:
     def _set_learning_rate(self, place: float) -> None:
         """Set the learning rate at a place of the epoch, from 0 to 1."""
         by_epochs = (self.epoch - self.stage_start + place) / self.stage.epochs
-        progress = max(by_epochs, self._time_progress)
-        self.members.hurried = self.members.hurried or progress > by_epochs
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.stage.optimization.learning_rate_at(progress)
+        rate_at = self.stage.optimization.learning_rate_at
+        by_time = rate_at(self._time_progress)
+        self.optimizer.learning_rate = rate_at(by_epochs)
+        if by_time < self.optimizer.learning_rate:
+            self.optimizer.learning_rate, self.members.hurried = by_time, True
 
     def _average(self, tail: int = 8) -> None:
         """Update the mean of the weights, in which those of the last eighth of the steps or so count."""
@@ -322,7 +379,7 @@ class _Training:
         pending = folder / f"{CHECKPOINT}.partial"
         checkpoint = {
             "stage": state, "state_dict": self.members.state_dict(), "mean": self.mean.state_dict(),
-            "optimizer": self.optimizer.state_dict(), "losses": self.losses,
+            "optimizer": self.optimizer.state, "losses": self.losses,
         }  # fmt: skip
         torch.save(checkpoint, pending)
         pending.replace(folder / CHECKPOINT)
@@ -340,4 +397,4 @@ class _Training:
             self._begin_stage()
             self.steps = steps
             self.mean.load_state_dict(checkpoint["mean"])
-            self.optimizer.load_state_dict(checkpoint["optimizer"])
+            self.optimizer.state = checkpoint["optimizer"]

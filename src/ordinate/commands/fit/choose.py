@@ -3,28 +3,22 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.commands.division import Rows
 from ordinate.commands.fit.image_plan import BLEND
-from ordinate.commands.fit.plan import epochs_of_cut
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Chosen, Training, measured_note
-from ordinate.commands.workspace import read_record, write_record
 from ordinate.data.rows import column_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators.blend import BlendParameters
-from ordinate.estimators.choice import Choice, Trial, choose_within
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
-from ordinate.report.evaluation import measure
 from ordinate.torchrun import broadcast_from_rank_zero
-from ordinate.training.time_budget import TimeBudget, training_until
+from ordinate.training.time_budget import training_until
 
 PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
 
@@ -32,10 +26,9 @@ PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted
 def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) -> Chosen:
     """Train each candidate on parts of the training rows and choose by its errors on the others.
 
-    On a table, a blend that could be trained is the only one, unless a time limit or ``--folds`` asks for more. Of
-    candidates within a standard error of the lowest MAE the first is chosen. With a time limit, the methods come
-    first and the plain networks after them, as far as the time reaches, and the lowest MAE on one part is chosen; the
-    first method is trained alone if fewer than ``least_seconds`` are left.
+    On a table, a blend that could be trained is the only one, unless ``--folds`` asks for more. Of candidates within a
+    standard error of the lowest MAE the first is chosen. Training runs share the time; the first candidate is trained
+    alone if fewer than ``least_seconds`` are left.
     """
     candidates = training.plan.candidates
     if len(candidates) > 1 and training.groups is not training.samples.groups:
@@ -49,38 +42,38 @@ def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) 
         raise OrdinateError("--folds", problem=problem, hint="leave it out")
     if len(candidates) == 1:
         return Chosen(candidates[0])
-    if time.budget is None:
-        return _choose_by_errors(training)
-    record = training.checkpoints / "choice.json"
-    if broadcast_from_rank_zero(lambda: time.left_to_train < least_seconds and not record.exists()):
-        limit = time.budget.seconds / 60
-        print(f"{limit:g} minutes are too short to compare methods: trains {candidates[0]}, the first")
+    if broadcast_from_rank_zero(lambda: time.left_to_train < least_seconds):
+        print(f"no time to compare methods: trains {candidates[0]}, the first")
         return Chosen(candidates[0])
-    return _choose_in_time(training, time.budget, time, record)
+    return _choose_by_errors(training, time)
 
 
-def _choose_by_errors(training: Training, *, most_behind: float = 2.0, least_measured: int = 20) -> Chosen:
+def _choose_by_errors(
+    training: Training, time: TimeLimit, *, most_behind: float = 2.0, least_measured: int = 20
+) -> Chosen:
     """Choose by the errors on each part of the samples; the blend knows its own after one training on all.
 
     Args:
         training: What the candidates are trained on.
+        time: Time that training runs share.
         most_behind: Standard errors that a candidate may be behind the best to be tried on further parts.
         least_measured: Number of samples on which a candidate is measured before it is given up.
     """
     samples, parts = training.samples, training.parts()
     measured = np.concatenate([unseen for _, unseen in parts])
     found = UnseenErrors(column_of(samples.weights, measured), column_of(training.groups, measured))
+    images = training.plan.images
+    tried = [name for name in training.plan.candidates if name != BLEND]
     blend = None
     first: list[str] = []
     failures: dict[str, OrdinateError] = {}
     if BLEND in training.plan.candidates:
         print(f"trying {BLEND}")
-        with _kept_failure(BLEND, failures):
+        to_come = 1 if images is None and training.folds is None else 2 + len(parts) * len(tried)
+        with _kept_failure(BLEND, failures), training_until(time.share(to_come)):
             blend = training.train_on_all(BLEND)
             found.of |= _errors_of_blend(training, blend, measured)
             first = [BLEND]
-    images = training.plan.images
-    tried = [name for name in training.plan.candidates if name != BLEND]
     if first and images is None and training.folds is None:
         tried = []  # They would take most of the time, and a lead of more than a standard error is rare.
     trials: dict[str, EmbeddingEstimator] = {}
@@ -90,9 +83,10 @@ def _choose_by_errors(training: Training, *, most_behind: float = 2.0, least_mea
         of_folds, folder = "", ""
         if len(parts) > 1:
             of_folds, folder = f", {number} of {len(parts)}", f"-{number}"
-        for name in tried:
+        for position, name in enumerate(tried):
             print(f"trying {name}{of_folds}")
-            with _kept_failure(name, failures):
+            to_come = (len(parts) - number + 1) * len(tried) - position + 1  # The last is on all samples.
+            with _kept_failure(name, failures), training_until(time.share(to_come)):
                 trials[name] = model = training.train(name, part, f"{name}-trial{folder}")
                 predicted[name].append(training.predictions(name, model, unseen))
                 errors = found.of.setdefault(name, np.full(len(measured), np.nan))
@@ -168,74 +162,6 @@ def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> Non
     simple = [name for name in found.of if name in parts and found.behind(chosen, name, 1.0)]
     if simple:
         print(f"note: {' and '.join(simple)} alone had lower errors than {chosen}, by more than a standard error")
-
-
-def _choose_in_time(training: Training, budget: TimeBudget, time: TimeLimit, record: Path) -> Chosen:
-    """Choose by the errors on one part of the samples, as far as the time reaches; ``record`` keeps the trials."""
-    part, validation = training.parts(folds=1)[0]
-    weights = column_of(training.samples.weights, validation)
-    notes: dict[str, str | None] = {}
-
-    def trial(name: str) -> Trial:
-        print(f"trying {name}")
-        model = training.train(name, part, f"{name}-trial")
-        predictions = training.predictions(name, model, validation)
-        notes[name] = measured_note([predictions])
-        return Trial(float(measure(predictions, weights)["mae"]), epochs_of_cut(model))
-
-    growth = len(training.division.rows) / len(part)
-    made = choose_within(training.plan.candidates, trial, budget, time.until, growth=growth, record=record)
-    tried = {str(name): {"mae": error, "samples": len(validation)} for name, error in made.errors.items()}
-    for failed, reason in made.failed.items():
-        _print_left_out(failed, reason)
-    _print_errors(tried)
-    if made.untried:
-        print(f"no time within {budget.seconds / 60:g} minutes for {', '.join(made.untried)}")
-    name = str(made.chosen)
-    print(f"chosen: {name}, as its validation MAE is the lowest")
-    last_record, usual = training.checkpoints / "last_training.json", training.plan.epochs
-    last = broadcast_from_rank_zero(lambda: last_training(last_record, made, name, time.left_to_train, growth, usual))
-    if not last["trial"]:
-        return Chosen(name, last["epochs"], note=notes.get(name), tried=tried)
-    print(f"no time to train {name} on all samples: the model of its trial is kept")
-    with training_until(time.end):  # The model is read from its checkpoint.
-        model = training.train(name, part, f"{name}-trial")
-    return Chosen(name, model=model, rows=part, of_part=True, note=notes.get(name), tried=tried)
-
-
-def last_training(
-    record: Path,
-    choice: Choice,
-    name: str,
-    left: float,
-    growth: float,
-    epochs: int | None,
-    *,
-    least_share: float = 0.5,
-    most_share: float = 0.9,
-) -> dict[str, Any]:
-    """Return, and keep, the epochs of the training on all samples, and whether the trial's model replaces it.
-
-    Args:
-        record: File that keeps the decision, so that a run that was stopped continues with it.
-        choice: Trials of the candidates.
-        name: Name of the chosen candidate.
-        left: Seconds that are left to train.
-        growth: Number of all samples over that of a trial.
-        epochs: Epochs of the plan; None for those of the method.
-        least_share: Share of a trial's time below which the trial's model is kept.
-        most_share: Share of the time left that the epochs may take.
-    """
-    kept: dict[str, Any] | None = read_record(record)
-    if kept is not None:
-        return kept
-    seconds = choice.seconds[name]
-    if name in choice.epochs:
-        fitting = choice.epochs[name] * max(1.0, most_share * left / (growth * seconds))
-        epochs = int(min(epochs or math.inf, fitting))
-    last = {"trial": left < least_share * seconds, "epochs": epochs}
-    write_record(record, last)
-    return last
 
 
 def _print_errors(errors: Mapping[str, Mapping[str, float]]) -> None:

@@ -11,9 +11,9 @@ from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
 from ordinate.commands.fit.image_plan import BLEND, ImagePlan, ImagePlanner, announcement, keep_plan, read_plan
-from ordinate.commands.fit.plan import METHODS, filled_in, make_plan, supports_several, wanted_of_images
+from ordinate.commands.fit.plan import METHODS, Plan, filled_in, make_plan, supports_several, wanted_of_images
 from ordinate.commands.fit.read import Source, read
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.time_limit import TimeLimit, as_text
 from ordinate.commands.fit.train import Trained, Training, train
 from ordinate.commands.fit.write import REPORT, Written, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
@@ -42,13 +42,15 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         started: Time of ``time.monotonic`` from which a time limit counts; None for now.
     """
     recipe = check(options)
-    keep_freed_memory()
     folder = partial_folder(options.path)
     limit = TimeLimit.of(options.time_limit, folder, started or time.monotonic())
     source = Source.of(options, None if recipe is None else recipe.settings)
     data = read(source, _planner(options, source, recipe, limit))
     filled = filled_in(options, data.plan)
     plan = make_plan(filled, Source.of(filled, source.recipe), data, recipe)
+    limit = limit.within(_default_minutes(options, plan), folder)
+    if data.plan is not None:
+        keep_freed_memory()
     costs = None if plan.costs is None else plan.costs.tolist()
     settings = {"data": data.samples.digest, "options": options.determining, "costs": costs}
     with Workspace(options.path, settings) as workspace:
@@ -62,6 +64,10 @@ def fit(options: FitOptions, started: float | None = None) -> None:
             if is_first_process():
                 keep_plan(folder, options.determining, data.plan)
             print(*announcement(data.plan, wanted_of_images(options, source), plan.candidates, limit), sep="\n")
+        elif limit.budget is not None:
+            names = plan.candidates[:1] if plan.candidates[0] == BLEND else plan.candidates
+            print(f"plan: {', '.join(names)}, in at most {as_text(limit.budget.seconds)} (--time-limit)")
+            limit = replace(limit, after=limit.start * len(division.test) / 20_000)
         training = Training(plan, data.samples, division, workspace.checkpoints, options.seed, options.folds)
         chosen = choose(training, limit)
         trained = train(chosen, training, limit)
@@ -122,6 +128,17 @@ def _planner(options: FitOptions, source: Source, recipe: Recipe | None, limit: 
         on_gpu=accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
         planned=read_plan(partial_folder(options.path), options.determining),
     )
+
+
+def _default_minutes(options: FitOptions, plan: Plan) -> float | None:
+    """Return the time limit of a training whose method, epochs and limit were left open; None for any other."""
+    is_given = options.time_limit is not None or options.method != "auto" or "epochs" in plan.settings.names()
+    is_alone = len(plan.candidates) == 1 and plan.candidates[0] != BLEND
+    if is_given or is_alone or plan.epochs is not None or plan.images is not None:
+        return None
+    if plan.candidates[0] != BLEND:
+        return 10.0
+    return 2.0 if len(plan.label.values) <= 20_000 else 5.0
 
 
 def _describe(samples: Samples, label: Label, division: Division) -> None:

@@ -157,9 +157,7 @@ class ImagePlanner:
         is_ranks = understand_label(labels, self.task, self.order, f"label {labels.name!r}").is_ranks
         wanted = self.wanted()
         counts: tuple[int, ...] = (1,)
-        if not self.alone and self.time.budget is not None:
-            counts = (5, 2, 1)
-        elif not self.alone and wanted.blend == "no":
+        if not self.alone and wanted.blend == "no":
             counts = (2, 1)
         planned = partial(
             plan_images,
@@ -283,11 +281,8 @@ def plan_images(
         scale = size[0] * size[1] / (sizes[-1][0] * sizes[-1][1])
         return training * scale, embedding * scale
 
-    # Time for many candidates goes into the best images first.
     again = (True,) if blend is None or wanted.folds not in (None, 1) else (True, False)
     for on_all, count, network, size in product(again, candidates, networks, sizes):
-        if count > 2 and size != sizes[0]:
-            continue
         tried = replace(runs, on_all=on_all)
         if tried.fits(tried.plan(network, size, count, step_at(network, size)), network):
             step = measured[network] if size == sizes[-1] else _measure(network, size, channels, gpu=gpu)

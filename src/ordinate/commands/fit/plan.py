@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from lightning.pytorch.loggers import Logger
 
 METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
-HEADS: dict[Task, tuple[str, ...]] = {  # They are tried after them within a time limit.
-    "ranks": ("cross_entropy", "orcnn", "corn_ranks"),
-    "continuous": ("l1", "mse", "huber"),
-}
 
 
 @dataclass(frozen=True)
@@ -95,18 +91,14 @@ class Plan:
     logging: Logging | None = None
     images: ImagePlan | None = None
 
-    def build(self, name: str, folder: Path, epochs: int | None = None) -> EmbeddingEstimator:
+    def build(self, name: str, folder: Path) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method, which keeps its state in the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         logger = self.logging and self.logging.logger(folder.name)
-        return self.estimator(name, epochs).set_params(training__checkpoint_dir=str(folder), training__logger=logger)
+        return self.estimator(name).set_params(training__checkpoint_dir=str(folder), training__logger=logger)
 
-    def estimator(self, name: str, epochs: int | None = None) -> EmbeddingEstimator:
+    def estimator(self, name: str) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method.
-
-        Args:
-            name: Name of the method.
-            epochs: Epochs of training; None for those of the plan.
 
         Raises:
             OrdinateError: The method cannot be trained here, or lacks a setting.
@@ -119,7 +111,7 @@ class Plan:
         params = {**self._settings_of(estimator, name), **self.params}
         if "data" in params and "data" not in parameters(type(estimator)):
             raise OrdinateError("--method", problem=f"{name} is for tables")
-        epochs = epochs or self.epochs
+        epochs = self.epochs
         images = self.images
         if images is not None and name == BLEND:
             data = params["data"]
@@ -260,7 +252,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
     candidates: tuple[str, ...] = (method,)
     if method == "auto":
         first = defaults_of(modality).has_columns and _may_blend(settings)
-        candidates = _candidates(label, blend=first, heads=options.time_limit is not None)
+        candidates = _candidates(label, blend=first)
         if data.plan is not None:
             candidates = candidates[: data.plan.candidates]
             if data.plan.blend_size is not None:
@@ -299,7 +291,7 @@ def _may_blend(settings: Settings) -> bool:
     return elsewhere.issuperset(settings.texts) and not several
 
 
-def _candidates(label: Label, *, blend: bool, heads: bool) -> tuple[str, ...]:
+def _candidates(label: Label, *, blend: bool) -> tuple[str, ...]:
     """Return the methods to choose from, in the order in which they are tried."""
     candidates = METHODS[label.task]
     if blend and find_spec("lightning") is None:
@@ -307,8 +299,6 @@ def _candidates(label: Label, *, blend: bool, heads: bool) -> tuple[str, ...]:
         return (BLEND,)
     if blend:
         candidates = (BLEND, *candidates)
-    if heads:
-        candidates = (*candidates, *HEADS[label.task])
     if label.values.ndim == 1:
         return candidates
     return tuple(name for name in candidates if supports_several(name))

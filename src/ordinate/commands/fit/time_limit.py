@@ -1,13 +1,12 @@
-"""The time of ``ordinate fit``: how much there is, what it is left for, and the end of everything by a limit."""
+"""The time of ``ordinate fit``: how much there is, what it is left for, and the end of training by a limit."""
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from ordinate.estimators.choice import LEAST_TRAINING
-from ordinate.torchrun import is_first_process
+from ordinate.torchrun import broadcast_from_rank_zero, is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd
 
 SPENT = "spent.json"  # The file of the time spent in the folder of a run.
@@ -20,7 +19,7 @@ class TimeLimit:
     Args:
         budget: Time that may be spent; None without a limit.
         start: Seconds that were spent on starting, or a few if they are fewer.
-        after: Seconds for embeddings after the training.
+        after: Seconds for predictions after the training.
         started: Time of ``time.monotonic`` at which the command started.
         most_reserved: Largest share of the limit that is kept for what follows the training.
     """
@@ -34,12 +33,16 @@ class TimeLimit:
     @classmethod
     def of(cls, minutes: float | None, folder: Path, started: float) -> Self:
         """Return the time of a command that started at a time of ``time.monotonic``, or of one that it continues."""
-        budget = None
-        if minutes is not None:
-            budget = TimeBudget(60 * minutes, start=started)
-            if is_first_process():  # All processes use its clock.
-                budget.continue_from(folder / SPENT)
-        return cls(budget, max(cls.start, time.monotonic() - started), started=started)
+        return cls(None, max(cls.start, time.monotonic() - started), started=started).within(minutes, folder)
+
+    def within(self, minutes: float | None, folder: Path) -> Self:
+        """Return the same with a limit, of which a run that was stopped has spent a part; None for no limit."""
+        if minutes is None:
+            return self
+        budget = TimeBudget(60 * minutes, start=self.started)
+        if is_first_process():  # All processes use its clock.
+            budget.continue_from(folder / SPENT)
+        return replace(self, budget=budget)
 
     def keep_in(self, folder: Path) -> None:
         """Write the time spent to a folder from now on, so that a run that was stopped continues with it."""
@@ -72,12 +75,15 @@ class TimeLimit:
         """Seconds until training has to end."""
         return math.inf if self.budget is None else self.until - self.budget.spent
 
-    @property
-    def end(self) -> TrainingEnd | None:
-        """The end of training; None without a limit."""
+    def share(self, trainings: int, least: float = 0.04) -> TrainingEnd | None:
+        """Return the end of the next of so many training runs, all of which share the time; None without a limit.
+
+        One that starts too late still has the ``least`` share of the limit.
+        """
         if self.budget is None:
             return None
-        return TrainingEnd(self.budget, self.until, LEAST_TRAINING * self.budget.seconds)
+        seconds = broadcast_from_rank_zero(lambda: self.left_to_train / trainings)
+        return TrainingEnd(self.budget, self.budget.spent + seconds, least * self.budget.seconds)
 
     def left_for_plan(self, reading: float) -> float | None:
         """Return the seconds left for training after so many seconds of reading; None without a limit."""
@@ -117,7 +123,7 @@ def as_text(seconds: float) -> str:
     """Return a time as text, in seconds or minutes.
 
     Example:
-        >>> as_text(40.2), as_text(600)
-        ('40 seconds', '10 minutes')
+        >>> as_text(40.2), as_text(150), as_text(600)
+        ('40 seconds', '2.5 minutes', '10 minutes')
     """
-    return f"{max(1, round(seconds))} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    return f"{max(1, round(seconds))} seconds" if seconds < 100 else f"{seconds / 60:.2g} minutes"

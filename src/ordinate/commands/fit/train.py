@@ -60,24 +60,23 @@ class Training:
         name: str,
         rows: Rows,
         folder: str,
-        epochs: int | None = None,
         validation: tuple[object, ...] | None = None,
     ) -> EmbeddingEstimator:
         """Return a candidate trained on some rows, or read from the folder in which it was trained before."""
         samples = self.samples
-        model = self.plan.build(name, self.checkpoints / folder, epochs)
+        model = self.plan.build(name, self.checkpoints / folder)
         return model.fit(
             take(self.samples_of(name), rows), self.plan.label.values[rows], column_of(samples.weights, rows),
             groups=column_of(samples.groups, rows), validation=validation,
         )  # fmt: skip
 
-    def train_on_all(self, name: str, epochs: int | None = None) -> EmbeddingEstimator:
+    def train_on_all(self, name: str) -> EmbeddingEstimator:
         """Return a candidate trained on all rows that there are to train on, and validated on the others."""
         rows, validation = self.division.validation, None
         if len(rows):
             weights = column_of(self.samples.weights, rows)
             validation = (take(self.samples_of(name), rows), self.plan.label.values[rows], weights)
-        return self.train(name, self.division.rows, f"{name}-final", epochs, validation)
+        return self.train(name, self.division.rows, f"{name}-final", validation)
 
     def predictions(self, name: str, model: EmbeddingEstimator, rows: Rows) -> Predictions:
         """Return the predictions of a candidate's model for some rows."""
@@ -139,7 +138,6 @@ class Chosen:
 
     Args:
         name: Name of the method.
-        epochs: Epochs of the training on all samples; None for those of the plan.
         model: The trained model, if there is nothing more to train.
         rows: Rows that it was trained on.
         of_part: Whether these rows are a part of what there is to train on.
@@ -149,7 +147,6 @@ class Chosen:
     """
 
     name: str
-    epochs: int | None = None
     model: EmbeddingEstimator | None = None
     rows: Rows | None = None
     of_part: bool = False
@@ -184,8 +181,8 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
     if model is None or rows is None:
         print(f"training {chosen.name}")
         rows = training.division.rows
-        with training_until(time.end):
-            model = training.train_on_all(chosen.name, chosen.epochs)
+        with training_until(time.share(1)):
+            model = training.train_on_all(chosen.name)
     is_exact = not chosen.of_part and not model.method_.hurried
     model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
@@ -196,7 +193,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
     epochs = epochs_of_cut(model)
     if epochs is not None:
         print(f"note: the time limit ended the training after {epochs} epochs")
-    return Trained(chosen.name, model, rows, epochs or chosen.epochs, is_exact, chosen.tried)
+    return Trained(chosen.name, model, rows, epochs, is_exact, chosen.tried)
 
 
 def measured_note(parts: Sequence[Predictions]) -> str | None:

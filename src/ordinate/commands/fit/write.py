@@ -20,7 +20,7 @@ from ordinate.commands.workspace import Workspace
 from ordinate.data.csv_format import CSV, marks_of
 from ordinate.data.object_store import local_path
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import column_of, random_part, take
 from ordinate.data.streamed import Streamed
 from ordinate.data.table_formats import ends_in
 from ordinate.decisions import compare_decisions
@@ -29,7 +29,7 @@ from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.report.evaluation import Metrics, measure, measure_targets
-from ordinate.report.page.contents import MOST_SAMPLES, LabelledSamples
+from ordinate.report.page.contents import MOST_SAMPLES, MOST_TRAINING, LabelledSamples
 from ordinate.report.page.measures import Predictor
 
 REPORT = "report.html"
@@ -79,7 +79,8 @@ def write(
     elif not time.has_time_for(time.for_report):
         print("note: the time limit left no time for a report; ordinate report writes one of a model")
     elif len(test) >= 3:
-        seen = take(training.samples_of(trained.name), trained.rows), training.plan.label.values[trained.rows]
+        rows = trained.rows[random_part(len(trained.rows), MOST_TRAINING)]
+        seen = take(training.samples_of(trained.name), rows), training.plan.label.values[rows]
         with named_failure():
             scores |= _write_report(predictions, seen, training, options, command, metrics, time, folder / REPORT)
     return folder, Written(metrics, scores)
@@ -142,7 +143,7 @@ def _write_report(
         predictions.model, predictions.X, training.plan.label.values[test], path, predictions=predictions,
         training=seen, target=str(options.target or "the label"), names=_names(predictions, training),
         projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
-        command=command, facts=facts, simple_models=time.budget is None,
+        command=command, facts=facts, simple_models=time.has_time_for(time.for_report + 10),
         importance_seconds=time.for_importance, on_scores=predictors.extend,
     )  # fmt: skip
     return {each.name: {metric: score.value for metric, score in each.scores.items()} for each in predictors}

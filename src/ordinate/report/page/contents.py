@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from ordinate.data.rows import Samples, random_part
+from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import Streamed, loaded
 from ordinate.errors import OrdinateError
@@ -24,6 +24,7 @@ from ordinate.metrics.embedding import unit_norm
 from ordinate.report.evaluation import fixed_margins
 
 MOST_SAMPLES = 20_000  # A page shows at most this many samples, drawn at random.
+MOST_TRAINING = 100_000  # Held-out samples are compared with at most this many training samples, drawn at random.
 MOST_STREAMED = 2000  # A page shows at most this many samples that are streamed.
 
 
@@ -115,6 +116,9 @@ def gather(predictions: Predictions, training: LabelledSamples | None = None) ->
 
 def _training(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> tuple[Tensor, Labels]:
     X, y = unpack(X, y, model.data)
+    if len(np.asarray(y)) == len(X) > MOST_TRAINING:
+        part = random_part(len(X), MOST_TRAINING)
+        X, y = take(X, part), np.asarray(y)[part]
     samples = model.read(X)
     if isinstance(model, RankClassifier):
         labels: Labels = to_ranks(y, model.ordered_classes_)
