@@ -313,13 +313,13 @@ class _Training:
     def _add_gradients(self, x: Tensor, y: Tensor, weights: Tensor, at_once: int = 256) -> Tensor:
         """Return the loss of a batch, and add its gradients, of so many rows at once, which take less memory."""
         total = weights.sum()
-        loss = torch.zeros((), device=x.device)
+        loss = torch.zeros((), dtype=x.dtype, device=x.device)
         for part in zip(x.split(at_once), y.split(at_once), weights.split(at_once), strict=True):
-            part_loss = self.members.batch_loss(*part)
-            if len(x) > at_once:
-                part_loss = part_loss * (part[2].sum() / total)
-            part_loss.backward()
-            loss += part_loss.detach()
+            share = part[2].sum() / total
+            if share > 0:  # Samples of weight 0 have no loss.
+                part_loss = self.members.batch_loss(*part) * share
+                part_loss.backward()
+                loss += part_loss.detach()
         return loss
 
     def _read(self) -> Any:

@@ -1,0 +1,66 @@
+"""The loop of a blend's networks: its optimizer is PyTorch's, and parts of a batch have the gradients of the whole."""
+
+import numpy as np
+import pytest
+import torch
+
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.encoders.blend_head import BlendHead
+from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
+from ordinate.methods.member_training import AdamW, FoldBatches, LoopOptions, _Training
+from ordinate.methods.members import RankMembers, TargetMembers
+from ordinate.training.optimization import Optimization, undecayed_parameters
+
+
+def members(ranks):
+    torch.manual_seed(0)
+    head = BlendHead(MemberLinear(4, 8, ranks or 1), ranks)
+    return (RankMembers if ranks else TargetMembers)(
+        BlendEncoder(MemberEncoder(5, 8, 4, numeric=[0, 1])), head, epochs=2
+    )
+
+
+def training(module, rows, ranks, batch_size):
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(rows, 5, generator=generator)
+    y = torch.randint(ranks, (rows,), generator=generator) if ranks else torch.randn(rows, 1, generator=generator)
+    weights = torch.rand(rows, generator=generator)
+    fold = np.arange(rows) % 4
+    data = FoldBatches(x, y, weights, fold, 4)
+    batches = ShuffledBatches(rows, batch_size, 0)
+    return _Training(module, data, batches, np.arange(rows), LoopOptions(device=torch.device("cpu")))
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_the_optimizer_is_that_of_pytorch(ranks):
+    optimization = Optimization(learning_rate=2e-3, weight_decay=0.1, schedule="constant", warmup=0.0)
+    weights = []
+    for own in (True, False):
+        module = members(ranks)
+        data = training(module, 40, ranks, 40).data
+        x, y, seen = data[list(range(40))]
+        if own:
+            optimizer = AdamW(list(module.parameters()), undecayed_parameters(module), optimization)
+        else:
+            optimizer = optimization.build(module.parameters(), undecayed_parameters(module))
+        for _ in range(20):
+            optimizer.zero_grad()
+            module.batch_loss(x, y, seen).backward()
+            optimizer.step()
+        weights.append(torch.nn.utils.parameters_to_vector(module.parameters()))
+    assert torch.equal(*weights)
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_parts_of_a_batch_have_the_gradients_of_the_whole(ranks):
+    module = members(ranks).double()
+    loop = training(module, 50, ranks, 50)
+    x, y, weights = loop.data[list(range(50))]
+    weights[20:40] = 0
+    found = []
+    for at_once in (10, 50):
+        module.zero_grad()
+        loss = loop._add_gradients(x.double(), y, weights.double(), at_once)
+        found.append([loss, *(parameter.grad for parameter in module.parameters())])
+    for of_parts, of_whole in zip(*found, strict=True):
+        torch.testing.assert_close(of_parts, of_whole, rtol=1e-10, atol=1e-12)
