@@ -268,7 +268,7 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
         if keep:
             raise OrdinateError("--keep", f"{', '.join(keep)}, and {data} holds arrays", "a table")
         return samples
-    require_names(X, keep, Path(data))
+    require_names(X.columns, keep, Path(data))
     left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
     for name, reason in left_out.items():
         say(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")

@@ -64,7 +64,8 @@ def path(tmp_path):
 def test_it_holds_what_pandas_reads(tmp_path, write):
     path = write(tmp_path)
     table, whole = ParquetTable(path), read_whole(path)
-    assert (list(table.columns), len(table), table.shape) == (list(whole.columns), len(whole), whole.shape)
+    assert list(table) == list(table.columns) == list(whole)
+    assert (len(table), table.shape) == (len(whole), whole.shape)
     assert_frame_equal(table.to_pandas(), whole)
     for name in whole:
         assert_series_equal(table[name], whole[name])

@@ -87,6 +87,10 @@ class ParquetTable:
     def __len__(self) -> int:
         return self._rows_in_files - len(self._without) if self._rows is None else len(self._rows)
 
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the columns, as a DataFrame does."""
+        return iter(self.columns)
+
     @property
     def columns(self) -> "pd.Index[str]":
         return self._columns.columns
