@@ -133,6 +133,12 @@ def test_an_image_set_that_comes_with_its_label_and_split_refuses_columns(capsys
         assert capsys.readouterr().err.startswith(f"ordinate: {option}: retinamnist is a data set with its own label")
 
 
+def test_a_fifth_is_held_out_and_at_most_100_000_rows():
+    assert FitOptions("table.csv").test_share(1000) == 0.2
+    assert FitOptions("table.csv").test_share(1_000_000) == 0.1
+    assert FitOptions("table.csv", test_fraction=0.5).test_share(1_000_000) == 0.5
+
+
 def test_a_split_that_the_data_bring_along_refuses_a_test_fraction(tmp_path, capsys):
     rng = np.random.default_rng(0)
     for side, rank, number in np.ndindex(2, 2, 6):

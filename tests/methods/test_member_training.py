@@ -28,7 +28,7 @@ def training(module, rows, ranks, batch_size):
     fold = np.arange(rows) % 4
     data = FoldBatches(x, y, weights, fold, 4)
     batches = ShuffledBatches(rows, batch_size, 0)
-    return _Training(module, data, batches, np.arange(rows), LoopOptions(device=torch.device("cpu")))
+    return _Training(module, data, batches, (torch.arange(rows), x), LoopOptions(device=torch.device("cpu")))
 
 
 @pytest.mark.parametrize("ranks", [None, 3])

@@ -83,7 +83,7 @@ class FitOptions:
         None, "new folder for the model (DATA's name with -model)", determines=False, metavar="FOLDER"
     )
     test_fraction: float | None = option(
-        None, "share of rows held out, without --split (0.2)", metavar="SHARE", above=0, below=1
+        None, "share held out, without --split (0.2 or 100,000 rows)", metavar="SHARE", above=0, below=1
     )
     epochs: int | None = option(None, "epochs of training (the method's default)", metavar="N", least=1)
     encoder: str | None = option(
@@ -254,10 +254,9 @@ class FitOptions:
         stem, *_ = Path(self.data).name.split(".")
         return Path(f"{stem}-model")
 
-    @property
-    def test_share(self) -> float:
-        """The share of rows to measure on, where the data do not say which."""
-        return self.test_fraction or 0.2
+    def test_share(self, rows: int) -> float:
+        """Return the share of so many rows to measure on, where the data do not say which."""
+        return self.test_fraction or min(0.2, 100_000 / rows)
 
     @property
     def command(self) -> str:

@@ -77,7 +77,8 @@ class Tuning:
             task = make_plan(options, source, data).label.task
             options = replace(options, method=METHODS[task][0])
         plan = make_plan(options, source, data)
-        division = divide_rows(plan.label, data.samples, options.test_share, options.seed)
+        share = options.test_share(len(plan.label.values))
+        division = divide_rows(plan.label, data.samples, share, options.seed)
         checkpoints = partial_folder(options.path)  # Trials keep no state there.
         return cls(options, data, Training(plan, data.samples, division, checkpoints, options.seed))
 

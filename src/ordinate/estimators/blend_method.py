@@ -220,7 +220,7 @@ class Blend(Method):
         if end is not None and self.settings.trees:  # Boosted trees are fitted after the networks.
             end = replace(end, until=end.until - SHARE_OF_TREES * (end.until - end.now))
         with training_until(end):
-            return train_members(module, of_folds, batches, self.simple.rows.numpy(), loop)
+            return train_members(module, of_folds, batches, (self.simple.rows, self.simple.x), loop)
 
     @abstractmethod
     def members_class(self) -> Any:
@@ -238,7 +238,6 @@ class Blend(Method):
             some = torch.from_numpy(random_part(len(features.x), 2000))  # They determine the components.
             self.images.fit(features.x[some])
             training = ArrayBatches(self.images.of_features(features.x), features.y, features.weights)
-        self.seen = training
         self.simple = self._fit_simple(training)  # First, so that a training with an end has the time that is left.
         return training, validation
 
@@ -248,8 +247,9 @@ class Blend(Method):
         The members of the blend are validated on the same samples.
         """
         rows = torch.from_numpy(random_part(len(training.x), most))
-        x, y, weights = self._samples(training, rows)
-        simple = SimpleModels(rows, y.numpy(), None if weights is None else weights.numpy())
+        weights = None if training.weights is None else training.weights[rows].double()
+        x, y = training.x[rows], self.built.standardised_labels(training.y[rows])
+        simple = SimpleModels(rows, x, y.numpy(), None if weights is None else weights.numpy())
         fold, outputs = self.fold[rows], self.num_classes() or 1
         if self.settings.linear:
             simple.linear = self.fit_linear(x.double(), y, weights)
@@ -259,11 +259,6 @@ class Blend(Method):
         if self.settings.trees:
             self._fit_forest(simple, x, y, weights, fold)
         return simple
-
-    def _samples(self, training: Batches, rows: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return some samples, their labels and their weights, as simple models take them."""
-        weights = None if training.weights is None else training.weights[rows].double()
-        return training.x[rows], self.built.standardised_labels(training.y[rows]), weights
 
     def _fit_forest(
         self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
@@ -351,7 +346,8 @@ class Blend(Method):
         simple, module = self.simple, fitted.module
         found = {"members": module.unseen.double().numpy(), **simple.unseen}
         if self.settings.trees:
-            x, y, weights = self._samples(self.seen, simple.rows)
+            x, y = simple.x, torch.from_numpy(simple.y)
+            weights = None if simple.weights is None else torch.from_numpy(simple.weights)
             unseen = self._boosting_unseen(x, y, weights, blend(found, self._shares_before_boosting(found)))
             if unseen is not None:
                 found["boosting"] = unseen
@@ -374,7 +370,7 @@ class Blend(Method):
             errors[name] = np.full(len(fitted.training.x), np.nan)
             errors[name][simple.rows.numpy()] = self.absolute_errors(predicted, simple.y, module)
         fitted.unsaved["unseen_errors_"] = errors
-        del self.seen, self.simple  # The model keeps its method.
+        del self.simple  # The model keeps its method.
         return head
 
     def _shares_before_boosting(self, predictions: dict[str, NDArray[np.float64]]) -> dict[str, float]:

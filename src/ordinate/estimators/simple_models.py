@@ -27,12 +27,14 @@ class SimpleModels:
 
     Args:
         rows: (m,), of the training samples that they were fitted on.
+        x: These samples (m, f).
         y, weights: Labels and weights of these.
         unseen: Predictions (m, C) or (m, 1) by name.
         linear, trees, boosting: The models, fitted on all rows.
     """
 
     rows: Tensor
+    x: Tensor
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
     unseen: dict[str, NDArray[np.float64]] = field(default_factory=dict)

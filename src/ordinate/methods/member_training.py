@@ -106,7 +106,7 @@ class LoopOptions:
 
 
 def train_members(
-    members: Members, data: FoldBatches, batches: ShuffledBatches, measured: NDArray[np.int64], options: LoopOptions
+    members: Members, data: FoldBatches, batches: ShuffledBatches, measured: tuple[Tensor, Tensor], options: LoopOptions
 ) -> list[dict[str, float]]:
     """Train members and return what was logged, one dictionary per epoch.
 
@@ -120,7 +120,7 @@ def train_members(
         members: Trained in place.
         data: Samples, with the fold of each.
         batches: Sampler of batches.
-        measured: Rows of the samples that are validated.
+        measured: Rows (m,) of the samples that are validated, and the samples (m, f).
         options: What runs the training.
     """
     members.to(options.device).float().train()
@@ -180,14 +180,14 @@ class _Training:
         members: Members,
         data: FoldBatches,
         batches: ShuffledBatches,
-        measured: NDArray[np.int64],
+        measured: tuple[Tensor, Tensor],
         options: LoopOptions,
     ) -> None:
         self.members, self.data, self.batches, self.options = members, data, batches, options
-        rows = torch.from_numpy(measured)
+        rows, x = measured
         self.labels = members.as_labels(data.y[rows])
         self.weights = None if data.weights is None else data.weights[rows]
-        self.unseen_samples = UnseenSamples(data.x[rows].float().to(options.device), data.fold[rows], data.unseen_fold)
+        self.unseen_samples = UnseenSamples(x.float().to(options.device), data.fold[rows], data.unseen_fold)
         self.run, self.end = options.run, training_end()
         self.stage_index = self.stage_start = self.epoch = self.steps = 0
         self.best_value, self.best_epoch = float("inf"), -1

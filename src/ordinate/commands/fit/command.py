@@ -57,7 +57,8 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         if workspace.resumes:
             print("continuing the run that was stopped")
         limit.keep_in(folder)
-        division = divide_rows(plan.label, data.samples, options.test_share, options.seed)
+        share = options.test_share(len(plan.label.values))
+        division = divide_rows(plan.label, data.samples, share, options.seed)
         _describe(data.samples, plan.label, division)
         if data.plan is not None:
             limit = replace(limit, after=data.plan.after)
@@ -123,7 +124,7 @@ def _planner(options: FitOptions, source: Source, recipe: Recipe | None, limit: 
         options.task,
         options.order,
         alone=options.method != "auto" or bool(options.margin) or options.costs is not None,
-        test_share=options.test_share,
+        test_share=options.test_fraction or 0.2,
         time=limit,
         on_gpu=accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
         planned=read_plan(partial_folder(options.path), options.determining),
