@@ -1,6 +1,6 @@
 """
-Severity of a disease, with intervals
-=====================================
+Progression of a disease, with intervals
+========================================
 
 **Question.** A diabetes clinic wants to see patients more often if their disease is likely to progress. The progression
 within a year is measured by a score between 25 and 346. Can the clinic predict it from a first examination, and how
