@@ -7,6 +7,7 @@ results, the runs of ``ours`` and of the ``other`` side (values of their fields;
 
 import json
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,33 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "claims.md"
 RESULTS = HERE.parents[1] / "benchmarks" / "results"
 FEWEST = 3  # An interval needs at least this many seeds.
+VERDICTS = (
+    "reproduced",
+    "direction only",
+    "not reproduced",
+    "contradicted",
+    "contradicted, at small size",
+    "not settled",
+    "cannot be run",
+)
 HEAD = """\
 # Claims of the papers
 
-This page lists the headline claims of the four papers, and the result of measuring each of them with Ordinate. The
-verdict is computed from the numbers:
+This page lists the headline claims of the four papers and whether Ordinate's measurements support them. Of {count}
+claims:
+
+| verdict | claims |
+|---|---|
+{tally}
+
+The verdicts are computed from the numbers:
 
 - "Measured here" gives the difference as a mean over pairs of runs with the same split and seed, with its 95% interval
   (Student's t over the seeds). It is positive if the paper's method is better.
 - **reproduced**: the interval lies above 0, in the paper's setting.
-- **direction only**: the interval lies above 0, but on other data or at a smaller size; or it contains 0 in the paper's
-  setting, and the mean is above 0.
-- **not reproduced**: the interval contains 0.
+- **direction only**: the interval lies above 0, but on other data or at a smaller size; or, in the paper's setting, the
+  mean is above 0 but the interval contains 0.
+- **not reproduced**: the interval contains 0 (in the paper's setting, also: the mean is not above 0).
 - **contradicted**: the interval lies below 0; *at small size* if the setting is not the paper's.
 - **not settled**: fewer than three seeds, or not run.
 - **cannot be run**: the data are not public or not available here.
@@ -104,13 +120,19 @@ def verdict(gain: float, half: float, *, in_the_papers_setting: bool) -> str:
     return "direction only" if in_the_papers_setting and gain > 0 else "not reproduced"
 
 
+def tally() -> str:
+    """Return one row of a table per verdict, with its number of claims; a reason after a colon is left out."""
+    counts = Counter(compare(claim)[1].partition(":")[0] for claim in claims())
+    return "\n".join(f"| {name} | {counts[name]} |" for name in VERDICTS)
+
+
 def _runs(count: int) -> str:
     return "1 seed" if count == 1 else f"{count} seeds"
 
 
 def page() -> str:
     """Return the page."""
-    lines = [HEAD]
+    lines = [HEAD.format(count=len(claims()), tally=tally())]
     for paper in dict.fromkeys(claim["paper"] for claim in claims()):
         lines += [f"## {paper}\n", "| claim | the paper | measured here | verdict |", "|---|---|---|---|"]
         for claim in claims():

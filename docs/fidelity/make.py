@@ -40,9 +40,10 @@ description: "How closely Ordinate follows the four papers: steps, settings, dat
 
 # Fidelity to the papers
 
-Does Ordinate implement what the papers describe? These pages are for readers who know a paper and want to see
-where the code agrees with it and where it deviates. Each page has one row for every step, setting, data set, baseline,
-table and figure of a paper.
+Does Ordinate implement what the papers describe? The table counts the steps, settings, data sets and baselines of each
+paper by whether Ordinate follows the paper (*as the paper*), deviates from it for a stated reason (*differs*), or does
+not implement it (*missing*). In the *open* rows, the paper does not specify something or contradicts itself. The page
+of a paper has one row for each of them, and one for each table and figure.
 
 | paper | rows | as the paper | differs | missing | open |
 |---|---|---|---|---|---|
@@ -50,15 +51,16 @@ table and figure of a paper.
 
 Each row gives the place in the paper, the place in the code, and one of these states:
 
-- *as the paper*: the named test checks it, or code and text were compared line by line. Settings are those of the
-  recipes, which a test compares with this list.
+- *as the paper*: the code agrees with the paper. The test named in the row checks this, or the code was compared with
+  the text line by line. The settings are those of the recipes (files with all settings of a paper for one data set);
+  a test compares the recipes with this list.
 - *differs* or *missing*, with the reason.
-- *open*: the paper does not specify it, or contradicts itself. The row gives the choice made here.
-- For a table or figure: whether it was run, and in which setting. `ordinate table NAME` runs it.
-  These rows are not counted above.
+- *open*, with the choice made here.
 
-These are the settings of the recipes. The defaults of `fit` differ where other settings measured better, see
-[](measured.md).
+Rows on tables and figures say whether the experiment was run, and in which setting. `ordinate table NAME` runs it. The
+counts above do not include these rows.
+
+The defaults of `fit` differ from the recipes where other settings gave better results; see [](measured.md).
 
 `docs/fidelity/make.py` generates these pages from the recipes, the catalogue of tables and the lists in its folder.
 

@@ -77,5 +77,5 @@ with torch.no_grad():
 rank_cosine_matrix(embeddings, ranks, num_classes=5).round(2)
 
 # %%
-# The papers' training procedures are Lightning modules, too: see :class:`ordinate.methods.CLOC` and the other classes
+# The papers' training procedures are also Lightning modules: see :class:`ordinate.methods.CLOC` and the other classes
 # of that module.

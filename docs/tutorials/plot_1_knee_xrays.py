@@ -69,9 +69,9 @@ for grade, axes in enumerate(grid.T):
 # Train
 # -----
 #
-# The images are split into a training set, a calibration set for the prediction sets below, and a test set. A
-# convolutional network of two layers is enough for such small images; for real X-rays use ``encoder="resnet18"`` and
-# ``ImageOptions(pretrained=True, augmentation="koa")``.
+# The images are split into a training set, a test set, and a calibration set, which the last section needs to measure
+# the uncertainty of the predictions. A convolutional network of two layers is enough for such small images; for real
+# X-rays use ``encoder="resnet18"`` and ``ImageOptions(pretrained=True, augmentation="koa")``.
 
 torch.manual_seed(0)
 network = nn.Sequential(
@@ -100,8 +100,8 @@ names = ["0", "1", "2", "3", "4"]
 figures.predicted_ranks(grades[test], predicted, names)
 
 # %%
-# The embedding shows why. The test images form one arc in the order of the grades, and images between two grades
-# lie between two colours.
+# The embedding, the vector that the network computes for each image, shows why. In this two-dimensional projection the
+# test images form an arc in the order of the grades, and images between two grades lie between two colours.
 
 figures.embedding(model.transform(images[test]), grades[test], names)
 
@@ -133,7 +133,8 @@ image_search(
 # Which images need a second reading?
 # -----------------------------------
 #
-# A prediction set contains the true grade in 90% of the cases. We call the model certain if the set has one grade.
+# Instead of one grade, the model can predict a set of neighbouring grades that contains the true grade in 90% of cases
+# on average. We call the model certain if this prediction set has only one grade.
 
 held_out = HeldOut.measure(model, images[calibration], grades[calibration])
 lowest, highest = predict_sets(model, held_out, images[test], coverage=0.9)
@@ -147,7 +148,7 @@ for name, chosen in {"one grade": certain, "several grades": ~certain}.items():
     print(f"{name:15} {chosen.mean():4.0%} of the images, accuracy {accuracy:.2f}")
 
 # %%
-# Uncertain images are close to a boundary between two grades, where radiologists disagree, too.
+# Uncertain images are close to a boundary between two grades, where we would expect radiologists to disagree as well.
 
 figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
 bins = np.linspace(0, 5, 41)
@@ -169,5 +170,10 @@ axes.legend()
 # readings. On your own images, choose the coverage according to the cost of a wrong grade, and check the
 # coverage and the accuracy of the certain images on data from another hospital.
 #
-# From the command line, ``ordinate fit xrays.zip --target grade`` trains and writes a report with all of these figures,
-# and ``ordinate predict xrays-model new-images --coverage 0.9`` adds the prediction sets.
+# From the command line, ``fit`` trains CLOC on your images and writes a report, and ``predict`` adds the prediction
+# sets (without ``--method``, ``fit`` compares CLOC with a blend of features):
+#
+# .. code-block:: none
+#
+#     ordinate fit xrays.zip --target grade --method cloc
+#     ordinate predict xrays-model new-images --coverage 0.9 --out grades.csv

@@ -30,7 +30,8 @@ from ordinate.report import figures
 # --------
 #
 # The survey is generated. Waiting time hurts only beyond ten minutes, prices matter less, and the website hardly
-# matters. An answer is the opinion plus noise, rounded to five steps. Some answers about the website are missing.
+# matters. Each answer is an opinion plus noise, rounded to the five-point scale. Some answers about the website are
+# missing.
 
 SCALE = [
     "very dissatisfied",
@@ -68,9 +69,9 @@ survey.head()
 # Train
 # -----
 #
-# Text labels have no order, so ``class_order`` lists them from the lowest to the highest. The blend handles missing
+# Text labels have no inherent order, so ``class_order`` lists them from lowest to highest. The blend handles missing
 # values and text columns by itself. It averages small networks and a linear model, with weights from out-of-fold
-# predictions. By default it tries tree ensembles, too; ``trees=False`` saves time on this page.
+# predictions. By default it also tries tree ensembles; ``trees=False`` saves time on this page.
 
 X, y = survey.drop(columns="satisfaction"), survey.satisfaction
 X_train, X_test, y_train, y_test = train_test_split(
@@ -84,8 +85,8 @@ model = BlendClassifier(
 # Is ordinal regression better than classification?
 # -------------------------------------------------
 #
-# Accuracy treats all mistakes as equal. The mean absolute error in steps of the scale does not: "neutral" instead of
-# "very satisfied" counts twice as much as "satisfied".
+# Accuracy treats all mistakes as equal. The mean absolute error does not: if the true answer is "very satisfied",
+# predicting "neutral" counts twice as much as predicting "satisfied".
 
 numbers = X_train.columns.drop("channel").tolist()
 columns = make_column_transformer(
@@ -108,6 +109,10 @@ for name, fitted in models.items():
     print(f"{name:20}  accuracy {accuracy:.2f}  mean absolute error {error:.2f}")
 
 # %%
+# By accuracy, hardly: the blend is right for 47% of the test customers, and logistic regression, which ignores the
+# order of the answers, for 46%. By the mean absolute error, yes: 0.56 steps instead of 0.61, because the mistakes of
+# the blend are smaller.
+#
 # This is the confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick
 # neighbouring answers.
 

