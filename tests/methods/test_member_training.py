@@ -1,5 +1,7 @@
 """The loop of a blend's networks: its optimizer is PyTorch's, and parts of a batch have the gradients of the whole."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
 from ordinate.methods.member_training import AdamW, FoldBatches, LoopOptions, _Training
 from ordinate.methods.members import RankMembers, TargetMembers
 from ordinate.training.optimization import Optimization, undecayed_parameters
+from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 
 
 def members(ranks):
@@ -64,3 +67,21 @@ def test_parts_of_a_batch_have_the_gradients_of_the_whole(ranks):
         found.append([loss, *(parameter.grad for parameter in module.parameters())])
     for of_parts, of_whole in zip(*found, strict=True):
         torch.testing.assert_close(of_parts, of_whole, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_epochs_that_time_cuts_say_so_even_the_only_one(epochs, monkeypatch):
+    now = [0.0]
+    loss = TargetMembers.batch_loss
+
+    def slow(*batch):
+        now[0] += 1
+        return loss(*batch)
+
+    monkeypatch.setattr(TargetMembers, "batch_loss", slow)
+    module = members(None)
+    module.stages = tuple(replace(stage, epochs=epochs) for stage in module.stages)
+    with training_until(TrainingEnd(TimeBudget(100, clock=lambda: now[0], start=0.0), 5.0)):
+        history = training(module, 80, None, 10).run_all()
+    assert history[0]["passed"] < 1
+    assert module.hurried

@@ -76,6 +76,12 @@ def test_a_training_that_is_cut_anywhere_leaves_a_usable_model(name, until, monk
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(X), model.predict(X))
 
 
+def test_the_only_epoch_says_that_time_cut_it(monkeypatch):
+    with training_until(Steps(monkeypatch).end(3)):
+        model = CLOCClassifier(epochs=(1, 1), **OWN).fit(X, RANKS)
+    assert 0 < model.history_[-1]["passed"] < 1
+
+
 @pytest.mark.parametrize("name", ["supcr", "supremix"])
 @pytest.mark.parametrize("head", ["auto", "linear"])
 def test_a_head_that_was_not_trained_does_not_predict(name, head, monkeypatch):

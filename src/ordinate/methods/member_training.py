@@ -274,7 +274,7 @@ class _Training:
         self.epoch += 1
         lasted = self.epoch - self.stage_start
         complete = lasted >= self.stage.epochs
-        cut = not complete and self._time_progress >= 1
+        cut = self._time_progress >= 1 and (not complete or passed < 1)
         self.members.hurried = self.members.hurried or cut
         if self.stage_index == 0:
             metrics |= self._validate()

@@ -340,7 +340,7 @@ class StagedMethod(lightning.LightningModule, ABC):
         self.log("stage", float(self.stage_index))
         lasted = self.current_epoch + 1 - self.stage_start
         complete = lasted >= self.stage.epochs or self.stage_is_complete()
-        cut = not complete and self.time_progress >= 1
+        cut = self.time_progress >= 1 and (not complete or self.passed < 1)
         complete = complete or cut
         if self.stage.patience is not None:
             value = float(self.trainer.callback_metrics.get(self.monitor, self.trainer.callback_metrics["train_loss"]))
