@@ -50,9 +50,19 @@ def models(tmp_path_factory):
     draw(80).to_csv(path / "data.csv", index=False)
     costs = write_costs(path / "costs.csv", COSTS)
     settings = {
-        "ranks": ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--method", "cloc"],
+        "ranks": [
+            "--target",
+            "grade",
+            "--order",
+            "low,mid,high",
+            "--drop",
+            "target",
+            "--method",
+            "cloc",
+            "--no-report",
+        ],
         "costs": ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--costs", costs],
-        "target": ["--target", "target", "--drop", "grade", "--method", "supcr"],
+        "target": ["--target", "target", "--drop", "grade", "--method", "supcr", "--no-report"],
     }
     for name, arguments in settings.items():
         out = ["--out", str(path / name), "--test-fraction", "0.5"]
