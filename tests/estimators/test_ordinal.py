@@ -63,8 +63,9 @@ def test_a_loaded_model_is_the_saved_one(loss, tmp_path):
     assert loaded.get_params() == model.get_params()
 
 
-@pytest.mark.parametrize("draw", [draw_frame, draw_series], ids=["frame", "series"])
-@pytest.mark.parametrize("loss", ["cross_entropy", "or"])
+@pytest.mark.parametrize(
+    ("draw", "loss"), [(draw_frame, "cross_entropy"), (draw_series, "or")], ids=["frame", "series"]
+)
 def test_tables_and_series_are_read(draw, loss, tmp_path):
     X, target = draw()
     model = ordinal(loss=loss, epochs=2).fit(X, ranks_of(target))
