@@ -13,6 +13,7 @@ from ordinate.decisions import calibrate_ranks, cost_matrix, decide, predict_ran
 from ordinate.estimators.held_out import HeldOut
 from tests.estimators.examples import draw_frame, ranks_of
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 QUICK = ["--epochs", "4", "--quiet"]
 GRADES = np.array(["low", "mid", "high"])
 COSTS = cost_matrix(3, {(1, 2): 5.0})

@@ -13,6 +13,7 @@ from ordinate.cli import main
 from ordinate.errors import OrdinateError
 from ordinate.estimators.importance import column_importance
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(160, 3)), columns=["strong", "weak", "noise"])
 X["constant"], X["site"] = 1.0, RANDOM.choice(["north", "south"], 160)
