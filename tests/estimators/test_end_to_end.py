@@ -7,7 +7,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.heads.build import BINNED, HEAD_LOSSES
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, in_groups, supcr, supremix
+from tests.estimators.examples import SMALL, draw_series, draw_table, in_groups, supcr, supremix
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
@@ -42,11 +42,10 @@ def test_a_loaded_model_is_the_saved_one(loss, tmp_path):
     assert loaded.get_params() == model.get_params()
 
 
-@pytest.mark.parametrize(("draw", "loss"), [(draw_frame, "huber"), (draw_series, "dldl_v2")], ids=["frame", "series"])
-def test_tables_and_series_are_read(draw, loss, tmp_path):
-    X, target = draw()
-    model = end_to_end(loss=loss, epochs=2).fit(X, target)
-    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw(seed=1)[0])
+def test_series_are_read(tmp_path):
+    X, target = draw_series()
+    model = end_to_end(loss="dldl_v2", epochs=1).fit(X, target)
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_series(seed=1)[0])
 
 
 def fit(**options):

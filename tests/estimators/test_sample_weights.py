@@ -204,7 +204,7 @@ def test_a_method_for_which_weights_have_no_meaning_says_so():
         assert (model.fit(X, RANKS, 1 + WEIGHTS).transform(X) != model.fit(X, RANKS).transform(X)).any()
 
 
-@for_every_estimator
+@pytest.mark.parametrize("make", [otd, supcr], ids=["otd", "supcr"])
 def test_scikit_learn_passes_weights_on_where_they_are_requested(make):
     labels, groups = labels_for(make, TARGET), np.arange(48) % 6
     weights = pd.Series(1 + WEIGHTS)
