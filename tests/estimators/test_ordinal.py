@@ -22,7 +22,7 @@ def exceptions(estimator):
 
 
 @parametrize_with_essential_checks(
-    [OrdinalClassifier(epochs=30, decision="mode"), OrdinalClassifier(loss="or", epochs=30)],
+    [OrdinalClassifier(epochs=15, decision="mode"), OrdinalClassifier(loss="or", epochs=15)],
     expected_failed_checks=exceptions,
 )
 def test_scikit_learn_checks_the_estimator(estimator, check):

@@ -27,12 +27,12 @@ from tests.estimators.examples import (
 X, TARGET = draw_table()
 
 
-@parametrize_with_every_check([CLOCClassifier(epochs=(5, 10), decision="mode"), SupCRRegressor(epochs=(10, 10))])
+@parametrize_with_every_check([CLOCClassifier(epochs=(3, 5), decision="mode"), SupCRRegressor(epochs=(6, 6))])
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 
 
-@parametrize_with_essential_checks([OTDClassifier(epochs=15, decision="mode"), SupReMixRegressor(epochs=(10, 10))])
+@parametrize_with_essential_checks([OTDClassifier(epochs=8, decision="mode"), SupReMixRegressor(epochs=(6, 6))])
 def test_scikit_learn_checks_what_the_others_could_break(estimator, check):
     run_check(estimator, check)
 
