@@ -100,24 +100,3 @@ def test_every_lazy_name_is_there():
     for package in LAZY:
         for name in import_module(package)._HOMES:
             assert getattr(import_module(package), name) is not None
-
-
-WITHOUT_LIGHTNING = """
-import sys
-
-import numpy as np
-
-import ordinate
-import ordinate.commands.predict
-
-X = np.linspace(0, 1, 40)[:, None]
-model = ordinate.BlendClassifier(members=2, folds=2, epochs=2).fit(X, np.arange(40) // 20)
-model.save("model")
-ordinate.load("model").predict(X)
-sys.exit("lightning" in sys.modules)
-"""
-
-
-def test_a_blend_trains_and_predicts_without_lightning(tmp_path):
-    """Importing it takes longer than many a fit of a table."""
-    assert subprocess.run([sys.executable, "-c", WITHOUT_LIGHTNING], cwd=tmp_path, check=False).returncode == 0

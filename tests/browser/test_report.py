@@ -102,10 +102,11 @@ def point_at(page, i):
     page.mouse.move(x, y)
 
 
-@pytest.mark.typical("light")
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_picture_draws(open_page, each, theme):
-    page = open_page(each, theme=theme)
+@pytest.mark.typical("light-390")
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("light", 768), ("dark", 1280)])
+def test_every_picture_draws_and_nothing_is_wider_than_the_window(open_page, each, theme, width):
+    page = open_page(each, theme=theme, width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.wait_for_timeout(200)
     plots = page.locator("[id^=plot-]").evaluate_all("nodes => nodes.map(({id}) => id)")
     assert plots
@@ -123,13 +124,6 @@ def test_axe_finds_nothing_serious(open_page, each, theme):
     found = page.evaluate("axe.run()")["violations"]
     serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
     assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in serious] == []
-
-
-@pytest.mark.typical("390")
-@pytest.mark.parametrize("width", [390, 768, 1280])
-def test_nothing_is_wider_than_the_window(open_page, each, width):
-    page = open_page(each, width=width)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_pointing_shows_the_sample_and_text_stays_text(open_page, table):
@@ -180,8 +174,12 @@ def test_a_box_filters_every_other_picture_and_escape_ends_it(open_page, table):
     assert counts(page) == every
 
 
-def test_a_cell_of_the_confusion_matrix_selects_its_samples_by_keyboard(open_page, table):
+def test_the_confusion_matrix_has_the_numbers_of_python_and_selects_samples_by_keyboard(open_page, table):
     page = open_page(table)
+    accuracy = page.locator(".scores .own .value").first.inner_text().split()[0]
+    diagonal = [page.locator(f'#confusion [data-true="{r}"][data-predicted="{r}"]').inner_text() for r in range(4)]
+    right = sum(int(text) for text in diagonal if text != "·")
+    assert accuracy == f"{right}%"  # of 100 samples
     button = page.locator("#confusion button:not(:disabled)").first
     count = int(button.inner_text())
     button.focus()
@@ -203,14 +201,6 @@ def test_the_theme_follows_the_system_and_the_switch(open_page, table):
     page.emulate_media(color_scheme="dark")
     page.wait_for_selector('html[data-theme="dark"]')
     assert page.evaluate(background) == dark
-
-
-def test_numbers_of_the_page_are_those_of_python(open_page, table):
-    page = open_page(table)
-    accuracy = page.locator(".scores .own .value").first.inner_text().split()[0]
-    diagonal = [page.locator(f'#confusion [data-true="{r}"][data-predicted="{r}"]').inner_text() for r in range(4)]
-    right = sum(int(text) for text in diagonal if text != "·")
-    assert accuracy == f"{right}%"  # of 100 samples
 
 
 def test_labels_to_check_are_downloaded_as_csv(open_page, folder):

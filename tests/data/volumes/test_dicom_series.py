@@ -114,7 +114,7 @@ def test_fit_and_predict_read_series_that_labels_csv_names(tmp_path, monkeypatch
     for name, volume in zip(names, drawn, strict=True):
         write_series(tmp_path / "scans" / name, volume, spacing=(1.0, 1.0), gap=1.0)
     pd.DataFrame({"path": names, "stage": ranks}).to_csv("scans/labels.csv", index=False)
-    arguments = ["--method", "otd", "--epochs", "2", "--quiet", "--out", "model"]
+    arguments = ["--method", "otd", "--epochs", "2", "--no-report", "--quiet", "--out", "model"]
     assert main(["fit", "scans", "--target", "stage", *arguments]) == 0
     assert "24 samples of 8 x 8 x 8 voxels, 3 ranks" in capsys.readouterr().out
     (tmp_path / "scans" / "labels.csv").unlink()

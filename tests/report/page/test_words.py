@@ -10,6 +10,7 @@ from ordinate.report.page import words
 from ordinate.report.page.measures import Duplicates, calibrate, score_all
 from tests.report.page.stand_ins import contents
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 RNG = np.random.default_rng(0)
 TRUE = np.repeat([0, 1, 2, 3], 50)
 SEEN = (RNG.normal(size=(200, 2)), TRUE)
