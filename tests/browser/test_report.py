@@ -79,6 +79,14 @@ def targets(folder):
 
 
 @pytest.fixture(scope="session")
+def several(folder):
+    X, target = draw_table(60)
+    two = np.column_stack([target, 10 * X[:, 0]])
+    path = folder / "several.html"
+    return write_report(supcr().fit(X, two), X, two, path, target=("east", HOSTILE), projections=("pca",))
+
+
+@pytest.fixture(scope="session")
 def comparison(folder):
     X, target = draw_table(80)
     y = ranks_of(target)
@@ -86,7 +94,7 @@ def comparison(folder):
     return write_comparison(models, X, y, folder / "comparison.html", target="grade")
 
 
-@pytest.fixture(params=["table", "images", "targets", "comparison"])
+@pytest.fixture(params=["table", "images", "targets", "several", "comparison"])
 def each(request):
     return request.getfixturevalue(request.param)
 
@@ -230,6 +238,28 @@ def test_targets_are_selected_in_one_picture_and_seen_in_the_other(open_page, ta
     assert 0 < sum(counts(page)) < 60
     point_at(page, page.evaluate(SELECTED)[0])
     page.locator("#card .curve path").first.wait_for()
+
+
+def test_each_of_several_targets_is_drawn_and_colours_the_embedding(open_page, several):
+    page = open_page(several)
+    colours = "() => Array.from(Bokeh.documents[0].get_model_by_name('samples').data.colour)"
+    first = page.evaluate(colours)
+    page.select_option("#target", "1")
+    assert page.evaluate(colours) != first
+    page.locator("#plot-predicted1").scroll_into_view_if_needed()
+    box = page.locator("#plot-predicted1").bounding_box()
+    page.mouse.move(box["x"] + 80, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 60, steps=5)
+    page.mouse.up()
+    page.locator("#selection").wait_for(state="visible")
+    selected = len(page.evaluate(SELECTED))
+    assert 0 < selected < 60
+    of_second = page.locator("#groups1 [data-count]").all_inner_texts()
+    assert sum(map(int, of_second)) == sum(counts(page)) == selected
+    point_at(page, page.evaluate(SELECTED)[0])
+    assert page.locator("#card .verdict").count() == 2
+    assert page.locator("#samples-body tr").first.locator("td").count() == 1 + 3 * 2
 
 
 def test_one_selection_runs_through_all_compared_models(open_page, comparison):

@@ -18,6 +18,8 @@ from tests.estimators.examples import cloc, draw_frame, draw_table, otd, ranks_o
 
 X, TARGET = draw_table(60)
 RANKS = ranks_of(TARGET, 3)
+TWO = np.column_stack([TARGET, 10 * X[:, 0]])
+NO_SUSPECTS = pd.DataFrame(columns=["row", "label", "suggested", "suspicion"]).astype({"row": int})
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
 
@@ -136,10 +138,57 @@ def test_what_cannot_be_used_is_named(tmp_path, model, options, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_targets_of_two_dimensions_are_refused(tmp_path):
-    two = np.column_stack([TARGET, TARGET])
+@pytest.fixture(scope="module")
+def of_two_targets():
+    return supcr().fit(X, TWO)
+
+
+def test_each_of_several_targets_has_its_errors_and_its_plot(tmp_path, of_two_targets):
+    scores = []
+    options = {"training": (X, TWO), "on_scores": scores.extend, "target": ("east", HOSTILE)}
+    text, data = write(of_two_targets, X, TWO, tmp_path, **options)
+    assert "<img" not in text
+    predicted = of_two_targets.predict(X)
+    for place, each in enumerate([data, *data["others"]]):
+        np.testing.assert_allclose(each["true"], TWO[:, place])
+        np.testing.assert_allclose(each["predicted"], predicted[:, place], rtol=1e-4)
+        np.testing.assert_allclose(each["error"], (predicted - TWO)[:, place], atol=1e-3 * np.ptp(TWO[:, place]))
+        assert each["range"] == [TWO[:, place].min(), TWO[:, place].max()]
+    model, *_ = (each for each in scores if each.name == f"{HOSTILE}, SupCR")
+    assert model.scores["mean error"].value == pytest.approx(np.abs(predicted - TWO)[:, 1].mean())
+    for identifier in ("plot-predicted", "plot-predicted1", "groups", "groups1"):
+        assert text.count(f'id="{identifier}"') == 1
+
+
+def test_several_targets_without_names_are_numbered(tmp_path, of_two_targets):
+    _, data = write(of_two_targets, X, TWO, tmp_path)
+    assert [each["target"] for each in (data, *data["others"])] == ["the label 1", "the label 2"]
+
+
+def test_what_belongs_to_all_targets_is_said_once(tmp_path, of_two_targets):
+    text, _ = write(of_two_targets, X, TWO, tmp_path, target=("east", "north"))
+    assert text.count("It may have seen these samples") == 1
+    assert "east: It may have seen" not in text
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (TARGET, {}, r"y: got labels of shape \(60,\), expected 2 targets per sample, \(n, 2\)"),
+        (TWO, {"target": ("east",)}, "target: got 1 names, expected 2, one per target"),
+        (TWO, {"training": (X, TARGET)}, r"training: got labels of shape \(60,\), expected 2 targets per sample"),
+        (TWO, {"suspects": NO_SUSPECTS}, "suspects: got a table, and the model predicts 2 targets, expected None"),
+    ],
+)
+def test_what_does_not_fit_several_targets_is_named(tmp_path, of_two_targets, y, options, message):
+    with pytest.raises(OrdinateError, match=message):
+        write(of_two_targets, X, y, tmp_path, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_targets_of_two_dimensions_do_not_fit_a_model_of_one(tmp_path):
     with pytest.raises(OrdinateError, match=r"y: got labels of shape \(60, 2\), expected one target per sample"):
-        write(supcr().fit(X, two), X, two, tmp_path)
+        write(supcr().fit(X, TARGET), X, TWO, tmp_path)
 
 
 def test_samples_that_tsne_leaves_out_are_said_and_have_no_place(monkeypatch):
@@ -161,6 +210,11 @@ def test_a_comparison_has_every_model_and_refuses_other_ranks(tmp_path, model):
         OrdinateError, match="models: b predicts a number, and a 0 < 1 < 2, expected models of one label"
     ):
         write_comparison({"a": model, "b": supcr().fit(X, TARGET)}, X, RANKS, tmp_path / "c.html")
+
+
+def test_models_of_several_targets_are_not_compared(tmp_path, of_two_targets):
+    with pytest.raises(OrdinateError, match="models: got a of 2 targets, expected models of ranks or one target"):
+        write_comparison({"a": of_two_targets, "b": of_two_targets}, X, TWO, tmp_path / "c.html")
 
 
 def test_names_of_models_tell_them_apart():
