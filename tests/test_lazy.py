@@ -102,7 +102,6 @@ def test_every_lazy_name_is_there():
             assert getattr(import_module(package), name) is not None
 
 
-
 ABSENT_LIGHTNING = """
 import sys
 from importlib import import_module
