@@ -6,7 +6,8 @@ One model per set, method and seed, trained for few epochs (EPOCHS), so that the
 are split at random, 40% to train, 30% to calibrate and 30% to measure on, of Nursery 3000 rows; RetinaMNIST is
 trained on its owner's training part, and its other images are halved. MAPIE (LAC and APS sets, absolute residuals) gets
 the same predictions; its LAC sets may be empty, so that they are also shown with the most probable rank put into empty
-ones. Every finished run is kept in the results file; the script continues where it was stopped.
+ones. Sets that are calibrated by rank (Mondrian) are measured, too, and the coverage of every rank. Every finished run
+is kept in the results file; the script continues where it was stopped.
 """
 
 import warnings
@@ -17,6 +18,7 @@ import torch
 from mapie.classification import SplitConformalClassifier
 from mapie.regression import SplitConformalRegressor
 from numpy.typing import NDArray
+from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import tabular
@@ -124,9 +126,13 @@ def _rank_sets(model: Any, known_X: Any, known_y: Array, X: Any, y: Array) -> tu
     num_classes = new.shape[1]
     found = []
     for coverage in COVERAGES:
-        ours = rank_coverage(y, rank_sets(new, calibrate_ranks(known_y, known, coverage)), num_classes)
-        found.append({"promised": coverage, "kind": "Ordinate", "coverage": ours["coverage"], "size": ours["mean_size"],
-                      "by_rank": ours["coverage_by_rank"], "empty": 0.0})  # fmt: skip
+        for by_rank, kind in ((False, "Ordinate"), (True, "Ordinate, by rank")):
+            sets = rank_sets(new, calibrate_ranks(known_y, known, coverage, by_rank=by_rank))
+            ours = rank_coverage(y, sets, num_classes)
+            counts = np.bincount(y, minlength=num_classes).tolist()
+            of_ranks = {f"rank {rank}": covered for rank, covered in enumerate(ours["coverage_by_rank"])}
+            found.append({"promised": coverage, "kind": kind, "coverage": ours["coverage"], "size": ours["mean_size"],
+                          "counts": counts, "empty": 0.0, **of_ranks})  # fmt: skip
         for score in ("lac", "aps"):
             mapie = SplitConformalClassifier(
                 _Votes(num_classes), coverage, conformity_score=score, prefit=True, random_state=0
@@ -181,6 +187,26 @@ def show(results: list[Run], names: list[str]) -> None:
                 means = [f"{np.mean([entry[key] for entry in own]):.3f}" for key in ("size", "empty")]
                 rows.append([kind, f"{coverage:.2f}", spread(own, "coverage", ".3f"), *means])
             print(table(["sets", "promised", "measured", size, "empty"], rows))
+            if method != "SupCR":
+                print(_coverage_of_ranks(sets))
+
+
+def _coverage_of_ranks(sets: list[dict[str, Any]], promised: float = 0.9, share: float = 0.95) -> str:
+    """Return a table of the coverage of each rank, its mean over the splits, and how often it is not too low.
+
+    That is: at or above the lower end of the binomial interval of the promised coverage, for the samples of the rank.
+    """
+    header, rows = ["sets, 0.90 promised", "rank", "measured", "not too low"], []
+    for kind in ("Ordinate", "Ordinate, by rank"):
+        own = where(sets, promised=promised, kind=kind)
+        for rank in range(len(own[0]["counts"])):
+            known = [(each["counts"][rank], each[f"rank {rank}"]) for each in own if each["counts"][rank]]
+            if not known:
+                continue
+            counts, found = np.array(known).T
+            enough = found >= binom.ppf((1 - share) / 2, counts, promised) / counts
+            rows.append([kind, str(rank), f"{found.mean():.3f} ± {found.std():.3f}", f"{enough.mean():.2f}"])
+    return table(header, rows)
 
 
 def main() -> None:

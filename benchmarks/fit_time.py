@@ -13,7 +13,6 @@ Writes ``benchmarks/results/fit_time.json``; a row that is measured again replac
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -160,21 +159,23 @@ def measure(row: str, limit: float | None) -> dict[str, object]:
         arguments = MAKE[row](folder)
         if limit is not None:
             arguments += ["--time-limit", f"{limit:g}"]
-        load, before, start = os.getloadavg()[0], os.times(), time.perf_counter()
+        load, start = os.getloadavg()[0], time.perf_counter()
         command = [sys.executable, "-m", "ordinate.cli", "fit", *arguments, "--out", f"{name}/model", "--quiet"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        seconds, after = time.perf_counter() - start, os.times()
+        with Path(f"{name}/output").open("w+") as output:
+            process = subprocess.Popen(command, stdout=output)
+            _, status, usage = os.wait4(process.pid, 0)
+            seconds = time.perf_counter() - start
+            output.seek(0)
+            print(output.read())
+        if status:
+            sys.exit("fit failed")
         metrics = json.loads(Path(f"{name}/model/metrics.json").read_text())
-        print(done.stdout)
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
         others = boost(folder / "table.csv") if row == "large table" and limit is None else {}
     return {
         "row": row, "limit_minutes": limit, "wall_minutes": round(seconds / 60, 2),
-        "processor_minutes": round(
-            (after.children_user + after.children_system - before.children_user - before.children_system) / 60, 2
-        ),
+        "processor_minutes": round((usage.ru_utime + usage.ru_stime) / 60, 2),
         "load_before": round(load, 1), "cores": os.cpu_count(), "method": metrics["method"],
-        "peak_gb": round(peak, 2), "mae": round(metrics["mae"], 4),
+        "peak_gb": round(usage.ru_maxrss / 1e6, 2), "mae": round(metrics["mae"], 4),
         **({"accuracy": round(metrics["accuracy"], 4)} if "accuracy" in metrics else {}), **others,
     }  # fmt: skip
 

@@ -13,6 +13,7 @@ from ordinate.decisions import calibrate_ranks, cost_matrix, decide, predict_ran
 from ordinate.estimators.held_out import HeldOut
 from tests.estimators.examples import draw_frame, ranks_of
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 QUICK = ["--epochs", "4", "--quiet"]
 GRADES = np.array(["low", "mid", "high"])
 COSTS = cost_matrix(3, {(1, 2): 5.0})
@@ -50,9 +51,19 @@ def models(tmp_path_factory):
     draw(80).to_csv(path / "data.csv", index=False)
     costs = write_costs(path / "costs.csv", COSTS)
     settings = {
-        "ranks": ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--method", "cloc"],
+        "ranks": [
+            "--target",
+            "grade",
+            "--order",
+            "low,mid,high",
+            "--drop",
+            "target",
+            "--method",
+            "cloc",
+            "--no-report",
+        ],
         "costs": ["--target", "grade", "--order", "low,mid,high", "--drop", "target", "--costs", costs],
-        "target": ["--target", "target", "--drop", "grade", "--method", "supcr"],
+        "target": ["--target", "target", "--drop", "grade", "--method", "supcr", "--no-report"],
     }
     for name, arguments in settings.items():
         out = ["--out", str(path / name), "--test-fraction", "0.5"]

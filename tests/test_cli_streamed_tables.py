@@ -14,6 +14,7 @@ from ordinate.commands import samples
 from ordinate.data.tables import parquet_table, row_columns
 from tests.command_line import QUICK, draw, read
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 FRAME = draw().drop(columns=["word", "grade"]).assign(row=np.arange(48))
 FIT = ["fit", "data.parquet", "--target", "target", "--method", "supcr", *QUICK]
 

@@ -74,7 +74,7 @@ import pandas as pd
 import ordinate
 from ordinate.cli import main
 
-options = ["--method", "narrow_cloc", "--epochs", "4", "--quiet", "--out", "model"]
+options = ["--method", "narrow_cloc", "--epochs", "1", "--no-report", "--quiet", "--out", "model"]
 assert main(["fit", "cheddar", *options]) == 0
 model = ordinate.load("model")
 table = pd.DataFrame({"age": [0.1, 0.9], "salt": [0.01, 0.81]})

@@ -110,16 +110,34 @@ def test_what_a_command_refuses_it_refuses_before_anything_heavy_is_loaded(tmp_p
     assert loaded_by("\n".join(code)) == [{"ordinate", "ordinate_papers"}]
 
 
+BLEND = """
+import tempfile
+
+import numpy as np
+
+import ordinate
+import ordinate.commands.predict
+
+X = np.linspace(0, 1, 40)[:, None]
+model = ordinate.BlendClassifier(members=2, folds=2, epochs=2).fit(X, np.arange(40) // 20)
+with tempfile.TemporaryDirectory() as folder:
+    model.save(f"{folder}/model")
+    ordinate.load(f"{folder}/model").predict(X)
+"""
+
+
 def test_losses_do_not_load_triton_nor_an_estimator_and_the_list_of_tables_lightning_or_what_draws():
-    losses, estimator, tables = loaded_by(
+    losses, estimator, blend, tables = loaded_by(
         "import ordinate.losses, ordinate.functional",
         "from ordinate.estimators import CLOCClassifier, SupCRRegressor, load",
+        BLEND,
         "import ordinate_papers.commands.table, ordinate_papers.tables.catalogue",
     )
     assert "torch" in losses
     assert "triton" not in losses
     assert "sklearn" in estimator
     assert estimator.isdisjoint({"lightning", "torchmetrics", "matplotlib", "torchvision", "timm", "transformers"})
+    assert "lightning" not in blend  # Importing it takes longer than many a fit of a table.
     assert tables.isdisjoint({"lightning", "torchvision"})
 
 

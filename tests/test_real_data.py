@@ -21,7 +21,7 @@ def test_otd_orders_the_ranks_of_balance_scale_and_beats_the_neighbours_of_its_f
     X, y = frame.drop(columns="class"), frame["class"].map({"L": 0, "B": 1, "R": 2}).to_numpy()
     order = np.random.default_rng(100).permutation(len(y))
     train, test = order[:437], order[437:]
-    model = OTDClassifier(epochs=80, random_state=0).fit(X.iloc[train], y[train])
+    model = OTDClassifier(epochs=40, random_state=0).fit(X.iloc[train], y[train])
     embedded = model.transform(X)
     features = StandardScaler().fit(X.iloc[train]).transform(X)
     raw = KNeighborsClassifier(3).fit(features[train], y[train]).score(features[test], y[test])
@@ -36,7 +36,7 @@ def test_the_regressors_predict_the_sound_of_airfoils(make):
     X, y = frame.drop(columns="sound_pressure_db"), frame["sound_pressure_db"].to_numpy()
     order = np.random.default_rng(100).permutation(len(y))
     train, test = order[:1353], order[1353:]
-    model = make(epochs=(40, 40), random_state=0).fit(X.iloc[train], y[train])
+    model = make(epochs=(20, 20), random_state=0).fit(X.iloc[train], y[train])
     assert np.abs(model.predict(X.iloc[test]) - y[test]).mean() < 1.7  # k-NN on its features: 1.5; the mean: 5.6
 
 

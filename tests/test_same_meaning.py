@@ -52,8 +52,10 @@ def test_csv_keeps_small_differences_of_large_targets(tmp_path):
 # columns
 
 
-@pytest.mark.parametrize("make", [cloc, otd, supcr, lambda: BlendClassifier(members=2, folds=2, epochs=2)])
-@pytest.mark.parametrize("value", [2023, np.nan])
+@pytest.mark.parametrize(
+    ("make", "value"),
+    [(cloc, 2023), (otd, np.nan), (supcr, np.nan), (lambda: BlendClassifier(members=2, folds=2, epochs=2), 2023)],
+)
 def test_a_column_of_one_value_in_training_changes_no_prediction(make, value, tmp_path):
     model = make().fit(TABLE.assign(year=value), TARGET if make is supcr else RANKS)
     expected = model.transform(TABLE.assign(year=value))
@@ -137,26 +139,24 @@ def test_other_columns_are_one_clear_error():
 # labels and costs
 
 
-@for_every_classifier
-def test_costs_in_a_table_go_by_its_labels(make, tmp_path):
+def test_costs_in_a_table_go_by_its_labels(tmp_path):
     y = np.array(LABELS)[RANKS]
     costs = pd.DataFrame(1 - np.eye(3), LABELS, LABELS)
     costs.loc["high"] = [50, 40, 0]
-    by_position = make(class_order=LABELS, decision=costs.to_numpy()).fit(TABLE, y).predict(TABLE)
+    by_position = otd(class_order=LABELS, decision=costs.to_numpy()).fit(TABLE, y).predict(TABLE)
     shuffled = costs.loc[["high", "low", "mid"], ["mid", "high", "low"]]
-    model = make(class_order=LABELS, decision=shuffled).fit(TABLE, y)
+    model = otd(class_order=LABELS, decision=shuffled).fit(TABLE, y)
     np.testing.assert_array_equal(model.predict(TABLE), by_position)
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(TABLE), by_position)
     pd.testing.assert_frame_equal(loaded.decision, shuffled)
     plain = costs.set_axis(range(3)).set_axis(range(3), axis=1)
-    np.testing.assert_array_equal(make(class_order=LABELS, decision=plain).fit(TABLE, y).predict(TABLE), by_position)
+    np.testing.assert_array_equal(otd(class_order=LABELS, decision=plain).fit(TABLE, y).predict(TABLE), by_position)
     with pytest.raises(OrdinateError, match=r"decision: costs: got rows for \['low', 'mid', 'x'\]"):
-        make(class_order=LABELS, decision=costs.rename(index={"high": "x"})).fit(TABLE, y)
+        otd(class_order=LABELS, decision=costs.rename(index={"high": "x"})).fit(TABLE, y)
 
 
-@for_every_classifier
 @pytest.mark.parametrize(
     ("weights", "y", "order"),
     [
@@ -167,8 +167,8 @@ def test_costs_in_a_table_go_by_its_labels(make, tmp_path):
     ],
     ids=["numbers", "of NumPy", "truths", "text"],
 )
-def test_class_weights_keep_their_labels_in_a_saved_model(make, weights, y, order, tmp_path):
-    model = make(class_weight=weights, class_order=order).fit(TABLE, y)
+def test_class_weights_keep_their_labels_in_a_saved_model(weights, y, order, tmp_path):
+    model = cloc(class_weight=weights, class_order=order).fit(TABLE, y)
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     assert loaded.class_weight == weights

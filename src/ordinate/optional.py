@@ -20,7 +20,15 @@ def optional(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        package = (error.name or module).partition(".")[0]
-        raise OrdinateError(
-            purpose, problem=f'requires {package} ({error}): pip install "ordinate[{extra}]"'
-        ) from error
+        raise missing(error, error.name or module, extra, purpose) from error
+
+
+def missing(error: ImportError, module: str, extra: str, purpose: str) -> OrdinateError:
+    """Return the error that says which package is missing, and the extra that installs it.
+
+    Example:
+        >>> missing(ImportError("no bokeh"), "bokeh.plotting", "report", "report.html")
+        OrdinateError('report.html: requires bokeh (no bokeh): pip install "ordinate[report]"')
+    """
+    package = module.partition(".")[0]
+    return OrdinateError(purpose, problem=f'requires {package} ({error}): pip install "ordinate[{extra}]"')

@@ -79,6 +79,14 @@ def targets(folder):
 
 
 @pytest.fixture(scope="session")
+def several(folder):
+    X, target = draw_table(60)
+    two = np.column_stack([target, 10 * X[:, 0]])
+    path = folder / "several.html"
+    return write_report(supcr().fit(X, two), X, two, path, target=("east", HOSTILE), projections=("pca",))
+
+
+@pytest.fixture(scope="session")
 def comparison(folder):
     X, target = draw_table(80)
     y = ranks_of(target)
@@ -86,7 +94,7 @@ def comparison(folder):
     return write_comparison(models, X, y, folder / "comparison.html", target="grade")
 
 
-@pytest.fixture(params=["table", "images", "targets", "comparison"])
+@pytest.fixture(params=["table", "images", "targets", "several", "comparison"])
 def each(request):
     return request.getfixturevalue(request.param)
 
@@ -102,10 +110,11 @@ def point_at(page, i):
     page.mouse.move(x, y)
 
 
-@pytest.mark.typical("light")
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_picture_draws(open_page, each, theme):
-    page = open_page(each, theme=theme)
+@pytest.mark.typical("light-390")
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("light", 768), ("dark", 1280)])
+def test_every_picture_draws_and_nothing_is_wider_than_the_window(open_page, each, theme, width):
+    page = open_page(each, theme=theme, width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.wait_for_timeout(200)
     plots = page.locator("[id^=plot-]").evaluate_all("nodes => nodes.map(({id}) => id)")
     assert plots
@@ -123,13 +132,6 @@ def test_axe_finds_nothing_serious(open_page, each, theme):
     found = page.evaluate("axe.run()")["violations"]
     serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
     assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in serious] == []
-
-
-@pytest.mark.typical("390")
-@pytest.mark.parametrize("width", [390, 768, 1280])
-def test_nothing_is_wider_than_the_window(open_page, each, width):
-    page = open_page(each, width=width)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_pointing_shows_the_sample_and_text_stays_text(open_page, table):
@@ -180,8 +182,12 @@ def test_a_box_filters_every_other_picture_and_escape_ends_it(open_page, table):
     assert counts(page) == every
 
 
-def test_a_cell_of_the_confusion_matrix_selects_its_samples_by_keyboard(open_page, table):
+def test_the_confusion_matrix_has_the_numbers_of_python_and_selects_samples_by_keyboard(open_page, table):
     page = open_page(table)
+    accuracy = page.locator(".scores .own .value").first.inner_text().split()[0]
+    diagonal = [page.locator(f'#confusion [data-true="{r}"][data-predicted="{r}"]').inner_text() for r in range(4)]
+    right = sum(int(text) for text in diagonal if text != "·")
+    assert accuracy == f"{right}%"  # of 100 samples
     button = page.locator("#confusion button:not(:disabled)").first
     count = int(button.inner_text())
     button.focus()
@@ -203,14 +209,6 @@ def test_the_theme_follows_the_system_and_the_switch(open_page, table):
     page.emulate_media(color_scheme="dark")
     page.wait_for_selector('html[data-theme="dark"]')
     assert page.evaluate(background) == dark
-
-
-def test_numbers_of_the_page_are_those_of_python(open_page, table):
-    page = open_page(table)
-    accuracy = page.locator(".scores .own .value").first.inner_text().split()[0]
-    diagonal = [page.locator(f'#confusion [data-true="{r}"][data-predicted="{r}"]').inner_text() for r in range(4)]
-    right = sum(int(text) for text in diagonal if text != "·")
-    assert accuracy == f"{right}%"  # of 100 samples
 
 
 def test_labels_to_check_are_downloaded_as_csv(open_page, folder):
@@ -240,6 +238,28 @@ def test_targets_are_selected_in_one_picture_and_seen_in_the_other(open_page, ta
     assert 0 < sum(counts(page)) < 60
     point_at(page, page.evaluate(SELECTED)[0])
     page.locator("#card .curve path").first.wait_for()
+
+
+def test_each_of_several_targets_is_drawn_and_colours_the_embedding(open_page, several):
+    page = open_page(several)
+    colours = "() => Array.from(Bokeh.documents[0].get_model_by_name('samples').data.colour)"
+    first = page.evaluate(colours)
+    page.select_option("#target", "1")
+    assert page.evaluate(colours) != first
+    page.locator("#plot-predicted1").scroll_into_view_if_needed()
+    box = page.locator("#plot-predicted1").bounding_box()
+    page.mouse.move(box["x"] + 80, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 60, steps=5)
+    page.mouse.up()
+    page.locator("#selection").wait_for(state="visible")
+    selected = len(page.evaluate(SELECTED))
+    assert 0 < selected < 60
+    of_second = page.locator("#groups1 [data-count]").all_inner_texts()
+    assert sum(map(int, of_second)) == sum(counts(page)) == selected
+    point_at(page, page.evaluate(SELECTED)[0])
+    assert page.locator("#card .verdict").count() == 2
+    assert page.locator("#samples-body tr").first.locator("td").count() == 1 + 3 * 2
 
 
 def test_one_selection_runs_through_all_compared_models(open_page, comparison):

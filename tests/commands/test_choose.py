@@ -35,7 +35,8 @@ def data(tmp_path, monkeypatch):
 
 def train(label="grade", **options):
     drop = ",".join({"grade", "target", "subject"} - {label} - {options.get("group")})
-    settings = {"data": "table.csv", "target": label, "drop": drop, "epochs": 2, "out": "model", "quiet": True}
+    settings = {"data": "table.csv", "target": label, "drop": drop, "epochs": 2, "out": "model", "quiet": True,
+                "no_report": True}  # fmt: skip
     fit(FitOptions(**{**settings, **options}))
     return json.loads(Path("model/metrics.json").read_text())
 
@@ -92,7 +93,7 @@ def test_a_part_of_one_rank_is_left_out(monkeypatch):
 @pytest.mark.parametrize("label", ["grade", "target"])
 def test_candidates_and_simple_models_are_told_with_their_intervals(label, monkeypatch, capsys):
     give_up(monkeypatch, least_measured=49)  # none
-    metrics = train(label, folds=2)
+    metrics = train(label, folds=2, no_report=False)
     said, tried = capsys.readouterr().out, metrics["candidates"]
     methods = ["cloc", "otd"] if label == "grade" else ["supcr", "supremix"]
     assert [name for name in tried if " " not in name] == ["blend", *methods]
@@ -179,8 +180,7 @@ def test_groups_that_leave_one_rank_to_train_on_are_an_error(monkeypatch):
         training(groups=pd.Series(np.arange(60) // 30)).parts()
 
 
-@pytest.mark.parametrize("limit", [{}, {"time_limit": 5.0}])
-@pytest.mark.parametrize("sites", [2, 4])
+@pytest.mark.parametrize(("sites", "limit"), [(2, {}), (4, {"time_limit": 5.0})])
 def test_a_candidate_that_needs_more_groups_is_left_out(sites, limit, capsys):
     FRAME.assign(site=np.arange(60) % sites).to_csv("table.csv", index=False)
     candidates = train(group="site", drop="target,subject", **limit)["candidates"]

@@ -16,7 +16,7 @@ from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_frame, ranks_of
 
-QUICK = {"target": "price", "method": "supcr", "epochs": 1, "quiet": True}
+QUICK = {"target": "price", "method": "supcr", "epochs": 1, "quiet": True, "no_report": True}
 FRAME, PRICE = draw_frame(n=60)
 SIDES = np.repeat(["train", "validation", "test"], [36, 8, 16])
 

@@ -19,7 +19,7 @@ from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.tuab import read_tuab
 from tests.papers.datasets import recordings
 
-QUICK = {"method": "supcr", "epochs": 1, "quiet": True}
+QUICK = {"method": "supcr", "epochs": 1, "quiet": True, "no_report": True}
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_a_folder_of_matrices_keeps_its_split(capsys):
 
 def test_a_recipe_of_series_is_for_series_alone():
     write_matrices()
-    fit(FitOptions("brains", recipe="supcr-tuab", quick=True, set=["data.crop=10"], epochs=1, quiet=True))
+    fit(FitOptions("brains", recipe="supcr-tuab", quick=True, set=["data.crop=10"], **QUICK))
     model = ordinate.load("brains-model")
     assert (model.encoder, model.batch_size, model.data) == ("resnet1d", 32, SeriesOptions(crop=10))
     with pytest.raises(OrdinateError, match="--recipe: cloc-koa is for images, and brains holds "):

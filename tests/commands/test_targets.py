@@ -1,5 +1,7 @@
 """Several columns as targets of ``ordinate fit``."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,7 +44,7 @@ def test_several_targets_are_predicted_in_a_column_each(table, capsys):
 
 
 def test_the_run_file_trains_the_same_model_again(table, capsys):
-    assert main(["fit", "--target", "east", "north", "places.csv", "--drop", "grade", *QUICK]) == 0
+    assert main(["fit", "--target", "east", "north", "places.csv", "--drop", "grade", *QUICK, "--epochs", "2"]) == 0
     assert main(["fit", "--config", "places-model/run.toml", "--no-report", "--quiet", "--out", "again"]) == 0
     assert read("again/metrics.json")["targets"] == read("places-model/metrics.json")["targets"]
 
@@ -61,11 +63,25 @@ def test_wrong_targets_are_an_error_of_one_line(table, capsys, arguments, expect
     assert expected in one_line(capsys.readouterr().err)
 
 
-def test_a_report_of_several_targets_is_refused(table, capsys):
+def test_the_report_has_a_part_for_each_of_several_targets(table, capsys):
+    assert main(["fit", "places.csv", "--target", "east", "north", "--epochs", "1", "--quiet"]) == 0
+    printed = capsys.readouterr().out
+    assert "\neast, SupCR " in printed
+    assert "\nnorth, ridge regression " in printed
+    assert main(["report", "places-model", "places.csv"]) == 0
+    for page in ("report.html", "places-model/report.html"):
+        assert "<title>SupCR on east, north</title>" in Path(page).read_text()
+    capsys.readouterr()
+    assert main(["explain", "places-model", "places.csv"]) == 0
+    assert "rise of the mean absolute error" in capsys.readouterr().out
+
+
+def test_a_report_of_some_of_the_targets_is_refused(table, capsys):
     assert main(["fit", "places.csv", "--target", "east", "north", "--epochs", "1", "--no-report", "--quiet"]) == 0
     capsys.readouterr()
-    assert main(["report", "places-model", "places.csv"]) == 2
-    assert "of 2 targets, expected a model of one target" in one_line(capsys.readouterr().err)
+    assert main(["report", "places-model", "places.csv", "--target", "east"]) == 2
+    expected = "--target: got 'east', expected the 2 columns that places-model was fitted to"
+    assert expected in one_line(capsys.readouterr().err)
 
 
 def test_several_targets_are_for_tables(tmp_path, monkeypatch, capsys):

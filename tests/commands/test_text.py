@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def fit_quickly(**options):
-    settings = {"method": "supremix", "task": "continuous", "epochs": 2, "quiet": True}
+    settings = {"method": "supremix", "task": "continuous", "epochs": 2, "quiet": True, "no_report": True}
     settings["set"] = ["data.word_vectors=vectors.txt"]
     fit(FitOptions("pairs.csv", "score", **{**settings, **options}))
 
@@ -39,7 +39,7 @@ def samples_of(path):
 
 
 def test_a_pair_of_columns_is_enough_and_reports_show_the_texts(folder, capsys):
-    fit_quickly(text=["u", "v"])
+    fit_quickly(text=["u", "v"], no_report=False)
     assert "note: --text trains on 'u' and 'v' alone, without 'id'\n" in capsys.readouterr().out
     model = ordinate.load("pairs-model")
     assert model.reader_.words == WORDS

@@ -32,7 +32,8 @@ def data(tmp_path, monkeypatch):
 
 def train(label, **options):
     other = "target" if label == "grade" else "grade"
-    settings = {"data": "table.csv", "target": label, "drop": other, "epochs": 3, "out": "model", "quiet": True}
+    settings = {"data": "table.csv", "target": label, "drop": other, "epochs": 3, "out": "model", "quiet": True,
+                "no_report": True}  # fmt: skip
     fit(FitOptions(**{**settings, **options}))
     return json.loads(Path("model/metrics.json").read_text())["method"]
 

@@ -13,7 +13,7 @@ from ordinate.errors import OrdinateError
 optuna = pytest.importorskip("optuna", reason="optuna is not installed")
 from ordinate.commands import tune as command  # noqa: E402  # It requires optuna.
 
-TUNE = ["tune", "table.csv", "--target", "grade", "--epochs", "4", "--quiet"]
+TUNE = ["tune", "table.csv", "--target", "grade", "--epochs", "1", "--quiet"]
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def measured(monkeypatch, error):
 @pytest.mark.parametrize("target", ["grade", "score"])
 def test_a_tuned_model_is_saved_with_its_settings(target, capsys):
     assert (
-        main(["tune", "table.csv", "--target", target, "--epochs", "4", "--quiet", "--trials", "2", "--out", "m"]) == 0
+        main(["tune", "table.csv", "--target", target, "--epochs", "1", "--quiet", "--trials", "2", "--out", "m"]) == 0
     )
     out = capsys.readouterr().out
     assert "trial 2: " in out

@@ -12,6 +12,7 @@ from ordinate import CLOCClassifier, OrdinateError, SupCRRegressor
 from ordinate.cli import main
 from ordinate.data import Labelled, Modality, Reader, modalities, register_modality, registry
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 BASES = "ACGT"
 
 
@@ -97,7 +98,10 @@ def test_samples_are_fitted_predicted_saved_and_loaded(make, tmp_path):
 def test_the_commands_read_its_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("strands.fasta").write_text("".join(f">{y}\n{x}\n" for x, y in zip(X, Y, strict=True)))
-    assert main(["fit", "strands.fasta", "--method", "cloc", "--epochs", "2", "--quiet", "--out", "model"]) == 0
+    assert (
+        main(["fit", "strands.fasta", "--method", "cloc", "--epochs", "2", "--no-report", "--quiet", "--out", "model"])
+        == 0
+    )
     assert "30 samples of strands of DNA, 3 ranks" in capsys.readouterr().out
     assert main(["predict", "model", "strands.fasta", "--out", "predicted.csv"]) == 0
     assert pd.read_csv("predicted.csv")["prediction"].tolist() == ordinate.load("model").predict(X).tolist()

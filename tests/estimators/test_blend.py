@@ -56,7 +56,7 @@ both = pytest.mark.parametrize(("make", "y"), [(ranks, RANKS), (targets, TARGET)
 
 
 @parametrize_with_essential_checks(
-    [BlendClassifier(members=2, folds=2, epochs=20, decision="mode"), BlendRegressor(members=2, folds=2, epochs=20)],
+    [BlendClassifier(members=2, folds=2, epochs=10, decision="mode"), BlendRegressor(members=2, folds=2, epochs=10)],
     expected_failed_checks=lambda _: EQUIVALENCE,
 )
 def test_scikit_learn_checks_the_estimators(estimator, check):

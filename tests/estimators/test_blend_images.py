@@ -17,6 +17,7 @@ from tests.estimators.examples import Make
 
 RANKS = np.arange(60) % 3
 IMAGES = np.asarray(pictures.draw(RANKS), dtype=np.uint8)
+pytestmark = pytest.mark.usefixtures("few_trees")
 SMALL = {"encoder": "test_resnet", "embedding_dim": 4, "batch_size": None, "members": 4, "folds": 4, "epochs": 20}
 ranks, targets = Make(BlendClassifier, **SMALL), Make(BlendRegressor, **SMALL)
 both = pytest.mark.parametrize("make", [ranks, targets], ids=["ranks", "targets"])
@@ -31,21 +32,29 @@ def options(tmp_path_factory):
     return ImageOptions(pretrained=str(path))
 
 
+@pytest.fixture(scope="module")
+def fitted(options):
+    return {make: make(data=options).fit(IMAGES, RANKS) for make in (ranks, targets)}
+
+
 @both
-def test_it_learns_and_is_the_same_when_saved_and_loaded(make, options, tmp_path):
-    model = make(data=options).fit(IMAGES, RANKS)
+def test_it_learns_and_is_the_same_when_saved_and_loaded(make, fitted, tmp_path):
+    model = fitted[make]
     assert np.abs(model.predict(IMAGES) - RANKS).mean() < 0.4
     model.save(tmp_path / "model")
     loaded = ordinate.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.transform(IMAGES), model.transform(IMAGES))
     np.testing.assert_array_equal(loaded.predict(IMAGES), model.predict(IMAGES))
-    again = make(data=options).fit(IMAGES, RANKS)
-    np.testing.assert_array_equal(again.transform(IMAGES), model.transform(IMAGES))
 
 
-def test_new_images_pass_the_same_network_and_components_as_training_images(options):
+def test_the_same_seed_gives_the_same_model(fitted, options):
+    again = targets(data=options).fit(IMAGES, RANKS)
+    np.testing.assert_array_equal(again.transform(IMAGES), fitted[targets].transform(IMAGES))
+
+
+def test_new_images_pass_the_same_network_and_components_as_training_images(fitted):
     """The columns that its parts were trained on are what its encoder computes of the same images."""
-    model = ranks(data=options).fit(IMAGES, RANKS)
+    model = fitted[ranks]
     seen = []
     hook = model.encoder_.members.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0]))
     model.transform(IMAGES)
@@ -79,9 +88,8 @@ def test_a_feature_that_does_not_vary_gives_no_noise():
     assert found[:, 2].abs().max() == 0
 
 
-@pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
-def test_it_is_exported_with_its_network(suffix, options, tmp_path):
-    exported = export_model(ranks(data=options).fit(IMAGES, RANKS), tmp_path / f"model{suffix}")
+def test_it_is_exported_with_its_network(fitted, tmp_path):
+    exported = export_model(fitted[ranks], tmp_path / "model.onnx")
     assert max(exported.differences.values()) < 1e-3
 
 

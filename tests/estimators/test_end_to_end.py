@@ -7,7 +7,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.heads.build import BINNED, HEAD_LOSSES
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
-from tests.estimators.examples import SMALL, draw_frame, draw_series, draw_table, in_groups, supcr, supremix
+from tests.estimators.examples import SMALL, draw_series, draw_table, in_groups, supcr, supremix
 from tests.estimators.test_persistence import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
@@ -29,7 +29,7 @@ def test_scikit_learn_checks_the_estimator(estimator, check):
 def test_several_targets_are_predicted_each_in_its_units(loss):
     X, target = draw_table(96)
     targets = np.stack([target, 100 + 20 * X[:, 2]], axis=1)
-    model = end_to_end(loss=loss, epochs=100, learning_rate=0.02, batch_size=96).fit(X, targets)
+    model = end_to_end(loss=loss, epochs=40, learning_rate=0.05, batch_size=96).fit(X, targets)
     error = np.abs(model.predict(X) - targets).mean(0)
     assert (error < 0.4 * np.abs(targets - np.median(targets, 0)).mean(0)).all()
 
@@ -42,12 +42,10 @@ def test_a_loaded_model_is_the_saved_one(loss, tmp_path):
     assert loaded.get_params() == model.get_params()
 
 
-@pytest.mark.parametrize("draw", [draw_frame, draw_series], ids=["frame", "series"])
-@pytest.mark.parametrize("loss", ["huber", "dldl_v2"])
-def test_tables_and_series_are_read(draw, loss, tmp_path):
-    X, target = draw()
-    model = end_to_end(loss=loss, epochs=2).fit(X, target)
-    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw(seed=1)[0])
+def test_series_are_read(tmp_path):
+    X, target = draw_series()
+    model = end_to_end(loss="dldl_v2", epochs=1).fit(X, target)
+    assert_same_model(save_and_load(model, tmp_path / "model"), model, draw_series(seed=1)[0])
 
 
 def fit(**options):
@@ -106,5 +104,5 @@ def test_a_representation_whose_trained_head_is_on_bins_may_be_read_by_another(h
 @for_every_binned_loss
 def test_a_head_on_bins_of_a_frozen_encoder_learns(loss):
     X, target = draw_table(96)
-    model = supcr(head="linear", head_loss=loss, epochs=(20, 60), batch_size=96, learning_rate=0.01).fit(X, target)
+    model = supcr(head="linear", head_loss=loss, epochs=(10, 30), batch_size=96, learning_rate=0.02).fit(X, target)
     assert model.score(X, target) > 0.7

@@ -98,7 +98,24 @@ def test_the_graph_is_the_estimator(make, kind, name, tmp_path):
         assert_is_the_model(model, draw(seed=1)[0], exported.path, atol, n)
     assert max(exported.differences.values()) < 10 * atol
     assert exported.input_shape == model.reader_.sample_shape
+    if kind == "images":
+        assert_describes_images(json.loads(exported.description.read_text()), make)
     assert {path.name for path in tmp_path.iterdir()} == {name, f"{name}.json"}
+
+
+def assert_describes_images(record, make):
+    assert record["input"]["shape"] == ["n", 1, 16, 16]
+    assert record["input"]["dtype"] == "uint8"
+    assert record["reader"]["size"] == [16, 16]
+    outputs = {"embedding": ("float64", ["n", 8]), "prediction": ("float64", ["n"])}
+    if make in CLASSIFIERS:
+        outputs = {
+            "embedding": ("float64", ["n", 8]), "probability": ("float64", ["n", 3]), "rank": ("int64", ["n"])
+        }  # fmt: skip
+    assert record["outputs"] == [
+        {"name": name, "dtype": dtype, "shape": shape} for name, (dtype, shape) in outputs.items()
+    ]
+    assert record.get("classes") == ([0, 1, 2] if make in CLASSIFIERS else None)
 
 
 @pytest.mark.typical("linear-model.pt2", "neighbours-model.onnx")
@@ -160,32 +177,13 @@ def encode_by_description(record, row):
 def test_the_description_is_enough_to_make_the_input_of_a_raw_row(tmp_path):
     frame, target = draw_frame()
     model = fit(cloc, frame, target)
-    exported = export_model(model, tmp_path / "model.onnx")
+    exported = export_model(model, tmp_path / "model.pt2")
     record = json.loads(exported.description.read_text(), parse_constant=pytest.fail)
     new = draw_frame(12, seed=1)[0]
     rows = new.astype(object).where(new.notna(), None).to_dict("records")
     encoded = np.array([encode_by_description(record, row) for row in rows], dtype=np.float32)
     assert encoded.shape[1] == len(record["features"]) == record["input"]["shape"][1]
     np.testing.assert_allclose(encoded, read(model, new).numpy(), rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("make", [otd, supcr], ids=["otd", "supcr"])
-def test_the_description_names_what_goes_in_and_comes_out(make, tmp_path):
-    model = fit(make, *draw_images(), **TINY, encoder="test_resnet")
-    exported = export_model(model, tmp_path / "model.pt2")
-    record = json.loads(exported.description.read_text())
-    assert record["input"]["shape"] == ["n", 1, 16, 16]
-    assert record["input"]["dtype"] == "uint8"
-    assert record["reader"]["size"] == [16, 16]
-    outputs = {"embedding": ("float64", ["n", 8]), "prediction": ("float64", ["n"])}
-    if make in CLASSIFIERS:
-        outputs = {
-            "embedding": ("float64", ["n", 8]), "probability": ("float64", ["n", 3]), "rank": ("int64", ["n"])
-        }  # fmt: skip
-    assert record["outputs"] == [
-        {"name": name, "dtype": dtype, "shape": shape} for name, (dtype, shape) in outputs.items()
-    ]
-    assert record.get("classes") == ([0, 1, 2] if make in CLASSIFIERS else None)
 
 
 @pytest.fixture(scope="module")

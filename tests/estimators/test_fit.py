@@ -56,26 +56,18 @@ def test_a_fit_chunk_by_chunk_is_the_plain_fit(make):
 
 
 @for_every_estimator
-def test_a_fit_leaves_every_random_state_as_it_was(make):
+def test_a_fit_leaves_every_random_state_as_it_was_and_does_not_depend_on_it(make):
     labels = labels_for(make, TARGET)
     torch.manual_seed(7)
     np.random.seed(7)  # noqa: NPY002
     random.seed(7)
-    make().fit(X, labels).predict(X)
+    first = make().fit(X, labels).transform(X)
     drawn = torch.rand(1).item(), np.random.random(), random.random()  # noqa: NPY002
     torch.manual_seed(7)
     np.random.seed(7)  # noqa: NPY002
     random.seed(7)
     assert drawn == (torch.rand(1).item(), np.random.random(), random.random())  # noqa: NPY002
-
-
-@for_every_estimator
-def test_a_fit_does_not_depend_on_the_random_state_around_it(make):
-    labels = labels_for(make, TARGET)
-    torch.manual_seed(1)
-    first = make().fit(X, labels).transform(X)
-    torch.manual_seed(2)
-    assert (make().fit(X, labels).transform(X) == first).all()
+    assert (make().fit(X, labels).transform(X) == first).all()  # whatever the state was
 
 
 @for_every_estimator
@@ -105,18 +97,16 @@ def test_an_embedding_does_not_depend_on_the_samples_beside_it(make):
 @for_every_classifier
 def test_ranks_that_are_easy_are_learned(make):
     ranks = ranks_of(TARGET)
-    options = {"epochs": (20, 20)} if make is cloc else {"epochs": 40}
-    model = make(**options, learning_rate=0.01, weight_decay=0.0, decision="mode").fit(X, ranks)
+    options = {"epochs": (10, 10)} if make is cloc else {"epochs": 15}
+    model = make(**options, learning_rate=0.02, weight_decay=0.0, decision="mode").fit(X, ranks)
     assert model.score(X, ranks) > 0.9
     held_out, target = draw_table(seed=1)
     assert np.abs(model.predict(held_out) - np.digitize(target, np.quantile(TARGET, [1 / 3, 2 / 3]))).mean() < 0.3
 
 
-@pytest.mark.typical("supcr", "linear")
 @for_every_regressor
-@pytest.mark.parametrize("head", ["linear", "ridge", "neighbours"])
-def test_targets_that_are_easy_are_learned(make, head):
-    model = make(epochs=(15, 15), learning_rate=5e-3, head=head).fit(X, TARGET)
+def test_targets_that_are_easy_are_learned(make):
+    model = make(epochs=(15, 15), learning_rate=5e-3, head="linear").fit(X, TARGET)
     held_out, target = draw_table(seed=1)
     assert model.score(X, TARGET) > 0.9
     assert model.score(held_out, target) > 0.6
@@ -177,13 +167,16 @@ def test_patience_ends_a_fit_early_and_keeps_the_best_weights():
     assert logged["val_loss"].item() == pytest.approx(min(second), abs=1e-5)
 
 
-def test_several_targets_are_predicted_together():
+@pytest.mark.parametrize("head", ["linear", "ridge", "neighbours"])
+def test_several_targets_are_predicted_together(head):
     targets = np.stack([TARGET, -2 * TARGET, X[:, 2]], axis=1)
-    for head in ("linear", "ridge", "neighbours"):
-        model = supcr(head=head, epochs=(10, 10), learning_rate=0.02).fit(X, targets)
-        assert model.predict(X).shape == (48, 3)
-        assert model.score(X, targets) > 0.3
-    assert supcr().fit(X, targets[:, :1]).predict(X).shape == (48, 1)
+    model = supcr(head=head, epochs=(3, 10), learning_rate=0.02).fit(X, targets)
+    assert model.predict(X).shape == (48, 3)
+    assert model.score(X, targets) > 0.3
+
+
+def test_one_column_of_targets_stays_a_column():
+    assert supcr().fit(X, TARGET[:, None]).predict(X).shape == (48, 1)
 
 
 @for_every_regressor
@@ -197,15 +190,14 @@ def test_a_shift_of_the_targets_shifts_the_predictions(make):
 @for_every_regressor
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
 def test_targets_of_any_scale_are_predicted_in_that_scale(make, scale):
-    model = make(epochs=(15, 15), learning_rate=5e-3, head="linear").fit(X, TARGET * scale)
+    model = make(epochs=(10, 10), learning_rate=1e-2, head="linear").fit(X, TARGET * scale)
     assert model.score(X, TARGET * scale) > 0.9
 
 
 @for_every_estimator
-def test_series_with_missing_points_are_learned(make):
+def test_series_with_missing_points_are_read(make):
     series, target = draw_series()
-    labels = labels_for(make, target)
-    model = make(batch_size=32, **({"epochs": 12} if make is otd else {})).fit(series, labels)
+    model = make(batch_size=32).fit(series, labels_for(make, target))
     assert model.transform(series).shape == (32, 8)
     assert model.predict(series).shape == (32,)
     assert np.isfinite(model.transform(np.full((1, 2, 20), np.nan))).all()

@@ -50,7 +50,9 @@ def test_a_model_on_frozen_features_learns_saves_and_loads(name, images, tmp_pat
 
 
 def test_features_are_kept_apart_from_those_of_mirrored_images(images):
-    plain, mirrored = (BUILD["otd"](data=replace(images, mirror=mirror)).fit(IMAGES, RANKS) for mirror in (False, True))
+    plain, mirrored = (
+        BUILD["otd"](data=replace(images, mirror=mirror), epochs=2).fit(IMAGES, RANKS) for mirror in (False, True)
+    )
     turned = np.ascontiguousarray(IMAGES[..., ::-1])
     np.testing.assert_allclose(mirrored.transform(turned), mirrored.transform(IMAGES), atol=1e-5)
     assert np.abs(plain.transform(turned) - plain.transform(IMAGES)).max() > 1e-3
@@ -61,12 +63,12 @@ def test_the_network_runs_once_over_the_training_images(images, monkeypatch):
     features = FrozenImageEncoder.features
     monkeypatch.setattr(FrozenImageEncoder, "features", lambda self, x: seen.append(len(x)) or features(self, x))
     fresh = 255 - IMAGES
-    BUILD["otd"](data=images).fit(fresh, RANKS)
+    BUILD["otd"](data=images, epochs=2).fit(fresh, RANKS)
     assert sum(seen) == len(IMAGES)
-    first = BUILD["cloc"](data=images).fit(fresh[:40], RANKS[:40])
+    first = BUILD["cloc"](data=images, epochs=(1, 1)).fit(fresh[:40], RANKS[:40])
     assert sum(seen) == len(IMAGES)  # a second training, on a part of them
     frozen_features._features_of.clear()
-    again = BUILD["cloc"](data=images).fit(fresh[:40], RANKS[:40])
+    again = BUILD["cloc"](data=images, epochs=(1, 1)).fit(fresh[:40], RANKS[:40])
     np.testing.assert_allclose(again.transform(fresh), first.transform(fresh), rtol=1e-3, atol=1e-3)
 
 
@@ -89,8 +91,8 @@ def test_features_of_pictures_that_stream_are_those_of_pictures_in_memory(images
 
 
 def test_a_fit_that_was_stopped_continues(images, tmp_path):
-    whole = BUILD["otd"](data=images).fit(IMAGES, RANKS)
-    part = BUILD["otd"](data=images, checkpoint_dir=tmp_path)
+    whole = BUILD["otd"](data=images, epochs=5).fit(IMAGES, RANKS)
+    part = BUILD["otd"](data=images, epochs=5, checkpoint_dir=tmp_path)
 
     def die(method):
         if method.current_epoch == 3:

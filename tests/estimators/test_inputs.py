@@ -111,7 +111,7 @@ def test_codes_given_as_numbers_are_those_declared_categories_in_training(codes)
     assert (model.predict(plain.assign(code=drawn.astype(float))) == model.predict(frame)).all()
 
 
-@for_every_estimator
+@pytest.mark.parametrize("make", [otd, supcr], ids=["otd", "supcr"])
 def test_an_array_and_a_frame_of_the_same_numbers_have_the_same_embedding(make):
     labels = labels_for(make, TARGET)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])

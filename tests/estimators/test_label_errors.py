@@ -32,9 +32,9 @@ def line(n=60):
 
 @for_every_classifier
 def test_moved_labels_come_first_with_the_rank_that_they_had(make):
-    longer = {"epochs": 20} if make is otd else {"epochs": (10, 10)}
+    longer = {"epochs": 8} if make is otd else {"epochs": (8, 8)}
     X, y = line()
-    found = find_label_errors(make(**longer), X, y, folds=3)
+    found = find_label_errors(make(**longer, learning_rate=0.01), X, y, folds=3)
     assert sorted(found["row"][:2]) == WRONG
     assert found["label"][:2].tolist() == [2, 2]
     assert found["suggested"][:2].tolist() == [0, 0]

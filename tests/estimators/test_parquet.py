@@ -11,7 +11,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import samples
 from ordinate.training.stages import StagedMethod
 from tests import processes
-from tests.estimators.examples import cloc, draw_frame, for_every_estimator, labels_for, supcr
+from tests.estimators.examples import cloc, draw_frame, labels_for, supcr
 
 TARGET = "target"
 
@@ -46,7 +46,7 @@ def assert_same_model(actual, expected):
     assert actual.n_features_in_ == expected.n_features_in_
 
 
-@for_every_estimator
+@pytest.mark.parametrize("make", [cloc, supcr], ids=["cloc", "supcr"])
 def test_the_model_is_that_of_the_frame(path, place, make):
     table, frame, target = both(path)
     actual, expected = (make().fit(X, labels_for(make, target)) for X in (table, frame))

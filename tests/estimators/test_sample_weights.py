@@ -140,6 +140,7 @@ def test_views_of_an_image_have_its_weight():
     images[:, :, :8] = (np.arange(24) * 10)[:, None, None, None]
     weights = 1.0 + np.arange(24) % 3
     options = {"epochs": (1, 1), "embedding_dim": 8, "batch_size": 8, "data": ImageOptions(size=(16, 16), workers=0)}
+    options["encoder"] = "test_resnet"
     model = supcr(**options).fit(images, np.arange(24.0), weights)
     assert np.isfinite(model.predict(images)).all()
     module = DataModule(supcr(**options, validation_fraction=0.0), images, np.arange(24.0), weights)
@@ -203,7 +204,7 @@ def test_a_method_for_which_weights_have_no_meaning_says_so():
         assert (model.fit(X, RANKS, 1 + WEIGHTS).transform(X) != model.fit(X, RANKS).transform(X)).any()
 
 
-@for_every_estimator
+@pytest.mark.parametrize("make", [otd, supcr], ids=["otd", "supcr"])
 def test_scikit_learn_passes_weights_on_where_they_are_requested(make):
     labels, groups = labels_for(make, TARGET), np.arange(48) % 6
     weights = pd.Series(1 + WEIGHTS)

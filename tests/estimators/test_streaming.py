@@ -12,7 +12,7 @@ from ordinate.data.decoded import PixelReader
 from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
 from tests.data import pictures
-from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supcr
+from tests.estimators.examples import CLASSIFIERS, otd, supcr
 
 RANKS = np.arange(60) % 3
 DRAWN = pictures.draw(RANKS)
@@ -35,7 +35,7 @@ def same(actual, expected):
     assert actual.history_ == expected.history_
 
 
-@for_every_estimator
+@pytest.mark.parametrize("make", [otd, supcr], ids=["otd", "supcr"])
 def test_streamed_pictures_train_the_weights_of_pictures_in_memory(make, paths):
     options = {"validation_fraction": 0.2}
     expected = fit(make, paths, **options)

@@ -82,8 +82,9 @@ def test_gradients_are_clipped():
     assert (free - untrained).norm() > 10 * (clipped - untrained).norm()
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
-@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+@pytest.mark.parametrize(
+    ("optimizer", "precision"), [("adam", "bf16-mixed"), ("adamw", "32-true"), ("sgd", "bf16-mixed")]
+)
 def test_every_optimizer_and_precision_goes_with_clipping(optimizer, precision):
     options = {"optimizer": optimizer, "precision": precision, "gradient_clip_val": 1.0}
     assert weights(cloc(epochs=(1, 1), **options).fit(X, ranks_of(TARGET))).isfinite().all()

@@ -6,7 +6,7 @@ from scipy.special import betaincinv
 
 from ordinate.functional.beta_quantiles import beta_quantiles
 
-SHAPES = [(2.0, 8.0), (1, 1), (5, 2), (0.5, 0.5), (0.2, 0.2), (0.05, 4), (50, 3), (300, 700), (1e4, 3e4)]
+SHAPES = [(2.0, 8.0), (1, 1), (5, 2), (0.5, 0.5), (0.2, 0.2), (0.05, 4), (50, 3), (1e3, 3e3)]
 
 
 @pytest.mark.parametrize(("alpha", "beta"), SHAPES)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.functional.both_ways import compiled_and_not  # noqa: F401
@@ -13,6 +13,7 @@ RANKS = torch.tensor([0, 1, 2, 3, 4, 0, 2, 4, 1, 4])
 REFERENCE_RANKS = torch.tensor([4, 0, 1, 2, 2, 4, 0])
 batches = st.tuples(st.integers(0, 999), st.permutations(range(10)))
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+few = settings(max_examples=10)  # Each has an order, a rotation or lengths of its own for all samples.
 for_every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 
 
@@ -21,6 +22,7 @@ def rotation(d, seed):
 
 
 @for_every_loss
+@few
 @given(batch=batches)
 def test_the_order_of_the_batch_does_not_change_the_loss(loss, batch):
     seed, order = batch
@@ -33,6 +35,7 @@ def test_the_order_of_the_batch_does_not_change_the_loss(loss, batch):
 
 
 @for_every_loss
+@few
 @given(seed=st.integers(0, 999), d=st.integers(2, 7))
 def test_a_rotation_of_the_embeddings_does_not_change_the_loss(loss, seed, d):
     z = embeddings(10, d, seed=seed)
@@ -40,6 +43,7 @@ def test_a_rotation_of_the_embeddings_does_not_change_the_loss(loss, seed, d):
 
 
 @for_every_cosine_loss
+@few
 @given(seed=st.integers(0, 999), scale=st.lists(st.floats(1e-6, 1e6), min_size=10, max_size=10))
 def test_the_length_of_an_embedding_does_not_change_a_cosine_loss(loss, seed, scale):
     z = embeddings(10, seed=seed)
@@ -58,7 +62,7 @@ def test_a_whole_weight_is_an_anchor_given_that_often(loss):
 
 @for_every_loss
 def test_the_gradient_is_that_of_finite_differences(loss):
-    z, refs = embeddings(10), embeddings(7, seed=1)
+    z, refs = embeddings(10, 3), embeddings(7, 3, seed=1)
     weights = torch.linspace(0, 2, 10)
     tight = {"atol": 1e-7, "rtol": 1e-6}
     assert torch.autograd.gradcheck(lambda e: loss(e, RANKS), z, **tight)

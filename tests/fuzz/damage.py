@@ -3,9 +3,11 @@
 import gzip
 import io
 import struct
+import warnings
 import zipfile
 import zlib
 
+import pydicom
 from numpy.lib.format import write_array_header_1_0
 
 HUGE = [2**40, 2**31, 2**32 + 1, 10**9]
@@ -165,6 +167,41 @@ def nifti_field(content, random):
     return put(content, form, pick(random, places), pick(random, values))
 
 
+def dicom_element(content, random):
+    """Give an element of a DICOM slice another value, or remove it."""
+    numbers = ["nan", "inf", "1e308", "-1", "0"]
+    values = {
+        "ImagePositionPatient": [[number, "0", "0"] for number in numbers],
+        "ImageOrientationPatient": [["0"] * 6, ["nan"] * 6, ["1", "0", "0"]],
+        "PixelSpacing": [["1", number] for number in numbers],
+        "RescaleSlope": numbers,
+        "InstanceNumber": [1, -5, 2**31 - 1],
+        "SeriesInstanceUID": ["1.2.3", ""],
+        "NumberOfFrames": [0, -1, 2, 2**31 - 1],
+        "Rows": [0, 1, 60_000],
+        "Columns": [0, 1, 60_000],
+        "SamplesPerPixel": [0, 3],
+        "BitsAllocated": [0, 1, 7, 8, 64],
+        "BitsStored": [0, 7, 99],
+        "PixelRepresentation": [0, 5],
+        "PhotometricInterpretation": ["RGB", "PALETTE COLOR", "x"],
+        "PixelData": [b"", bytes(6), bytes(1000)],
+    }
+    name = pick(random, list(values))
+    value = pick(random, [None, *values[name]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = pydicom.dcmread(io.BytesIO(content))
+        file.pop(name, None)
+        if value is not None:
+            setattr(file, name, value)
+        if "PixelData" in file:
+            file["PixelData"].VR = "OW"  # It follows from other elements, which may be gone.
+        written = io.BytesIO()
+        file.save_as(written)
+    return written.getvalue()
+
+
 def series_header(rows, random):
     name = pick(random, ["@dimensions", "@serieslength", "@missing", "@equallength", "@univariate", "@timestamps"])
     value = pick(random, ["0", "-1", "1e9", "99999999999999999999", "true", "false", "", "٣", "nan"])
@@ -195,6 +232,7 @@ DAMAGES = {
     ".png": {"a field of the header": png_header},
     ".nii": NIFTI,
     ".nii.gz": zipped(NIFTI),
+    ".dcm": {"an element": dicom_element},
     ".ts": {"a field of the header": lines(series_header), "UTF-16": recoded("utf-16")},
 }
 HARMLESS = {

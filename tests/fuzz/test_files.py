@@ -18,6 +18,7 @@ from ordinate.data.rows import BatchedSamples
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
 from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
+from tests.data.volumes.test_dicom_series import write_series
 from tests.fuzz.damage import BYTES, DAMAGES, HARMLESS, pick
 from tests.fuzz.trials import seeds, succeeds_or_is_refused
 
@@ -34,7 +35,7 @@ TABLES = (
     "table.feather",
     "table.jsonl",
 )
-FOLDERS = ("images", "images.zip", "matrices", "volumes")
+FOLDERS = ("images", "images.zip", "matrices", "volumes", "scans")
 NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
 
 
@@ -134,6 +135,7 @@ def write_files(folder, random):
     (folder / "series.ts").write_text(head + "".join(f"{row}:{number}\n" for number, row in enumerate(rows)))
     write_images(folder, random)
     write_arrays(folder, random)
+    write_scans(folder / "scans", random)
     write_recordings(folder / "recordings", random)
 
 
@@ -164,6 +166,13 @@ def write_arrays(folder, random):
     for name in names:
         voxels = random.integers(0, 500, (8, 8, 8)).astype(np.int16)
         nibabel.save(nibabel.Nifti1Image(voxels, np.eye(4)), folder / "volumes" / name)
+
+
+def write_scans(folder, random):
+    names = ["ann", "bob", "cleo"]
+    write_labels(folder, names)
+    for name in names:
+        write_series(folder / name, random.integers(0, 500, (6, 5, 4)))
 
 
 def write_recordings(folder, random, rate=20):

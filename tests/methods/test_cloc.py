@@ -140,6 +140,6 @@ def test_validation_samples_of_one_rank_have_a_loss_too():
 
 
 def test_easy_ranks_are_classified():
-    method, data = cloc(phase_epochs=(60, 20), target_accuracy=0.99), ranks()
+    method, data = cloc(phase_epochs=(60, 5), target_accuracy=0.99), ranks()
     train(method, data)
     assert (method.classifier(method(data.x)).argmax(1) == data.y).float().mean() > 0.95

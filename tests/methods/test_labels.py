@@ -44,14 +44,17 @@ def vector(y):
     return y.reshape(-1)
 
 
+def turned(y):
+    return column(y) if y.ndim == 1 else vector(y)
+
+
 def whole(y):
     return (y - y.min()).round()
 
 
 @for_every_method
-@pytest.mark.parametrize("change", [column, vector])
-def test_a_label_per_row_and_a_column_of_labels_train_the_same_weights(build, change):
-    (weights, history), (expected, expected_history) = fit(build, change), fit_once(build)
+def test_a_label_per_row_and_a_column_of_labels_train_the_same_weights(build):
+    (weights, history), (expected, expected_history) = fit(build, turned), fit_once(build)
     assert [name for name in expected if not torch.equal(weights[name], expected[name])] == []
     assert history == expected_history
 

@@ -61,7 +61,7 @@ def test_time_of_earlier_runs_counts(tmp_path):
 
 
 @pytest.mark.parametrize("name", SEVERAL)
-@pytest.mark.parametrize("until", [0, 1, 15, 39, 41, 50])
+@pytest.mark.parametrize("until", [0, 15, 39, 41])
 def test_a_training_that_is_cut_anywhere_leaves_a_usable_model(name, until, monkeypatch, tmp_path):
     build, labels = SEVERAL[name]
     clock = Steps(monkeypatch)
@@ -82,8 +82,7 @@ def test_the_only_epoch_says_that_time_cut_it(monkeypatch):
     assert 0 < model.history_[-1]["passed"] < 1
 
 
-@pytest.mark.parametrize("name", ["supcr", "supremix"])
-@pytest.mark.parametrize("head", ["auto", "linear"])
+@pytest.mark.parametrize(("name", "head"), [("supcr", "auto"), ("supremix", "linear")])
 def test_a_head_that_was_not_trained_does_not_predict(name, head, monkeypatch):
     build, labels = SEVERAL[name]
     clock = Steps(monkeypatch)

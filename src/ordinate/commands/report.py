@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.labels import costs_of_rules, understand_label
+from ordinate.commands.labels import costs_of_rules, understand_labels
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data, row_names
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.commands.split_file import SPLIT, read_split
@@ -135,9 +135,9 @@ def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
     return kept.assign(row=places.loc[kept["row"]].to_numpy())
 
 
-def command_line(words: list[str], target: str | None, out: str) -> str:
+def command_line(words: list[str], target: str | list[str] | None, out: str) -> str:
     """Return what to type to get the page again."""
-    of_target = [] if target is None else ["--target", target]
+    of_target = ["--target", target] if isinstance(target, str) else []  # Several are those of the model.
     return shlex.join(["ordinate", *words, *of_target, *given_format().words, "--out", out])
 
 
@@ -147,15 +147,23 @@ def hashes(model: str) -> dict[str, str]:
     return {f"Model, sha256 of {name}": digest for name, digest in saved.items()}
 
 
-def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: str | None) -> ReportSamples:
+def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: str | list[str] | None) -> ReportSamples:
     """Read the labelled samples of a file, folder, zip or image set as a saved model expects them.
+
+    ``target`` is the column of the label, or a list of those of several targets.
 
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
     """
-    if not isinstance(estimator, RankClassifier) and estimator.labels_.outputs > 1:
-        raise OrdinateError("model", f"{model}, of {estimator.labels_.outputs} targets", "a model of one target")
+    more: list[str] = []
+    if isinstance(target, list):
+        target, *more = target
+    if not isinstance(estimator, RankClassifier) and estimator.labels_.outputs != 1 + len(more):
+        expected = f"the {estimator.labels_.outputs} columns that {model} was fitted to"
+        raise OrdinateError("--target", repr(target), expected, "without --target, the model's folder names them")
     kept = read_split(model)
-    request = Request(target, stream=kept["stream"], drop_unlabelled=kept["drop_unlabelled"] or None)
+    request = Request(
+        target, stream=kept["stream"], drop_unlabelled=kept["drop_unlabelled"] or None, more_targets=tuple(more)
+    )
     samples = _read(estimator, data, request)
     X = fit_to(estimator, samples.X, data)
     paths = samples.paths
@@ -166,10 +174,10 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
 
 
-def labels_for(estimator: EmbeddingEstimator, y: pd.Series, name: str) -> Labels:
+def labels_for(estimator: EmbeddingEstimator, y: pd.Series | pd.DataFrame, name: str) -> Labels:
     """Return labels of the type of the model's classes, or targets."""
-    if not isinstance(estimator, RankClassifier):
-        return understand_label(y, "continuous", None, name).values
+    if not isinstance(estimator, RankClassifier) or isinstance(y, pd.DataFrame):
+        return understand_labels(y, "continuous", None, name).values
     known = {plain_text(label): label for label in estimator.ordered_classes_.tolist()}
     y = as_numbers(y.infer_objects())
     if pd.api.types.is_bool_dtype(y):

@@ -22,7 +22,7 @@ def column_importance(
     Args:
         model: Fitted estimator.
         X: Table of n samples that the model was not trained on.
-        y: Labels (n,).
+        y: Labels (n,), or several targets (n, p), whose mean error counts.
         repeats: Number of times that each column is shuffled, >= 1.
         seed: Seed of the shuffling.
 
@@ -49,7 +49,7 @@ def column_importance(
         raise OrdinateError("X", f"{len(X)} samples", "at least 2")
     random = np.random.default_rng(seed)
     errors = Predictions.of(model, X, y).absolute_errors
-    labels = np.tile(np.asarray(y), repeats)
+    labels = np.concatenate([np.asarray(y)] * repeats)
     rows = []
     for column in X.columns:
         shuffled = pd.concat([X] * repeats, ignore_index=True)

@@ -119,7 +119,7 @@ def test_a_folder_of_dicom_files_is_trained_on(tmp_path, monkeypatch):
                 tmp_path / "knees" / str(rank) / f"{number}.dcm", STORED // (4 - rank), WindowCenter=2048,
                 WindowWidth=4096,
             )  # fmt: skip
-    command = "fit knees --target grade --method cloc --epochs 1 --quiet --image-size 16x16 --out model"
-    assert main([*command.split(), "--set", "data.workers=0"]) == 0
+    command = "fit knees --target grade --method cloc --encoder test_resnet --epochs 1 --no-report --quiet --out model"
+    assert main([*command.split(), "--image-size", "16x16", "--set", "data.workers=0"]) == 0
     assert main(["predict", "model", "knees", "--out", "predicted.csv"]) == 0
     assert (tmp_path / "predicted.csv").read_text().splitlines()[1].startswith("knees/0/0.dcm,")

@@ -79,7 +79,7 @@ def test_rows_are_those_of_the_matrix(tmp_path, write, rows):
     assert columns.to_dict()["columns"] == x.features.to_dict()["columns"]
     matrix = torch.from_numpy(columns.transform(whole))
     assert x.shape == matrix.shape
-    drawn = np.random.default_rng(1).integers(0, len(x), 50)
+    drawn = np.random.default_rng(1).integers(0, len(x), 20)
     for asked in (drawn, drawn.tolist(), torch.from_numpy(drawn), slice(1, 30, 4)):
         assert torch.equal(x[asked], matrix[asked])
     assert torch.equal(torch.cat([*x.split(7)]), matrix)
@@ -192,7 +192,7 @@ def test_no_more_than_some_blocks_and_readers_are_kept(tmp_path, monkeypatch):
     assert x.blocks.at_once <= len(opened) <= x.blocks.at_once + 2  # small batches may skip a block
     assert len(x._readers) <= 9
     assert sum(map(len, x._decoded.values())) <= 4 * x.blocks.pool_rows
-    for row in np.random.default_rng(0).integers(0, N, 200):
+    for row in np.random.default_rng(0).integers(0, N, 60):
         x[[row]]
         assert len(x._ahead) <= 2 * x.blocks.at_once + 1
 

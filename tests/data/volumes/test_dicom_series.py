@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pydicom
 import pytest
 
 from ordinate.cli import main
@@ -67,7 +68,51 @@ def other_series(folder):
     write_series(folder, VOLUME[:, :, :1], SeriesInstanceUID="1.2.3")
 
 
+def with_elements(of_slices, **elements):
+    """Return a change of some slices of a folder: elements get other values, or are removed where they are None."""
+
+    def change(folder):
+        for path in sorted(folder.iterdir())[of_slices]:
+            file = pydicom.dcmread(path)
+            for name, value in elements.items():
+                delattr(file, name)
+                if value is not None:
+                    setattr(file, name, value)
+            file.save_as(path)
+
+    return change
+
+
+def truncated(folder):
+    content = (folder / "001.dcm").read_bytes()
+    (folder / "001.dcm").write_bytes(content[:-10])
+
+
+EVERY, SECOND, FIRST_TWO = slice(None), slice(1, 2), slice(2)
+NO_LENGTH = "with a position that is not finite, or a spacing that is not above 0"
 WRONG = {
+    "a truncated slice": (truncated, r"001.dcm: is damaged or no DICOM image: The number of bytes of pixel data"),
+    "rows that do not fit": (
+        with_elements(EVERY, Rows=9),
+        "000.dcm: is damaged or no DICOM image: The number of bytes",
+    ),
+    "a slice of another size": (with_elements(SECOND, Rows=3), "of several sizes: 5 x 4, 5 x 3"),
+    "a slice without position": (
+        with_elements(SECOND, ImagePositionPatient=None),
+        "holds 1 DICOM slices without position or orientation among 5, expected both in all slices, or in none",
+    ),
+    "numbers that occur twice": (
+        with_elements(FIRST_TWO, ImagePositionPatient=None, InstanceNumber=7),
+        "holds 2 DICOM slices without position",
+    ),
+    "a position twice": (
+        with_elements(FIRST_TWO, ImagePositionPatient=[0, 0, 0]),
+        "two DICOM slices in the same place",
+    ),
+    "a position that is no number": (with_elements(SECOND, ImagePositionPatient=["nan", 0, 0]), NO_LENGTH),
+    "a spacing that is no number": (with_elements(EVERY, PixelSpacing=["nan", 1]), NO_LENGTH),
+    "a spacing below 0": (with_elements(EVERY, PixelSpacing=[-1, 1]), NO_LENGTH),
+    "a slope that is no number": (with_elements(SECOND, RescaleSlope="nan"), "001.dcm: is not finite after rescaling"),
     "another size": (lambda folder: write_series(folder, np.zeros((6, 4, 1))), "of several sizes: 4 x 6, 5 x 4|5 x 4"),
     "another series": (other_series, "of several series"),
     "a slice that is missing": (lambda folder: (folder / "002.dcm").unlink(), "lacks a slice: a gap of 8 mm"),
@@ -86,6 +131,26 @@ def test_a_folder_that_is_no_volume_is_an_error_that_names_it(tmp_path, change, 
     with pytest.raises(OrdinateError, match=expected) as error:
         VolumeFiles([folder]).read(0)
     assert str(folder) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("elements", "expected"),
+    [
+        ({"InstanceNumber": 7}, "without positions and without instance numbers that differ"),
+        ({"InstanceNumber": None}, "without positions and without instance numbers that differ"),
+        ({"SliceThickness": -1}, NO_LENGTH),
+    ],
+)
+def test_without_positions_numbers_differ_and_slices_have_a_thickness(tmp_path, elements, expected):
+    folder = write_series(tmp_path / "ann", VOLUME, ImagePositionPatient=None, **elements)
+    with pytest.raises(OrdinateError, match=expected):
+        VolumeFiles([folder]).read(0)
+
+
+def test_instance_numbers_that_occur_twice_do_not_matter_where_positions_differ(tmp_path):
+    folder = write_series(tmp_path / "ann", VOLUME)
+    with_elements(EVERY, InstanceNumber=7)(folder)
+    np.testing.assert_array_equal(VolumeFiles([folder]).read(0)[0], 2 * VOLUME - 100)
 
 
 def test_folders_of_images_stay_images(tmp_path):
@@ -114,7 +179,7 @@ def test_fit_and_predict_read_series_that_labels_csv_names(tmp_path, monkeypatch
     for name, volume in zip(names, drawn, strict=True):
         write_series(tmp_path / "scans" / name, volume, spacing=(1.0, 1.0), gap=1.0)
     pd.DataFrame({"path": names, "stage": ranks}).to_csv("scans/labels.csv", index=False)
-    arguments = ["--method", "otd", "--epochs", "2", "--quiet", "--out", "model"]
+    arguments = ["--method", "otd", "--epochs", "2", "--no-report", "--quiet", "--out", "model"]
     assert main(["fit", "scans", "--target", "stage", *arguments]) == 0
     assert "24 samples of 8 x 8 x 8 voxels, 3 ranks" in capsys.readouterr().out
     (tmp_path / "scans" / "labels.csv").unlink()

@@ -72,7 +72,7 @@ def exceptions(estimator):
 
 
 @parametrize_with_essential_checks(
-    [RepresentationClassifier(epochs=15, decision="mode"), RepresentationRegressor(loss="simclr", epochs=(5, 10))],
+    [RepresentationClassifier(epochs=8, decision="mode"), RepresentationRegressor(loss="simclr", epochs=(3, 6))],
     exceptions,
 )
 def test_scikit_learn_checks_the_estimator(estimator, check):
@@ -109,7 +109,7 @@ def test_the_schemes_and_heads_of_a_regressor_survive_a_save(options, tmp_path):
 def test_the_rank_of_new_samples_is_learned(loss, head):
     X, target = draw_table(260)
     ranks = ranks_of(target)
-    model = classifier(loss, head=head, epochs=25, batch_size=100).fit(X[:200], ranks[:200])
+    model = classifier(loss, head=head, epochs=15, batch_size=100).fit(X[:200], ranks[:200])
     assert model.score(X[200:], ranks[200:]) > 0.75
 
 

@@ -18,7 +18,7 @@ RANKS = np.digitize(X["signal"], [-0.5, 0.5])
 
 @pytest.fixture(scope="module")
 def model():
-    return cloc(epochs=(20, 20)).fit(X[:45], RANKS[:45])
+    return cloc(epochs=(8, 8), learning_rate=0.01).fit(X[:45], RANKS[:45])
 
 
 def write(model, samples, tmp_path, **options):

@@ -18,6 +18,8 @@ from tests.estimators.examples import cloc, draw_frame, draw_table, otd, ranks_o
 
 X, TARGET = draw_table(60)
 RANKS = ranks_of(TARGET, 3)
+TWO = np.column_stack([TARGET, 10 * X[:, 0]])
+NO_SUSPECTS = pd.DataFrame(columns=["row", "label", "suggested", "suspicion"]).astype({"row": int})
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
 
@@ -36,8 +38,19 @@ def write(model, samples, y, tmp_path, **options):
     return read(write_report(model, samples, y, tmp_path / "report.html", **{"projections": ("pca",), **options}))
 
 
-def test_a_page_fetches_nothing_and_runs_only_its_own_scripts(tmp_path, model):
-    text, _ = write(model, X, RANKS, tmp_path)
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory, model):
+    return write(model, X, RANKS, tmp_path_factory.mktemp("bare"))
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory, model):
+    costs = pd.DataFrame({"rule": ["least cost"], "mean cost": [0.61]})
+    return write(model, X, RANKS, tmp_path_factory.mktemp("full"), training=(X, RANKS), costs=costs)
+
+
+def test_a_page_fetches_nothing_and_runs_only_its_own_scripts(bare):
+    text, _ = bare
     assert "default-src &#39;none&#39;" in text or "default-src 'none'" in text
     outside = text[: text.index('id="data"')]
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", outside)
@@ -59,8 +72,8 @@ def test_hostile_text_is_escaped_wherever_it_comes_from(tmp_path):
     assert data["names"][0] == data["shown"]["columns"][2] == data["ranks"][0] == HOSTILE
 
 
-def test_the_page_has_what_was_predicted(tmp_path, model):
-    _, data = write(model, X, RANKS, tmp_path, training=(X, RANKS))
+def test_the_page_has_what_was_predicted(full, model):
+    _, data = full
     assert data["true"] == RANKS.tolist()
     assert data["predicted"] == model.predict(X).tolist()
     assert data["error"] == (model.predict(X) - RANKS).tolist()
@@ -69,18 +82,15 @@ def test_the_page_has_what_was_predicted(tmp_path, model):
     np.testing.assert_allclose(np.array(data["probabilities"]).T, 100 * model.predict_proba(X), atol=0.5)
 
 
-def test_what_is_not_given_has_no_part(tmp_path, model):
-    bare, _ = write(model, X, RANKS, tmp_path)
-    assert "What decisions cost" not in bare
-    assert "It may have seen these samples" in bare
-    costs = pd.DataFrame({"rule": ["least cost"], "mean cost": [0.61]})
-    full, _ = write(model, X, RANKS, tmp_path, training=(X, RANKS), costs=costs)
-    assert "0.61" in full
-    assert "It may have seen these samples" not in full
+def test_what_is_not_given_has_no_part(bare, full):
+    assert "What decisions cost" not in bare[0]
+    assert "It may have seen these samples" in bare[0]
+    assert "0.61" in full[0]
+    assert "It may have seen these samples" not in full[0]
 
 
-def test_a_fixed_margin_is_marked_and_a_collapsed_one_warned_of(tmp_path, model):
-    text, _ = write(model, X, RANKS, tmp_path)
+def test_a_fixed_margin_is_marked_and_a_collapsed_one_warned_of(tmp_path, bare):
+    text, _ = bare
     assert text.count(">fixed<") >= 1
     assert "Collapsed margins" not in text
     fitted = cloc().fit(X, RANKS)
@@ -88,8 +98,7 @@ def test_a_fixed_margin_is_marked_and_a_collapsed_one_warned_of(tmp_path, model)
     assert "Between 0 | 1 the learned margin is almost 0" in write(fitted, X, RANKS, tmp_path)[0]
 
 
-@pytest.mark.parametrize("count", [2, 20])
-@pytest.mark.parametrize("make", [cloc, otd])
+@pytest.mark.parametrize(("make", "count"), [(cloc, 2), (otd, 20)])
 def test_two_and_twenty_ranks_have_a_page(tmp_path, make, count):
     y = ranks_of(TARGET, count)
     text, data = write(make().fit(X, y), X, y, tmp_path)
@@ -129,10 +138,57 @@ def test_what_cannot_be_used_is_named(tmp_path, model, options, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_targets_of_two_dimensions_are_refused(tmp_path):
-    two = np.column_stack([TARGET, TARGET])
+@pytest.fixture(scope="module")
+def of_two_targets():
+    return supcr().fit(X, TWO)
+
+
+def test_each_of_several_targets_has_its_errors_and_its_plot(tmp_path, of_two_targets):
+    scores = []
+    options = {"training": (X, TWO), "on_scores": scores.extend, "target": ("east", HOSTILE)}
+    text, data = write(of_two_targets, X, TWO, tmp_path, **options)
+    assert "<img" not in text
+    predicted = of_two_targets.predict(X)
+    for place, each in enumerate([data, *data["others"]]):
+        np.testing.assert_allclose(each["true"], TWO[:, place])
+        np.testing.assert_allclose(each["predicted"], predicted[:, place], rtol=1e-4)
+        np.testing.assert_allclose(each["error"], (predicted - TWO)[:, place], atol=1e-3 * np.ptp(TWO[:, place]))
+        assert each["range"] == [TWO[:, place].min(), TWO[:, place].max()]
+    model, *_ = (each for each in scores if each.name == f"{HOSTILE}, SupCR")
+    assert model.scores["mean error"].value == pytest.approx(np.abs(predicted - TWO)[:, 1].mean())
+    for identifier in ("plot-predicted", "plot-predicted1", "groups", "groups1"):
+        assert text.count(f'id="{identifier}"') == 1
+
+
+def test_several_targets_without_names_are_numbered(tmp_path, of_two_targets):
+    _, data = write(of_two_targets, X, TWO, tmp_path)
+    assert [each["target"] for each in (data, *data["others"])] == ["the label 1", "the label 2"]
+
+
+def test_what_belongs_to_all_targets_is_said_once(tmp_path, of_two_targets):
+    text, _ = write(of_two_targets, X, TWO, tmp_path, target=("east", "north"))
+    assert text.count("It may have seen these samples") == 1
+    assert "east: It may have seen" not in text
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (TARGET, {}, r"y: got labels of shape \(60,\), expected 2 targets per sample, \(n, 2\)"),
+        (TWO, {"target": ("east",)}, "target: got 1 names, expected 2, one per target"),
+        (TWO, {"training": (X, TARGET)}, r"training: got labels of shape \(60,\), expected 2 targets per sample"),
+        (TWO, {"suspects": NO_SUSPECTS}, "suspects: got a table, and the model predicts 2 targets, expected None"),
+    ],
+)
+def test_what_does_not_fit_several_targets_is_named(tmp_path, of_two_targets, y, options, message):
+    with pytest.raises(OrdinateError, match=message):
+        write(of_two_targets, X, y, tmp_path, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_targets_of_two_dimensions_do_not_fit_a_model_of_one(tmp_path):
     with pytest.raises(OrdinateError, match=r"y: got labels of shape \(60, 2\), expected one target per sample"):
-        write(supcr().fit(X, two), X, two, tmp_path)
+        write(supcr().fit(X, TARGET), X, TWO, tmp_path)
 
 
 def test_samples_that_tsne_leaves_out_are_said_and_have_no_place(monkeypatch):
@@ -154,6 +210,11 @@ def test_a_comparison_has_every_model_and_refuses_other_ranks(tmp_path, model):
         OrdinateError, match="models: b predicts a number, and a 0 < 1 < 2, expected models of one label"
     ):
         write_comparison({"a": model, "b": supcr().fit(X, TARGET)}, X, RANKS, tmp_path / "c.html")
+
+
+def test_models_of_several_targets_are_not_compared(tmp_path, of_two_targets):
+    with pytest.raises(OrdinateError, match="models: got a of 2 targets, expected models of ranks or one target"):
+        write_comparison({"a": of_two_targets, "b": of_two_targets}, X, TWO, tmp_path / "c.html")
 
 
 def test_names_of_models_tell_them_apart():

@@ -10,6 +10,7 @@ from ordinate.report.page import words
 from ordinate.report.page.measures import Duplicates, calibrate, score_all
 from tests.report.page.stand_ins import contents
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 RNG = np.random.default_rng(0)
 TRUE = np.repeat([0, 1, 2, 3], 50)
 SEEN = (RNG.normal(size=(200, 2)), TRUE)
@@ -95,8 +96,8 @@ def test_the_sentences_state_what_was_measured():
     predicted = np.where(np.arange(200) % 4 == 0, np.minimum(TRUE + 1, 3), TRUE)
     of = contents(TRUE, predicted, trained_on=SEEN)
     sentence = "OTD was trained on 200 samples, rows of 2 columns, to predict grade, one of 4 ranks: a < b < c < d."
-    assert words.introduce(of, "grade", 200) == sentence
-    assert words.introduce(of, "grade", 3000) == f"{sentence} This page is on 200 of 3,000 samples, at random."
+    assert words.introduce([of], ["grade"], 200) == sentence
+    assert words.introduce([of], ["grade"], 3000) == f"{sentence} This page is on 200 of 3,000 samples, at random."
     said = words.describe_quality(of, score_all(of))
     right = (predicted == TRUE).mean()
     assert f"Of 200 samples it has not seen, it gives {right:.0%} their true rank" in said

@@ -126,4 +126,4 @@ def as_text(seconds: float) -> str:
         >>> as_text(40.2), as_text(150), as_text(600)
         ('40 seconds', '2.5 minutes', '10 minutes')
     """
-    return f"{max(1, round(seconds))} seconds" if seconds < 100 else f"{seconds / 60:.2g} minutes"
+    return f"{max(1, round(seconds))} seconds" if seconds < 100 else f"{round(seconds / 60, 1):g} minutes"

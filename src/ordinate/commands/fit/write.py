@@ -72,9 +72,7 @@ def write(
         print(f"note: held out: {predictions.inputs.note}")
     if options.no_report:
         return folder, Written(metrics, scores)
-    if isinstance(options.target, list):
-        print("note: no report, which is of one target")
-    elif workspace.begin("report") > 1:
+    if workspace.begin("report") > 1:
         print("note: no report, as an earlier run was killed while writing it")
     elif not time.has_time_for(time.for_report):
         print("note: the time limit left no time for a report; ordinate report writes one of a model")
@@ -141,7 +139,7 @@ def _write_report(
     predictors: list[Predictor] = []
     write_report(
         predictions.model, predictions.X, training.plan.label.values[test], path, predictions=predictions,
-        training=seen, target=str(options.target or "the label"), names=_names(predictions, training),
+        training=seen, target=options.target or "the label", names=_names(predictions, training),
         projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
         command=command, facts=facts, simple_models=time.has_time_for(time.for_report + 10),
         importance_seconds=time.for_importance, on_scores=predictors.extend,

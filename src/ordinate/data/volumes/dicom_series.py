@@ -40,6 +40,8 @@ class DicomSeries:
             with reading(path, "is damaged or no DICOM image"):
                 file = read_dicom(path)
                 values[:, :, place] = rescaled(file.pixel_array, file).T
+            if not np.isfinite(values[:, :, place]).all():
+                raise OrdinateError(path, problem="is not finite after rescaling", expected="finite values")
         return values
 
 
@@ -62,7 +64,7 @@ def open_series(folder: Path) -> DicomSeries:
 
     Raises:
         OrdinateError: Slices of several series, sizes or orientations, of several frames or in colour, two in one
-            place, or one that is missing.
+            place, one that is missing, positions of some slices alone, or lengths that are not finite and above 0.
     """
     headers = {path: _header(path) for path in slices_in(folder)}
     if len(headers) < 2:
@@ -74,9 +76,13 @@ def open_series(folder: Path) -> DicomSeries:
         _require_one(folder, "series", (header.get("SeriesInstanceUID") for header in slices))
         _require_one(folder, "sizes", (f"{header.Columns} x {header.Rows}" for header in slices))
         _require_one(folder, "numbers of channels", [1, *(header.get("SamplesPerPixel", 1) for header in slices)])
-        if all("ImagePositionPatient" in header and "ImageOrientationPatient" in header for header in slices):
-            return _by_position(folder, headers)
-        return _by_number(folder, headers)
+        placed = ["ImagePositionPatient" in header and "ImageOrientationPatient" in header for header in slices]
+        if not any(placed):
+            return _by_number(folder, headers)
+        if not all(placed):
+            problem = f"holds {placed.count(False)} DICOM slices without position or orientation among {len(placed)}"
+            raise OrdinateError(folder, problem=problem, expected="both in all slices, or in none")
+        return _by_position(folder, headers)
 
 
 def _header(path: Path) -> "Dataset":
@@ -134,5 +140,8 @@ def _series(
     affine = np.eye(4)
     affine[:3, :3] = to_ras @ axes * [between_columns, between_rows, 1]
     affine[:3, 3] = to_ras @ first
+    if not np.isfinite(affine).all() or min(between_rows, between_columns, np.linalg.det(axes)) <= 0:
+        problem = "holds DICOM slices with a position that is not finite, or a spacing that is not above 0"
+        raise OrdinateError(paths[0].parent, problem=problem, expected="lengths in mm")
     shape = int(header.Columns), int(header.Rows), len(paths)
     return DicomSeries(tuple(paths[place] for place in order), shape, affine)

@@ -16,7 +16,7 @@ from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import MOST_SAMPLES, Contents, gather, kind_of_samples
 from ordinate.report.page.measures import Predictor, group_by_label, score_all
 from ordinate.report.page.projections import project
-from ordinate.report.page.view import large_error, shared_values, versions
+from ordinate.report.page.view import large_error, score_rows, shared_values, versions
 
 
 def write_comparison(
@@ -80,6 +80,10 @@ def write_comparison(
                 problem=f"{name} predicts {_predicts(contents)}, and {next(iter(models))} {_predicts(first)}",
                 expected="models of one label",
             )
+        if contents.true.ndim > 1:
+            raise OrdinateError(
+                "models", f"{name} of {contents.true.shape[1]} targets", "models of ranks or one target"
+            )
     scored = {name: score_all(contents) for name, contents in gathered.items()}
     predictors = [Predictor(name, of[0].predicted, of[0].scores) for name, of in scored.items()]
     predictors += next(iter(scored.values()))[1:]
@@ -103,7 +107,8 @@ def write_comparison(
         ],
     }
     values = {
-        **shared_values(first, group_by_label(first), predictors, command, len(models)),
+        **shared_values(first, group_by_label(first), predictors, command),
+        "scores": score_rows(predictors, len(models)),
         "title": f"{len(models)} models of {target}",
         "introduction": _introduce(first, count, unseen=unseen),
         "models": [{"name": name, "note": _note(each)} for name, each in zip(models, predictors, strict=False)],

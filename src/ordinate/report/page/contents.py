@@ -1,6 +1,6 @@
 """What a report is about: a fitted model, and what it makes of labelled samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -40,7 +40,7 @@ class Contents:
         model: Fitted model.
         names: Names of the C ranks, from the lowest; None for a continuous target.
         inputs: (n, ...), samples as the encoder expects them.
-        true: (n,), ranks 0..C-1 or targets.
+        true: (n,), ranks 0..C-1 or targets; (n, p) for several targets, see :meth:`by_target`.
         predicted: (n,), predictions in the same form.
         probabilities: (n, C), for ranks.
         embeddings: (n, d), of norm 1 for ranks, whose angles count.
@@ -93,6 +93,17 @@ class Contents:
             return f"{label:.4g}"
         return self.names[int(label)]
 
+    def by_target(self) -> list["Contents"]:
+        """Return the same contents with each of several targets (n, p) alone; just these contents for one label."""
+        if self.true.ndim == 1:
+            return [self]
+        found, known = [], self.training_labels
+        for place in range(self.true.shape[1]):
+            trained = None if known is None else known[:, place]
+            true, predicted = self.true[:, place], self.predicted[:, place]
+            found.append(replace(self, true=true, predicted=predicted, training_labels=trained))
+        return found
+
 
 def gather(predictions: Predictions, training: LabelledSamples | None = None) -> Contents:
     """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on."""
@@ -101,20 +112,21 @@ def gather(predictions: Predictions, training: LabelledSamples | None = None) ->
     model, classes = predictions.model, predictions.classes
     names, embeddings = None, predictions.embeddings
     if classes is None:
-        _check_targets(predictions.true, "y")
+        _check_targets(predictions.true, predictions.predicted, "y")
     else:
         names = [str(name) for name in classes]
         embeddings = unit_norm(embeddings)
     seen, seen_labels = None, None
     if training is not None:
-        seen, seen_labels = _training(model, *training)
+        seen, seen_labels = _training(predictions, *training)
     return Contents(
         model, names, loaded(predictions.inputs), predictions.true, predictions.predicted, predictions.probabilities,
         embeddings, seen, seen_labels,
     )  # fmt: skip
 
 
-def _training(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> tuple[Tensor, Labels]:
+def _training(predictions: Predictions, X: Samples, y: ArrayLike) -> tuple[Tensor, Labels]:
+    model = predictions.model
     X, y = unpack(X, y, model.data)
     if len(np.asarray(y)) == len(X) > MOST_TRAINING:
         part = random_part(len(X), MOST_TRAINING)
@@ -124,7 +136,7 @@ def _training(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> tuple[Tens
         labels: Labels = to_ranks(y, model.ordered_classes_)
     else:
         labels = np.asarray(y, dtype=np.float64)
-        _check_targets(labels, "training")
+        _check_targets(labels, predictions.predicted, "training")
     if len(labels) != len(samples):
         raise OrdinateError("training", f"{len(labels)} labels for {len(samples)} samples", "one per sample")
     if isinstance(samples, Streamed):
@@ -133,9 +145,13 @@ def _training(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> tuple[Tens
     return samples, labels
 
 
-def _check_targets(targets: NDArray[np.float64], name: str) -> None:
-    if targets.ndim != 1:
-        raise OrdinateError(name, f"labels of shape {targets.shape}", "one target per sample, (n,)")
+def _check_targets(targets: NDArray[np.float64], predicted: Labels, name: str) -> None:
+    """Raise an error for targets that are not finite, or of another dimension than the predictions."""
+    if targets.shape[1:] != predicted.shape[1:]:
+        expected = "one target per sample, (n,)"
+        if predicted.ndim > 1:
+            expected = f"{predicted.shape[1]} targets per sample, (n, {predicted.shape[1]})"
+        raise OrdinateError(name, f"labels of shape {targets.shape}", expected)
     if not np.isfinite(targets).all():
         raise OrdinateError(name, "NaN or infinity", "finite targets")
 

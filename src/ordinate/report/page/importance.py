@@ -49,7 +49,7 @@ def measure_importance(
     Args:
         model: Fitted model.
         X: Samples (n) that the model was not trained on.
-        y: Labels (n,).
+        y: Labels (n,), or several targets (n, p), whose mean error counts.
         seconds: Time that it may take; 0 for no measurement.
         most_samples: Number of samples, drawn at random, that it is measured on at most.
         most_repeats: Number of repeats at most.

@@ -1,6 +1,7 @@
 """The report of one model: a page that holds everything it shows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ordinate.report.output import write
 from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, LabelledSamples, gather
 from ordinate.report.page.importance import measure_importance
-from ordinate.report.page.measures import Predictor, check_suspects, measure
+from ordinate.report.page.measures import Measures, Predictor, check_suspects, measure
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.view import ReportOptions, view
 
@@ -29,7 +30,7 @@ def write_report(
     path: str | Path,
     *,
     training: LabelledSamples | None = None,
-    target: str = "the label",
+    target: str | Sequence[str] = "the label",
     predictions: Predictions | None = None,
     names: Sequence[str] | None = None,
     projections: tuple[str, ...] = PROJECTIONS,
@@ -47,30 +48,32 @@ def write_report(
         model: Fitted model.
         X: (n, ...) samples to measure on, best ones that it was not trained on; 3 or more, as the model expects them.
             Of more than 20,000 (2,000 that stream) the page measures and shows as many, drawn at random, and says so.
-        y: (n,) their labels.
+        y: (n,) their labels; (n, p) of a model of several targets, each of which has its own part of the page.
         path: Path of the file; one that is there is replaced.
         training: ``(X, y)`` that the model was trained on, for baselines, counts and duplicates; without them the
             page says that it may have seen the samples.
-        target: Name of the label.
+        target: Name of the label, or of each of several targets.
         predictions: Predictions of the samples, where they have been made already.
         names: (n,) of the samples, such as their files or texts.
         projections: Some of ``"pca"``, ``"tsne"`` and ``"umap"``; UMAP is left out without umap-learn.
         suspects: Labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
-            worst first; None suspects labels that the neighbours in the embedding disagree with.
+            worst first, of a model of one label; None suspects labels that the neighbours in the embedding disagree
+            with.
         costs: Costs of decisions: a column of rules, then columns of numbers.
         command: Command that made the model or the page.
         facts: Further facts for reproduction, such as the sha256 of the data.
         simple_models: Whether to compare, on a table, with a linear model, a random forest and gradient boosting,
             trained on ``training``, which takes some seconds; not on more than 200,000 numbers.
         importance_seconds: Seconds that the importance of the columns of a table may take; 0 leaves it out.
-        on_scores: Function that gets the scores of the model and of its baselines once they are measured.
+        on_scores: Function that gets the scores of the model and of its baselines once they are measured; those of
+            several targets have the name of the target in front of theirs.
 
     Returns:
         The path.
 
     Raises:
-        OrdinateError: samples or labels that do not fit the model, fewer than 3, targets of several dimensions, a
-            table without its columns, or a path that cannot be written.
+        OrdinateError: samples or labels that do not fit the model, fewer than 3, another number of names than of
+            targets, a table without its columns, or a path that cannot be written.
 
     Example:
         >>> import tempfile
@@ -106,12 +109,31 @@ def write_report(
             kept = suspects[suspects["row"].isin(part)]
             suspects = kept.assign(row=np.searchsorted(part, kept["row"])).reset_index(drop=True)
 
-    contents = gather(predictions or Predictions.of(model, X, y), training)
-    measures = measure(contents, suspects, simple_models=simple_models)
+    contents = gather(predictions or Predictions.of(model, X, y), training).by_target()
+    targets = _names_of_targets(target, len(contents))
+    if has_suspects and len(contents) > 1:
+        raise OrdinateError("suspects", f"a table, and the model predicts {len(contents)} targets", "None")
+    measures = [measure(each, suspects, simple_models=simple_models) for each in contents]
     if on_scores is not None:
-        on_scores(measures.predictors)
+        on_scores(_named_scores(measures, targets))
     importance = measure_importance(model, X, y, importance_seconds)
-    projected = project(contents.embeddings, projections)
-    options = ReportOptions(target, given, names, has_suspects, costs, command, facts or {})
+    projected = project(contents[0].embeddings, projections)
+    options = ReportOptions(targets, given, names, has_suspects, costs, command, facts or {})
     values = view(contents, X, measures, importance, projected, options)
     return write(document.render("report.html", "report.js", **values), path)
+
+
+def _names_of_targets(target: str | Sequence[str], count: int) -> list[str]:
+    names = [target] if isinstance(target, str) else list(target)
+    if len(names) == count:
+        return names
+    if isinstance(target, str):
+        return [f"{target} {number}" for number in range(1, count + 1)]
+    raise OrdinateError("target", f"{len(names)} names", f"{count}, one per target")
+
+
+def _named_scores(measures: Sequence[Measures], targets: Sequence[str]) -> list[Predictor]:
+    if len(targets) == 1:
+        return measures[0].predictors
+    named = zip(targets, measures, strict=True)
+    return [replace(each, name=f"{target}, {each.name}") for target, of in named for each in of.predictors]

@@ -69,14 +69,17 @@ def cloud(name: str, source: ColumnDataSource, of: str = "", size: float = 6) ->
     return plot
 
 
-def predicted_targets(source: ColumnDataSource, values: ArrayLike) -> Plot:
-    """Return predicted against true targets, with the line where they agree."""
+def predicted_targets(source: ColumnDataSource, values: ArrayLike, of: str = "") -> Plot:
+    """Return predicted against true targets, with the line where they agree.
+
+    ``of`` ends the name of the plot, and those of its columns true and predicted.
+    """
     low, high = float(np.min(values)), float(np.max(values))
     space = 0.04 * (high - low or 1)
     ends = (low - space, high + space)
-    plot = _plot("predicted", x_range=ends, y_range=ends, height=420)
+    plot = _plot(f"predicted{of}", x_range=ends, y_range=ends, height=420)
     plot.line(ends, ends, line_color=INK, line_alpha=0.45, line_width=1.2, name="ink")
-    _points(plot, source, "true", "predicted", 5)
+    _points(plot, source, f"true{of}", f"predicted{of}", 5)
     _name_axes(plot, "true", "predicted")
     return plot
 
@@ -117,11 +120,11 @@ def reliability(calibration: Calibration) -> Plot:
     return plot
 
 
-def promised_coverage(coverage: pd.DataFrame) -> Plot:
-    """Return the measured coverage of prediction sets against the promised one."""
+def promised_coverage(coverage: pd.DataFrame, of: str = "") -> Plot:
+    """Return the measured coverage of prediction sets against the promised one; ``of`` ends the name of the plot."""
     source = ColumnDataSource({name: coverage[name].to_numpy(dtype=float) for name in ("promised", "measured")})
     low = max(0.0, float(coverage[["promised", "measured"]].to_numpy(dtype=float).min()) - 0.05)
-    plot = _plot("coverage", x_range=(low, 1.01), y_range=(low, 1.01), height=320)
+    plot = _plot(f"coverage{of}", x_range=(low, 1.01), y_range=(low, 1.01), height=320)
     plot.line([low, 1], [low, 1], line_color=INK, line_alpha=0.45, line_width=1.2, name="ink")
     plot.line("promised", "measured", source=source, line_width=1.6, line_color=INK, name="accent")
     plot.scatter("promised", "measured", size=10, source=source, fill_color=INK, line_color=INK, name="accent")

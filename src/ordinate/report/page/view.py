@@ -36,7 +36,7 @@ from ordinate.report.text import boundary_names
 class ReportOptions:
     """Options of a report, in addition to model and samples; see :func:`~ordinate.report.page.page.write_report`."""
 
-    target: str
+    targets: Sequence[str]
     given: int
     names: Sequence[str] | None
     has_suspects: bool
@@ -46,17 +46,21 @@ class ReportOptions:
 
 
 def view(
-    contents: Contents,
+    by_target: Sequence[Contents],
     X: Samples,
-    measures: Measures,
+    measures_by_target: Sequence[Measures],
     importance: Importance | None,
     projected: Sequence[Projection],
     options: ReportOptions,
 ) -> Values:
-    """Return the values of the report of one model, on samples X as they were given."""
+    """Return the values of the report of one model, on samples X as they were given.
+
+    Contents and measures are those of every target; everything that is not in the part of a target is of the first one.
+    """
+    contents, measures = by_target[0], measures_by_target[0]
     model, groups = contents.model, measures.groups
     shown = show_samples(contents, X)
-    values: Values = dict.fromkeys(("importance", "order", "margins", "calibration", "coverage", "costs"))
+    values: Values = dict.fromkeys(("importance", "order", "margins", "calibration", "costs"))
     if importance is not None:
         values["importance"] = _importance(importance, contents)
     if measures.order is not None:
@@ -65,31 +69,43 @@ def view(
         values["margins"] = _margins(model, contents.names or [])
     if measures.calibration is not None:
         values["calibration"] = _calibration(measures.calibration)
-    if measures.coverage is not None:
-        values["coverage"] = _plain_table(measures.coverage)
     if options.costs is not None:
         values["costs"] = _plain_table(options.costs)
     return {
         **values,
         **shared_values(contents, groups, measures.predictors, options.command),
-        "title": f"{contents.method} on {options.target}",
-        "introduction": words.introduce(contents, options.target, options.given),
-        "quality": words.describe_quality(contents, measures.predictors),
-        "cautions": words.find_cautions(contents, measures),
+        "title": f"{contents.method} on {', '.join(options.targets)}",
+        "introduction": words.introduce(by_target, options.targets, options.given),
+        "targets": [_target(*each) for each in zip(options.targets, by_target, measures_by_target, strict=True)],
+        "cautions": words.cautions_of_targets(by_target, measures_by_target, options.targets),
         "projections": [(each.key, each.name) for each in projected],
         "method": contents.method,
         "count": len(contents),
         "groups": groups,
-        "shots": groups.shots,
         "few": FEW,
         "many": MANY,
         "shown_note": shown["note"],
         "boundaries": boundary_names(contents.names or []),
-        "suspects": _suspects(measures.suspects, options.names, contents, given=options.has_suspects),
+        "suspects": _suspects(_all_suspects(measures_by_target, options.targets), contents, options),
         "facts": [*options.facts.items(), *versions(), ("Seed", str(model.random_state))],
         "settings": _settings(model),
-        "data": _data(contents, measures, projected, options.names, shown),
-        "plots": plots.document(_plots(contents, measures, projected[0])),
+        "data": _data(by_target, measures_by_target, projected, options, shown),
+        "plots": plots.document(_plots(by_target, measures_by_target, projected[0])),
+    }
+
+
+def _target(name: str, contents: Contents, measures: Measures) -> Values:
+    """Return the values of the parts of the page that every target has."""
+    coverage = None
+    if measures.coverage is not None:
+        coverage = _plain_table(measures.coverage)
+    return {
+        "name": name,
+        "quality": words.describe_quality(contents, measures.predictors),
+        "scores": score_rows(measures.predictors, models=1),
+        "groups": measures.groups,
+        "shots": measures.groups.shots,
+        "coverage": coverage,
     }
 
 
@@ -99,12 +115,9 @@ def _settings(model: EmbeddingEstimator) -> list[list[str]]:
     return [[name.replace("__", "."), str(value)] for name, value in params.items()]
 
 
-def shared_values(
-    contents: Contents, groups: Groups, predictors: Sequence[Predictor], command: str | None, models: int = 1
-) -> Values:
+def shared_values(contents: Contents, groups: Groups, predictors: Sequence[Predictor], command: str | None) -> Values:
     """Return the values that the pages of one model and of several have in common."""
     return {
-        "scores": score_rows(predictors, models),
         "metrics": list(predictors[0].scores),
         "colours": document.colours(contents.names),
         "ranks": contents.names,
@@ -116,54 +129,78 @@ def shared_values(
     }
 
 
-def _plots(contents: Contents, measures: Measures, first: Projection) -> list[Plot]:
-    source = plots.point_source(
-        x=first.points[:, 0], y=first.points[:, 1], true=contents.true.astype(np.float32),
-        predicted=contents.predicted.astype(np.float32), colour=plots.uncoloured(len(contents)),
-    )  # fmt: skip
+def _plots(by_target: Sequence[Contents], measures_by_target: Sequence[Measures], first: Projection) -> list[Plot]:
+    contents, measures = by_target[0], measures_by_target[0]
+    columns: dict[str, NDArray[np.generic]] = {"x": first.points[:, 0], "y": first.points[:, 1]}
+    for place, each in enumerate(by_target):
+        columns[f"true{_end(place)}"] = each.true.astype(np.float32)
+        columns[f"predicted{_end(place)}"] = each.predicted.astype(np.float32)
+    source = plots.point_source(**columns, colour=plots.uncoloured(len(contents)))
     size = (9.0, 7.0, 5.5, 4.5)[int(np.digitize(len(contents), [200, 1500, 5000]))]
     drawn = [plots.cloud("embedding", source, size=size)]
     if contents.names is None:
-        drawn.append(plots.predicted_targets(source, np.concatenate([contents.true, contents.predicted])))
+        for place, each in enumerate(by_target):
+            drawn.append(plots.predicted_targets(source, np.concatenate([each.true, each.predicted]), _end(place)))
     if isinstance(contents.model, CLOCClassifier) and contents.model.history_:
         drawn.append(plots.margins_over_training(contents.model.history_, len(contents.model.margins_)))
     if measures.calibration is not None:
         drawn.append(plots.reliability(measures.calibration))
-    if measures.coverage is not None:
-        drawn.append(plots.promised_coverage(measures.coverage))
+    for place, of_target in enumerate(measures_by_target):
+        if of_target.coverage is not None:
+            drawn.append(plots.promised_coverage(of_target.coverage, _end(place)))
     return drawn
 
 
+def _end(place: int) -> str:
+    """Return how names of plots and columns end that belong to a target; the first one's are plain."""
+    return str(place) if place > 0 else ""
+
+
 def _data(
-    contents: Contents, measures: Measures, projected: Sequence[Projection], names: Sequence[str] | None, shown: Values
+    by_target: Sequence[Contents],
+    measures_by_target: Sequence[Measures],
+    projected: Sequence[Projection],
+    options: ReportOptions,
+    shown: Values,
 ) -> Values:
     """Return what the page's script reads."""
-    groups = measures.groups
-    mean_errors = pd.Series(np.abs(contents.errors)).groupby(groups.of).mean()
+    contents = by_target[0]
     values: Values = dict.fromkeys(("confidence", "probabilities", "names"))
     if contents.probabilities is not None:
         values["confidence"] = _short(contents.confidence)
         values["probabilities"] = (100 * contents.probabilities.T).round().astype(int).tolist()
-    if names is not None:
-        values["names"] = [str(name) for name in names]
+    if options.names is not None:
+        values["names"] = [str(name) for name in options.names]
     drawn = []
     for each in projected:
         x, y = (packed(axis, "f4") for axis in each.points.T)
         drawn.append({"key": each.key, "note": each.note, "x": x, "y": y})
+    first, *others = map(_target_data, options.targets, by_target, measures_by_target)
     return {
         **values,
+        **first,
+        "others": others,
         "ranks": contents.names,
+        "neighbours": packed(measures_by_target[0].neighbours[:, :8], "i4"),
+        "projections": drawn,
+        "shown": shown,
+    }
+
+
+def _target_data(name: str, contents: Contents, measures: Measures) -> Values:
+    """Return what the page's script reads of a target."""
+    groups = measures.groups
+    mean_errors = pd.Series(np.abs(contents.errors)).groupby(groups.of).mean()
+    return {
+        "target": name,
         "true": contents.true.tolist(),
         "predicted": _short(contents.predicted),
         "error": _short(contents.errors),
-        "neighbours": packed(measures.neighbours[:, :8], "i4"),
         "groups": groups.names,
         "groupOf": groups.of.tolist(),
         "errorScale": float(mean_errors.max()) or 1.0,
         "largeError": large_error(contents.errors),
         "range": [float(np.min(contents.true)), float(np.max(contents.true))],
-        "projections": drawn,
-        "shown": shown,
     }
 
 
@@ -300,7 +337,16 @@ def _or_dash(value: object, digits: str) -> str:
     return f"{value:{digits}}" if isinstance(value, float) else str(value)
 
 
-def _suspects(found: pd.DataFrame, names: Sequence[str] | None, contents: Contents, *, given: bool) -> Values:
+def _all_suspects(measures_by_target: Sequence[Measures], targets: Sequence[str]) -> pd.DataFrame:
+    """Return the suspects; those of several targets in one table, which names the target in a column."""
+    if len(targets) == 1:
+        return measures_by_target[0].suspects
+    found = [of.suspects.assign(target=name) for name, of in zip(targets, measures_by_target, strict=True)]
+    return pd.concat(found).sort_values("suspicion", ascending=False, kind="stable", ignore_index=True)
+
+
+def _suspects(found: pd.DataFrame, contents: Contents, options: ReportOptions) -> Values:
+    names, given = options.names, options.has_suspects
     named = found.assign(sample=[f"sample {row}" if names is None else str(names[row]) for row in found["row"]])
     first = named.head(30)
     table = first.assign(name=first["sample"], suspicion=[f"{value:.2f}" for value in first["suspicion"]])
@@ -314,7 +360,7 @@ def _suspects(found: pd.DataFrame, names: Sequence[str] | None, contents: Conten
     if len(found) > len(first):
         how += f"; here are the first {len(first)} of {len(found)}"
     return {
-        "rows": table[["row", "name", "label", "suggested", "suspicion"]].to_dict("records"),
+        "rows": table.to_dict("records"),
         "count": len(found),
         "csv": f"data:text/csv;charset=utf-8;base64,{csv}",
         "sentence": f"{how}. Either the label is wrong or the sample is hard: look.",

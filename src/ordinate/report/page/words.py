@@ -1,7 +1,7 @@
 """What was trained, how good it is and what to be careful about, in plain words."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -21,12 +21,14 @@ class Caution:
     reason: str
 
 
-def introduce(contents: Contents, target: str, given: int) -> str:
+def introduce(by_target: Sequence[Contents], targets: Sequence[str], given: int) -> str:
     """Say what was trained on what, to predict what, and what part of the ``given`` samples the page is about."""
+    contents = by_target[0]
     trained = f"{contents.method} was trained"
     if contents.training_labels is not None:
         trained += f" on {_count(len(contents.training_labels), 'sample')}"
-    said = f"{trained}, {kind_of_samples(contents)}, to predict {_label(contents, target)}."
+    labels = [_label(each, target) for each, target in zip(by_target, targets, strict=True)]
+    said = f"{trained}, {kind_of_samples(contents)}, to predict {', and '.join(labels)}."
     if len(contents) < given:
         said += f" This page is on {len(contents):,} of {given:,} samples, at random."
     return said
@@ -85,6 +87,19 @@ def describe_importance(contents: Contents, importance: Importance, shown: int) 
     if shown < importance.count:
         said += f" Here are the first {shown} of {importance.count:,} columns."
     return said
+
+
+def cautions_of_targets(
+    by_target: Sequence[Contents], measures: Sequence[Measures], targets: Sequence[str]
+) -> list[Caution]:
+    """Return what to be careful about: first what holds for every target, then the rest, with the target's name."""
+    found = [find_cautions(*each) for each in zip(by_target, measures, strict=True)]
+    shared = [caution for caution in found[0] if all(caution in cautions for cautions in found)]
+    listed = list(shared)
+    for target, cautions in zip(targets, found, strict=True):
+        own = [caution for caution in cautions if caution not in shared]
+        listed += [replace(caution, title=f"{target}: {caution.title}") for caution in own]
+    return listed
 
 
 def find_cautions(contents: Contents, measures: Measures) -> list[Caution]:

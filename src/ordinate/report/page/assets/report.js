@@ -3,6 +3,8 @@
   const data = JSON.parse(byId("data").textContent);
   const n = data.true.length;
   const ranks = data.ranks;
+  const targets = [data, ...data.others];
+  let target = data; // the one that the colours of the embedding are of
   const neighbours = unpack(data.neighbours, Int32Array);
   const k = neighbours.length / n;
   const levels = data.shown.kind === "curves" ? unpack(data.shown.levels, Uint8Array) : null;
@@ -13,7 +15,7 @@
   const drawn = await draw(JSON.parse(byId("plots").textContent));
   const plots = Object.fromEntries(drawn.roots().map((plot) => [plot.name, plot]));
   const source = drawn.get_model_by_name("samples");
-  const clouds = [plots.embedding, plots.predicted].filter(Boolean);
+  const clouds = drawn.roots().filter(({ name }) => name === "embedding" || name.startsWith("predicted"));
   let selected = null; // a Set of samples, or null for all
   let opened = null;
 
@@ -80,14 +82,14 @@
 
   function verdict(i) {
     const sure = data.confidence ? ` (${Math.round(data.confidence[i] * 100)}%)` : "";
-    const line = element("p", { class: "verdict" }, "true ", element("b", {}, labelOf(data.true[i])),
-      " · predicted ", element("b", {}, labelOf(data.predicted[i])), sure);
-    if (isWrong(i)) line.append(" ", element("span", { class: "wrong" }, "wrong"));
-    return line;
+    const lines = targets.map((each) => element("p", { class: "verdict" }, targets.length > 1 ? `${each.target}: ` : "",
+      "true ", element("b", {}, labelOf(each.true[i])), " · predicted ", element("b", {}, labelOf(each.predicted[i])), sure));
+    if (isWrong(i)) lines[0].append(" ", element("span", { class: "wrong" }, "wrong"));
+    return lines;
   }
 
   function describe(i, size, most) {
-    return [picture(i, size), element("p", { class: "name" }, nameOf(i)), verdict(i), row(i, most)].filter(Boolean);
+    return [picture(i, size), element("p", { class: "name" }, nameOf(i)), ...verdict(i), row(i, most)].filter(Boolean);
   }
 
   // hovering and clicking
@@ -116,11 +118,11 @@
     for (const j of near) {
       const other = ranks && data.true[j] !== data.true[i];
       list.append(element("li", {}, element("button", { type: "button", class: other ? "other" : null,
-        "aria-label": `${nameOf(j)}, label ${labelOf(data.true[j])}: show`, onclick: () => open(j) },
-      ...[picture(j, 56), element("span", { class: "label" }, labelOf(data.true[j]), other ? " ≠" : "")].filter(Boolean))));
+        "aria-label": `${nameOf(j)}, label ${labelOf(target.true[j])}: show`, onclick: () => open(j) },
+      ...[picture(j, 56), element("span", { class: "label" }, labelOf(target.true[j]), other ? " ≠" : "")].filter(Boolean))));
     }
     const heading = element("h3", { tabindex: "-1" }, nameOf(i));
-    const parts = [heading, ...[picture(i, 168), verdict(i)].filter(Boolean)];
+    const parts = [heading, ...[picture(i, 168), ...verdict(i)].filter(Boolean)];
     if (data.probabilities) {
       const bars = element("dl", { class: "chances", "aria-label": "probability of every rank" });
       ranks.forEach((name, rank) => {
@@ -154,7 +156,9 @@
   function repaint() {
     paint(drawn);
     const by = radio("colour");
-    source.data = { ...source.data, colour: colours(by, data) };
+    source.data = { ...source.data, colour: colours(by, target) };
+    const scale = document.querySelector(".scale");
+    if (targets.length > 1) [scale.firstChild.data, scale.lastChild.data] = target.range.map((end) => plain(end, 4));
     for (const legend of document.querySelectorAll("[data-legend]")) legend.hidden = legend.dataset.legend !== (by === "error" ? "error" : "label");
   }
 
@@ -188,7 +192,7 @@
     if (selected) note(`${indices.length.toLocaleString("en")} of ${n.toLocaleString("en")} samples: every picture shows these.`);
     const rows = selected ? indices : Array.from({ length: n }, (_, i) => i);
     if (ranks) { confusion(rows); boundaries(rows); reliability(rows); }
-    groups(rows);
+    targets.forEach((each, place) => groups(rows, each, place || ""));
     table(rows);
   }
 
@@ -230,22 +234,22 @@
     }
   }
 
-  function groups(rows) {
-    const G = data.groups.length;
+  function groups(rows, { groups: names, groupOf, error: errors, errorScale }, end) {
+    const G = names.length;
     const [count, right, error] = [0, 1, 2].map(() => new Float64Array(G));
     for (const i of rows) {
-      const g = data.groupOf[i];
+      const g = groupOf[i];
       count[g]++;
-      right[g] += data.error[i] === 0;
-      error[g] += Math.abs(data.error[i]);
+      right[g] += errors[i] === 0;
+      error[g] += Math.abs(errors[i]);
     }
-    for (const line of document.querySelectorAll("#groups [data-group]")) {
+    for (const line of document.querySelectorAll(`#groups${end} [data-group]`)) {
       const g = Number(line.dataset.group);
       line.querySelector("[data-count]").textContent = count[g].toLocaleString("en");
       const share = line.querySelector(".right");
       if (share) setBar(share, right[g] / count[g], percent(right[g] / count[g]));
       const mean = error[g] / count[g];
-      setBar(line.querySelector(".error"), Math.min(1, mean / data.errorScale), count[g] ? plain(mean, 3) : "–");
+      setBar(line.querySelector(".error"), Math.min(1, mean / errorScale), count[g] ? plain(mean, 3) : "–");
     }
   }
 
@@ -272,9 +276,10 @@
 
   const LINES = 12;
   let [listed, first] = [[], 0];
+  const size = (i) => Math.max(...targets.map(({ error, largeError }) => Math.abs(error[i]) / largeError)); // 1: large
   function table(rows) {
-    listed = byId("only-wrong").checked ? rows.filter((i) => (ranks ? isWrong(i) : Math.abs(data.error[i]) > data.largeError)) : rows.slice();
-    if (byId("worst-first").checked) listed.sort((a, b) => Math.abs(data.error[b]) - Math.abs(data.error[a]) || a - b);
+    listed = byId("only-wrong").checked ? rows.filter((i) => (ranks ? isWrong(i) : size(i) > 1)) : rows.slice();
+    if (byId("worst-first").checked) listed.sort((a, b) => size(b) - size(a) || a - b);
     first = 0;
     turn(0);
   }
@@ -284,9 +289,8 @@
     const body = byId("samples-body");
     body.replaceChildren(...listed.slice(first, first + LINES).map((i) => element("tr", {},
       element("td", {}, element("button", { type: "button", class: "link", onclick: () => open(i, true) }, ...[picture(i, 36), nameOf(i)].filter(Boolean))),
-      element("td", { class: "number" }, labelOf(data.true[i])),
-      element("td", { class: "number" }, labelOf(data.predicted[i])),
-      element("td", { class: "number" }, data.confidence ? percent(data.confidence[i]) : plain(data.error[i], 3)))));
+      ...targets.flatMap((each) => [labelOf(each.true[i]), labelOf(each.predicted[i]),
+        data.confidence ? percent(data.confidence[i]) : plain(each.error[i], 3)]).map((text) => element("td", { class: "number" }, text)))));
     const last = Math.min(first + LINES, listed.length);
     byId("samples-range").textContent = listed.length ? `${(first + 1).toLocaleString("en")} to ${last.toLocaleString("en")} of ${listed.length.toLocaleString("en")}` : "no sample";
     byId("samples-back").disabled = first === 0;
@@ -297,7 +301,7 @@
 
   source.selected.properties.indices.change.connect(update);
   for (const plot of clouds) {
-    const [x, y] = plot.name === "embedding" ? ["x", "y"] : ["true", "predicted"];
+    const [x, y] = plot.name === "embedding" ? ["x", "y"] : [plot.name.replace("predicted", "true"), plot.name];
     watchCloud(plot, source, x, y, {
       hover: plot.name === "embedding" ? hover : () => {},
       click: ({ index }) => open(index, plot.name !== "embedding"),
@@ -308,6 +312,7 @@
     for (const found of document.querySelectorAll(selector)) found.addEventListener(event, then);
   };
   whenever('input[name="colour"]', "change", repaint);
+  whenever("#target", "change", (event) => { target = targets[event.currentTarget.value]; repaint(); });
   whenever('input[name="projection"]', "change", place);
   whenever('input[name="drag"]', "change", () => dragWith(clouds, radio("drag")));
   whenever("[data-zoom]", "click", (event) => zoom(plots.embedding, Number(event.currentTarget.dataset.zoom)));
