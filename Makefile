@@ -18,7 +18,7 @@ help: ## list these targets
 demo: $(READY) ## train on real data, print metrics beside baselines, write models, reports and pictures
 	$(BIN)/ordinate demo
 
-test: $(READY) ## run the suite (about 20 minutes on two cores)
+test: $(READY) ## run the suite (about 14 minutes on two cores)
 	$(PYTEST) -n 2 --dist worksteal
 
 quick: $(READY) ## run the tests nearest to what differs from the last commit (a minute)
