@@ -226,15 +226,19 @@ def test_labels_to_check_are_downloaded_as_csv(open_page, folder):
     assert page.locator("#sample h3").inner_text() == "sample 3"
 
 
-def test_targets_are_selected_in_one_picture_and_seen_in_the_other(open_page, targets):
-    page = open_page(targets)
-    page.locator("#plot-predicted").scroll_into_view_if_needed()
-    box = page.locator("#plot-predicted").bounding_box()
-    page.mouse.move(box["x"] + 60, box["y"] + 5)
+def select_left_half(page, plot):
+    page.locator(plot).scroll_into_view_if_needed()
+    box = page.locator(plot).bounding_box()
+    page.mouse.move(box["x"] + 80, box["y"] + 10)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 60, steps=5)
     page.mouse.up()
     page.locator("#selection").wait_for(state="visible")
+
+
+def test_targets_are_selected_in_one_picture_and_seen_in_the_other(open_page, targets):
+    page = open_page(targets)
+    select_left_half(page, "#plot-predicted")
     assert 0 < sum(counts(page)) < 60
     point_at(page, page.evaluate(SELECTED)[0])
     page.locator("#card .curve path").first.wait_for()
@@ -246,13 +250,7 @@ def test_each_of_several_targets_is_drawn_and_colours_the_embedding(open_page, s
     first = page.evaluate(colours)
     page.select_option("#target", "1")
     assert page.evaluate(colours) != first
-    page.locator("#plot-predicted1").scroll_into_view_if_needed()
-    box = page.locator("#plot-predicted1").bounding_box()
-    page.mouse.move(box["x"] + 80, box["y"] + 10)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 60, steps=5)
-    page.mouse.up()
-    page.locator("#selection").wait_for(state="visible")
+    select_left_half(page, "#plot-predicted1")
     selected = len(page.evaluate(SELECTED))
     assert 0 < selected < 60
     of_second = page.locator("#groups1 [data-count]").all_inner_texts()

@@ -81,9 +81,9 @@ def test_training_runs_share_the_time(monkeypatch, capsys):
     shares = []
     share = TimeLimit.share
 
-    def seen(limit, trainings):
-        shares.append(trainings)
-        return share(limit, trainings)
+    def seen(limit, runs):
+        shares.append(runs)
+        return share(limit, runs)
 
     monkeypatch.setattr(TimeLimit, "share", seen)
     train("grade", folds=3, time_limit=30)

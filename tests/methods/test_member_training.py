@@ -54,6 +54,22 @@ def test_the_optimizer_is_that_of_pytorch(ranks):
     assert torch.equal(*weights)
 
 
+def test_a_state_is_copied_to_where_the_parameters_are():
+    optimizers = []
+    for _ in range(2):
+        module = members(None)
+        data = training(module, 40, None, 40).data
+        optimizers.append(AdamW(list(module.parameters()), [], Optimization()))
+    module.batch_loss(*data[list(range(40))]).backward()
+    optimizers[1].step()
+    own = optimizers[0].state[0][0][0]
+    optimizers[0].load(optimizers[1].state)
+    assert own is optimizers[0].state[0][0][0]
+    assert own.abs().sum() > 0
+    for first, second in zip(optimizers[0].state[0], optimizers[1].state[0], strict=True):
+        assert all(map(torch.equal, first, second))
+
+
 @pytest.mark.parametrize("ranks", [None, 3])
 def test_parts_of_a_batch_have_the_gradients_of_the_whole(ranks):
     module = members(ranks).double()

@@ -152,6 +152,13 @@ class AdamW:
             for _, group in self.groups
         ]  # fmt: skip
 
+    def load(self, state: list[list[list[Tensor]]]) -> None:
+        """Copy the state of another, which may lie on another device."""
+        for own, other in zip(self.state, state, strict=True):
+            for own_tensors, tensors in zip(own, other, strict=True):
+                for own_tensor, tensor in zip(own_tensors, tensors, strict=True):
+                    own_tensor.copy_(tensor)
+
     def zero_grad(self) -> None:
         """Forget the gradients."""
         for _, group in self.groups:
@@ -397,4 +404,4 @@ class _Training:
             self._begin_stage()
             self.steps = steps
             self.mean.load_state_dict(checkpoint["mean"])
-            self.optimizer.state = checkpoint["optimizer"]
+            self.optimizer.load(checkpoint["optimizer"])

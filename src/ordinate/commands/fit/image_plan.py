@@ -295,7 +295,7 @@ def plan_images(
     if not (cheapest.pretrained and is_open and not has_views):
         return runs.plan(cheapest, sizes[-1], candidates[-1], measured[cheapest])
     frozen = replace(cheapest, frozen=True)
-    for count, size in product(candidates[-2:], sizes):
+    for count, size in product(candidates, sizes):
         plan = runs.plan(frozen, size, count, step_at(cheapest, size))
         if runs.fits(plan, frozen):
             return plan

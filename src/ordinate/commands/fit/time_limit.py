@@ -75,14 +75,14 @@ class TimeLimit:
         """Seconds until training has to end."""
         return math.inf if self.budget is None else self.until - self.budget.spent
 
-    def share(self, trainings: int, least: float = 0.04) -> TrainingEnd | None:
+    def share(self, runs: int, least: float = 0.04) -> TrainingEnd | None:
         """Return the end of the next of so many training runs, all of which share the time; None without a limit.
 
         One that starts too late still has the ``least`` share of the limit.
         """
         if self.budget is None:
             return None
-        seconds = broadcast_from_rank_zero(lambda: self.left_to_train / trainings)
+        seconds = broadcast_from_rank_zero(lambda: self.left_to_train / runs)
         return TrainingEnd(self.budget, self.budget.spent + seconds, least * self.budget.seconds)
 
     def left_for_plan(self, reading: float) -> float | None:
