@@ -77,10 +77,10 @@ def read(file: str) -> list[dict[str, Any]]:
 
 
 def figures(runs: list[dict[str, Any]], where: dict[str, Any], figure: str) -> dict[int, float]:
-    """Return a figure by seed, of the runs that have these values."""
+    """Return a figure by seed, of the runs that have these values; of several numbers without a place, their mean."""
     name, _, place = figure.partition("[")
     chosen = [run for run in runs if all(run.get(key) == value for key, value in where.items())]
-    return {run["seed"]: float(run[name][int(place[:-1])] if place else run[name]) for run in chosen}
+    return {run["seed"]: float(run[name][int(place[:-1])] if place else np.mean(run[name])) for run in chosen}
 
 
 def compare(claim: dict[str, Any]) -> tuple[str, str]:

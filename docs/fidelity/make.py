@@ -12,6 +12,7 @@ that recipes and tables must have, restricted to the data sets ``sets`` or the m
 """
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from ordinate_papers.tables.table import Table
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "fidelity.md"
+CLAIMS = HERE.parent / "claims" / "claims.toml"
 PAPERS = ("cloc", "supcr", "supremix", "otd")
 REASONS = ("differs", "missing", "open")  # An entry has at most one.
 RESULTS = HERE.parents[1] / "benchmarks" / "results" / "tables"
@@ -190,7 +192,23 @@ def _run_state(name: str) -> str:
         return "run in the paper's setting, as far as the paper tells it"
     folders = [folder for folder in SMALL_RUNS if (RESULTS / folder / f"{name}.md").exists()]
     small = dict.fromkeys(SMALL_RUNS[folder] for folder in folders)
-    return f"run in a small version: {'; '.join(small)}" if small else "not run: the command is there"
+    if small:
+        return f"run in a small version: {'; '.join(small)}"
+    if name in _claimed():
+        return "not run as a whole: single comparisons of it are among the [claims](../claims.md)"
+    return "not run: the command is there"
+
+
+@cache
+def _claimed() -> set[str]:
+    """Return the names of tables and figures that a measured claim compares rows of."""
+    measured = [claim for claim in tomllib.loads(CLAIMS.read_text("utf-8"))["claims"] if "file" in claim]
+    names = set()
+    for claim in measured:
+        kind, _, number = claim["source"].partition(" ")
+        paper = claim["paper"].split()[0].lower()
+        names.add(f"{paper}-{number}" if kind == "Table" else f"{paper}-fig{number}")
+    return names
 
 
 def numbered(paper: str) -> list[Entry]:
