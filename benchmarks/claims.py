@@ -211,6 +211,16 @@ CLAIMS = {
     "airfoil, bins of SupCon": Claim(
         "airfoil", AIRFOIL, {f"{size} dB": _with(SUPCON, bin_size=size) for size in (1.0, 5.0, 10.0)}, "plain"
     ),
+    "airfoil, mixtures": Claim(  # SupReMix, Tables 10 and 11
+        "airfoil",
+        AIRFOIL,
+        {
+            "SupReMix": SUPREMIX,
+            **{f"window {window:g}": _with(SUPREMIX, window=window) for window in (1.0, 3.0, 1000.0)},
+            **{f"Beta{beta}": _with(SUPREMIX, beta=list(beta)) for beta in ((5.0, 5.0), (8.0, 2.0))},
+        },
+        "plain",
+    ),
     "airfoil, batch size": Claim(
         "airfoil",
         AIRFOIL,
