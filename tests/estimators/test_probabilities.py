@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import ordinate
 from ordinate import CLOCClassifier, OTDClassifier, Training
 from ordinate.decisions import predict_ranks
+from ordinate.estimators.pipeline import Fit
 from ordinate.estimators.rank_classifier import without_last_of_rank
 from ordinate.estimators.registry import build
 from ordinate.heads.ranks import Temperature
@@ -118,6 +119,25 @@ def test_without_time_for_a_second_training_nothing_is_calibrated(kind):
     with training_until(TrainingEnd(budget, until=1e-3, least=2.0)):
         model = fit(kind)
     assert "as the time limit is too short for a second training" in " ".join(model.notes_)
+
+
+@both
+@pytest.mark.parametrize("n", [60, 300, 900])
+def test_the_second_training_takes_as_many_steps_as_the_first(kind, n, monkeypatch):
+    trained = []
+    train = Fit._train
+
+    def recorded(self, training, batches, validation, folder):
+        trained.append((len(training.x), len(batches), self.module.stages))
+        return train(self, training, batches, validation, folder)
+
+    monkeypatch.setattr(Fit, "_train", recorded)
+    epochs = 1 if kind is OTDClassifier else (1, 1)
+    kind(**SMALL, epochs=epochs).fit(*draw(n))
+    (samples, batches, stages), (part, batches_of_part, stages_of_part) = trained
+    assert part < 0.7 * samples
+    assert batches_of_part in (batches, batches + 1)  # Rounded batch sizes.
+    assert stages_of_part == stages
 
 
 @both
