@@ -43,9 +43,9 @@ description: "How closely Ordinate follows the four papers: steps, settings, dat
 # Fidelity to the papers
 
 Does Ordinate implement what the papers describe? The table counts the steps, settings, data sets and baselines of each
-paper by whether Ordinate follows the paper (*as the paper*), deviates from it for a stated reason (*differs*), or does
-not implement it (*missing*). In the *open* rows, the paper does not specify something or contradicts itself. The page
-of a paper has one row for each of them, and one for each table and figure.
+paper: those in which Ordinate follows the paper (*as the paper*), deviates from it for a stated reason (*differs*), or
+does not implement it (*missing*). In the *open* rows, the paper does not specify something or contradicts itself. A
+paper's page has one row for each item, and one for each table and figure.
 
 | paper | rows | as the paper | differs | missing | open |
 |---|---|---|---|---|---|

@@ -53,8 +53,9 @@ grid[0].set_title("Cosines from samples of rank 1; dotted: their median within t
 grid[-1].set_xlabel("cosine")
 
 # %%
-# Samples of other ranks should lie to the left of the dashed line, which is one margin below the dotted line. Many do
-# not. The margin is what the loss asks for, and ten answers do not separate ranks 1 and 2 in every case.
+# Samples of other ranks should lie to the left of the dashed line, which is below the dotted line by the margins in
+# between. Many do not. The margin is what the loss asks for, and ten answers do not separate ranks 1 and 2 in every
+# case.
 #
 # How a margin is learned
 # -----------------------

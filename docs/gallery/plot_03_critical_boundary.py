@@ -59,11 +59,11 @@ axes.legend()
 
 # %%
 # A margin of 2 is the largest possible difference of two cosines. It makes mistakes between ranks 1 and 2 rare, but one
-# prediction in six that was correct becomes wrong, because the embedding has no room left for the other boundaries.
-# Whether this trade is worthwhile depends on your application. It does not always exist: on KOA's X-rays a fixed margin
-# changed little (:doc:`/measured/images`).
+# in six correct predictions becomes wrong, because the embedding has no room left for the other boundaries. Whether
+# this trade is worthwhile depends on your application. This is not always so: on KOA's X-rays a fixed margin changed
+# little (:doc:`/measured/images`).
 #
 # If the two directions of a mistake have different costs, use costs
-# (:ref:`sphx_glr_generated_gallery_plot_04_costs.py`). They change the decision and leave the training as it is.
+# (:ref:`sphx_glr_generated_gallery_plot_04_costs.py`). They change the decision, but not the training.
 #
 # On the command line: ``ordinate fit knees.csv --target grade --method cloc --margin 1,2=1.2``.

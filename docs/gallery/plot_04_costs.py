@@ -21,8 +21,8 @@ model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 probabilities = model.rank_probabilities(X_test)
 
 # %%
-# By default each boundary between the true and the predicted rank costs 1, and the costs of several boundaries are
-# added. Rows are true ranks, columns are predicted ranks.
+# By default each boundary that a mistake crosses costs 1, and the costs of several boundaries are added. Rows are true
+# ranks, columns are predicted ranks.
 
 # Across the boundary 1 | 2, predicting too low costs 5 and predicting too high costs 1.
 costs = cost_matrix(4, critical={(1, 2): (5.0, 1.0)})

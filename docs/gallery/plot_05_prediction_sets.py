@@ -3,7 +3,7 @@ Prediction sets with guaranteed coverage
 ========================================
 
 A single predicted grade does not show how certain the model is. A *prediction set* contains all plausible grades. It
-contains the true grade as often as you ask, however good or bad the model is (split conformal prediction).
+contains the true grade as often as you ask, on average, however good or bad the model is (split conformal prediction).
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Explain predictions by nearest neighbours
 =========================================
 
-Why does the model predict rank 3 for this gauge? A good explanation is the list of training samples that the model
+Why does a model predict this rank for a gauge? A good explanation is the list of training samples that the model
 considers most similar. An index over the embeddings finds them.
 """
 

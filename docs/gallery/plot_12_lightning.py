@@ -55,8 +55,8 @@ trainer = lightning.Trainer(
 trainer.fit(model, DataLoader(data, batch_size=128, shuffle=True, drop_last=True))
 
 # %%
-# A margin is the margin of a hinge loss, so learning can only shrink it. CLOC therefore learns the margins together
-# with the encoder in a first phase, and fixes them in a second one with ``loss.freeze()``.
+# A smaller margin gives a smaller loss, so learning can only shrink it. CLOC therefore learns the margins together with
+# the encoder in a first phase, and fixes them in a second one with ``loss.freeze()``.
 
 curve = np.array(model.curve)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")

@@ -46,8 +46,8 @@ embeddings = {
 
 # %%
 # Nothing in the shapes of the digits places the digits 0 and 1 close to 2 and 3. The triplet loss separates the ranks
-# without an order. In MMNP the margins of all boundaries between two ranks are added, so the similarity decreases with
-# the distance of the ranks:
+# without an order. In MMNP, CLOC's loss, the margins of all boundaries between two ranks are added, so the similarity
+# decreases with the distance of the ranks:
 
 figure, grid = plt.subplots(1, 2, figsize=(8.4, 3.9), layout="constrained")
 for axes, (name, embedded) in zip(grid, embeddings.items(), strict=True):

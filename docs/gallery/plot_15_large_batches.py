@@ -2,8 +2,8 @@
 Large batches and memory
 ========================
 
-The losses are sums over pairs of pairs. A direct implementation takes time proportional to n³, and as much memory.
-Ordinate computes the exact value in n² log n time or less, and keeps only a block of anchors in memory.
+The losses are sums over triplets. A direct implementation takes time proportional to n³, and as much memory. Ordinate
+computes the exact value in n² log n time or less, and keeps only a block of anchors in memory.
 """
 
 import time
@@ -68,8 +68,8 @@ print(supcr(embeddings, labels).item(), as_written(embeddings, labels).item())
 print([round(supcr(embeddings, labels, block_size=size).item(), 12) for size in (1, 10, 100)])
 
 # %%
-# All estimators and methods have ``chunk_size``: the number of samples that pass through the encoder at a time. The
-# gradient is that of the whole batch.
+# ``Training`` and the modules of ``ordinate.methods`` have ``chunk_size``: the number of samples that pass through the
+# encoder at a time. The gradient is that of the whole batch.
 #
 # ``EmbeddingMemory`` contrasts each batch with earlier embeddings as well, without passing them through the encoder
 # again:

@@ -2,8 +2,8 @@
 Use your own encoder
 ====================
 
-``encoder`` accepts a name or any ``torch.nn.Module``. The module is copied, so ``GridSearchCV`` can search over
-several. It can be fine-tuned completely or in its last blocks, and is saved without its code.
+``encoder`` accepts a name or any ``torch.nn.Module``. The module is copied, so ``GridSearchCV`` can compare some. It
+can be fine-tuned completely or in its last blocks, and is saved without its code.
 """
 
 import tempfile

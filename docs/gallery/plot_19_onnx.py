@@ -2,8 +2,8 @@
 Export to ONNX
 ==============
 
-A fitted model becomes one graph that runs without PyTorch and without Ordinate. Its input are prepared samples, its
-outputs are embeddings, probabilities and the predicted rank. It is checked against the model before it is written.
+A fitted model becomes one graph that runs without PyTorch and without Ordinate. Its inputs are prepared samples, its
+outputs embeddings, probabilities and the predicted rank. It is checked against the model before it is written.
 """
 
 import json
@@ -39,7 +39,7 @@ description = json.loads(exported.description.read_text())
 list(description)
 
 # %%
-# In Python, the model's reader prepares the rows, and ONNX Runtime runs the graph.
+# In Python, ``model.reader_`` prepares the rows, and ONNX Runtime runs the graph.
 
 session = onnxruntime.InferenceSession(exported.path)
 samples = np.asarray(model.reader_.transform(X), dtype=np.float32)

@@ -3,8 +3,8 @@ The best prediction from a table
 ================================
 
 Small networks, a linear model or trees: the best model for a noisy grade depends on the table. The blend averages them.
-It trains sixteen networks together, each without an eighth of the samples, and chooses the weights of networks, linear
-model and trees by out-of-fold predictions.
+It trains sixteen networks together, each without an eighth of the samples, and weights networks, a linear model and, if
+they help, trees by their predictions for the samples left out.
 """
 
 import matplotlib.pyplot as plt
@@ -60,7 +60,7 @@ for name, fitted in models.items():
     print(f"{name:20}  accuracy {report['accuracy']:.3f}  MAE {report['mae']:.3f}")
 
 # %%
-# ``decision="median"`` predicts the median of the probabilities instead of the most probable grade, for a smaller mean
-# absolute error. Both rules were evaluated on the out-of-fold predictions:
+# The prediction is the median of the probabilities, for a small mean absolute error; ``decision="mode"`` predicts the
+# most probable grade. Both rules were evaluated on the out-of-fold predictions:
 
 model.decision_scores_

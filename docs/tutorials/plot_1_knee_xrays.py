@@ -29,7 +29,7 @@ from ordinate.report.figures import image_search
 #
 # A joint is two bones with a gap between them. The gap narrows with the severity of the disease, and the edges of the
 # bones grow spurs. Position, contrast and noise vary from image to image. Severity is continuous, and a grade covers a
-# range of severities, so some images lie between two grades, as in reality.
+# range of severities, so some images lie near a boundary, as in reality.
 
 rng = np.random.default_rng(0)
 row, column = np.mgrid[:32, :32]
@@ -101,7 +101,7 @@ figures.predicted_ranks(grades[test], predicted, names)
 
 # %%
 # The embedding, the vector that the network computes for each image, shows why. In this two-dimensional projection the
-# test images form an arc in the order of the grades, and images between two grades lie between two colours.
+# test images lie in the order of the grades, and those near a boundary lie where two colours meet.
 
 figures.embedding(model.transform(images[test]), grades[test], names)
 
@@ -110,8 +110,8 @@ figures.embedding(model.transform(images[test]), grades[test], names)
 # -------------------------------------
 #
 # A radiologist trusts a grade more if similar, already graded images support it. The first column shows test images,
-# the others their nearest training images. Neighbours with another grade are crossed out. The first three test images
-# are typical of their grade, the last one lies between the grades 2 and 3.
+# the others their nearest training images. Neighbours of another grade would be crossed out. The first three test
+# images are typical of their grade, the last one lies between the grades 2 and 3.
 
 index = NeighbourIndex.build(model, images[train], grades[train])
 queries = [

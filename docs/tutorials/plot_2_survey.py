@@ -70,8 +70,8 @@ survey.head()
 # -----
 #
 # Text labels have no inherent order, so ``class_order`` lists them from lowest to highest. The blend handles missing
-# values and text columns by itself. It averages small networks and a linear model, with weights from out-of-fold
-# predictions. By default it also tries tree ensembles; ``trees=False`` saves time on this page.
+# values and text columns by itself. It averages small networks and a linear model, with weights from cross-validation.
+# By default it also tries tree ensembles; ``trees=False`` saves time on this page.
 
 X, y = survey.drop(columns="satisfaction"), survey.satisfaction
 X_train, X_test, y_train, y_test = train_test_split(
@@ -110,8 +110,8 @@ for name, fitted in models.items():
 
 # %%
 # By accuracy, hardly: the blend is right for 47% of the test customers, and logistic regression, which ignores the
-# order of the answers, for 46%. By the mean absolute error, yes: 0.56 steps instead of 0.61, because the mistakes of
-# the blend are smaller.
+# order of the answers, for 46%. By the mean absolute error, yes: 0.56 steps instead of 0.61, because the blend predicts
+# the median of its probabilities, which is rarely off by much.
 #
 # This is the confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick
 # neighbouring answers.
@@ -135,9 +135,9 @@ axes.invert_yaxis()
 axes.set(xlabel="increase of the mean absolute error, in steps of the scale")
 
 # %%
-# Waiting time matters most, then the price and the channel. The website does not matter. Importance does not
-# show whether longer waits raise or lower the satisfaction. The next figure does: it shows the mean prediction for
-# different waiting times, with all other columns unchanged (partial dependence).
+# Waiting time matters most, then the price and the channel. The website hardly matters. Importance does not show
+# whether longer waits raise or lower the satisfaction. The next figure does: it shows the mean prediction for different
+# waiting times, with all other columns unchanged (partial dependence).
 
 minutes = np.arange(0, 46, 3)
 mean_rank = [
@@ -158,8 +158,8 @@ axes.set_yticks(range(5), SCALE)
 # What would an improvement change?
 # ---------------------------------
 #
-# For each improvement, we change the columns of the test customers and predict again. The number is the share of
-# customers who answer "dissatisfied" or worse.
+# For each improvement, we change the columns of the test customers and predict again. The number is the expected share
+# of answers "dissatisfied" or worse.
 
 
 def dissatisfied(customers):

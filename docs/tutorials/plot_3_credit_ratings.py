@@ -3,8 +3,8 @@ Credit ratings with costs of mistakes
 =====================================
 
 **Question.** A lender rates companies from AAA to CCC, based on their accounts. A rating that is too good costs far
-more than one that is too bad: the loan may default, whereas a rating that is too bad only loses some interest. Which
-rating should a model assign?
+more than one that is too bad: the first risks a default, the second only loses some interest. Which rating should a
+model assign?
 
 After this tutorial you can write costs of mistakes as a matrix, let an ordinal classifier predict the rating with the
 lowest expected cost, and measure on test data how much this saves compared with the most probable rating.
@@ -51,9 +51,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 # The costs
 # ---------
 #
-# Costs are in thousands per loan. Rows are true ratings, columns predicted ones. If the predicted rating is too bad,
-# each step costs 1 in lost interest. If it is too good, each step costs 3. A speculative company (BB or worse) that is
-# predicted as investment grade (BBB or better) costs 12 in addition.
+# Costs are in 1,000 € per loan. Rows are true ratings, columns predicted ones. If the predicted rating is too bad, each
+# step costs 1 in lost interest. If it is too good, each step costs 3. A speculative company (BB or worse) that is
+# predicted as investment grade (BBB or better) costs another 12.
 
 true, predicted = np.mgrid[:7, :7]
 too_good = np.maximum(true - predicted, 0)
@@ -119,8 +119,8 @@ error = comparison["saving_standard_error"]
 print(f"saved per loan: {saving:.2f} ± {error:.2f} (standard error)")
 
 # %%
-# The cheaper rule has the lower accuracy. When the model is uncertain, it assigns a worse rating, especially near the
-# boundary of investment grade (red line):
+# The cheaper rule has the lower accuracy. Where the model is uncertain, this rule gives worse ratings, especially near
+# the boundary of investment grade (red line):
 
 most_probable = probabilities.argmax(1)
 least_cost = decide(probabilities, costs)
@@ -181,7 +181,7 @@ axes.legend()
 # a factor of four in either direction. ``CLOCClassifier(decision=costs)`` makes the rule part of the model, so that
 # ``predict``, the report and a saved model use it.
 #
-# The embedding helps to explain a rating: companies lie in the order of the ratings, and those next to the boundary are
+# The embedding helps to explain a rating: companies lie in the order of the ratings, and those between BBB and BB are
 # the ones to examine by hand.
 
 figures.embedding(model.transform(X_test), y_test, RATINGS)

@@ -42,8 +42,8 @@ X_calibration, X_test, y_calibration, y_test = train_test_split(
 # Train and compare
 # -----------------
 #
-# SupCR (Rank-N-Contrast) trains an embedding that is ordered by the target. Training stops early, when the error on
-# held-out training samples no longer falls. Ridge regression is the baseline.
+# SupCR (Rank-N-Contrast) trains an embedding that is ordered by the target. Training stops when the error on validation
+# samples no longer falls. Ridge regression is the baseline.
 
 ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X_train, y_train)
 model = SupCRRegressor(
@@ -55,9 +55,10 @@ for name, fitted in {"ridge regression": ridge, "SupCR": model}.items():
     )
 
 # %%
-# With 221 training samples, neither is clearly better. We continue with SupCR, because its embedding also finds similar
-# patients (see :ref:`sphx_glr_generated_tutorials_plot_5_similar_cases.py`). If only the prediction matters, compare
-# with ``BlendRegressor``.
+# With 221 training samples, neither is clearly better. We continue with SupCR, since its embedding also serves to find
+# similar patients (see
+# :ref:`sphx_glr_generated_tutorials_plot_5_similar_cases.py`). If only the prediction
+# matters, compare with ``BlendRegressor``.
 #
 # Both have large errors. This is why the clinic needs intervals.
 
@@ -79,8 +80,8 @@ print({name: round(float(value), 2) for name, value in measured.items()})
 # Which patients should come back soon?
 # -------------------------------------
 #
-# Patients whose score will exceed 150 should come every month. The interval gives three groups. If it lies above 150,
-# progression is likely. If it lies below, it is unlikely. If it contains 150, the examination is not conclusive.
+# Patients whose score will exceed 150 should come every month. The interval gives three groups. If the interval lies
+# above 150, progression is likely; below, it is unlikely. If it contains 150, the examination is not conclusive.
 
 limit = 150
 groups = {
@@ -118,9 +119,9 @@ for name, chosen in groups.items():
     )
 
 # %%
-# **Decision.** The clinic follows the intervals for the two clear groups and examines the others again after three
-# months. A higher coverage makes the clear groups smaller and more reliable; the clinic chooses it according to
-# the number of visits it can offer.
+# **Decision.** The clinic follows the intervals for the two clear groups and examines
+# the others again after three months. A higher coverage makes the clear groups smaller and more reliable; the choice
+# depends on how many visits the clinic can offer.
 #
 # From the command line:
 #

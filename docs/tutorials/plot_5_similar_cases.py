@@ -99,14 +99,14 @@ for axes in grid.flat:
     axes.set(xticks=[], yticks=[])
 
 # %%
-# The curves of the neighbours look different, because rotation speed and phase differ. What they share is the wear.
+# The curves of the neighbours look different, because rotation speed and phase differ. Their wear is similar.
 #
 # Is the search reliable?
 # -----------------------
 #
 # We use two metrics on new pumps. Average precision counts a neighbour as relevant if its wear differs by at most 10.
-# The gain (NDCG) is higher the closer the wear of the five nearest neighbours is to that of the new pump. The raw
-# curves are the baseline.
+# The gain (NDCG) rises as the wear of the five nearest neighbours approaches that of the new pump. The raw curves are
+# the baseline.
 
 representations = {"raw curves": curves[:, 0], "embedding": embeddings}
 for name, values in representations.items():
@@ -121,7 +121,7 @@ for name, values in representations.items():
 # How long will the bearing last?
 # -------------------------------
 #
-# The shortest life among the five most similar cases is a cautious estimate. We check it on all new pumps.
+# The shortest remaining life of the five most similar cases is a cautious estimate. We check it on all new pumps.
 
 neighbours = index.search(curves[new], k=5).rows
 shortest = days_left[past][neighbours].min(1)

@@ -43,7 +43,8 @@ print(f"{len(moved)} of {len(true)} labels are wrong")
 # ``find_label_errors`` uses 5-fold cross-validation: each of five models scores the labels of the fifth that it was not
 # trained on. The table starts with the most suspicious label. It contains the given label and the one that the models
 # suggest. Training without calibration of the probabilities takes half the time. The correct labels follow an exact
-# rule, which OTD learns well; if correct labels are noisy as well, use CLOC or cross-entropy (see :doc:`/methods`).
+# rule, which OTD learns well; if your labels are noisy anyway, use CLOC or cross-entropy (see
+# :doc:`/methods`).
 
 model = OTDClassifier(
     epochs=25, training=Training(calibration=False), random_state=0
@@ -107,8 +108,9 @@ axes.invert_yaxis()
 axes.set(xlabel="errors on the test set, %")
 
 # %%
-# **Decision.** Review the most suspicious cases. If the model itself is often wrong, the list is less reliable
-# (see :doc:`/measured/decisions`). Review a few cases first, and stop when the share of wrong labels falls.
+# **Decision.** Review the most suspicious cases. If the model itself is often wrong,
+# the list is less reliable (see :doc:`/measured/decisions`). Review in batches, and stop when a batch has few wrong
+# labels.
 #
 # From the command line (``suspects`` uses CLOC):
 #

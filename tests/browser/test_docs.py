@@ -98,10 +98,10 @@ def test_axe_finds_nothing_serious(visit, name, theme):
 
 
 def test_the_search_finds_a_name(visit):
-    page = visit("search.html?q=margins_from_costs")
+    page = visit("search.html?q=cost_matrix")
     page.wait_for_selector("#search-results li a", timeout=20_000)
     found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.getAttribute('href'))")
-    assert any("ordinate.decisions.margins_from_costs" in link for link in found)
+    assert any("ordinate.decisions.cost_matrix" in link for link in found)
 
 
 @pytest.mark.parametrize("words", ["early stopping", "class weight", "predict", "calibration", "RnC"])

@@ -17,11 +17,9 @@ from ordinate.decisions import (
     cost_matrix,
     decide,
     expected_cost,
-    margins_from_costs,
     read_costs,
 )
 from ordinate.errors import OrdinateError
-from ordinate.losses import MMNPLoss
 from ordinate.metrics import mae, rank_report
 
 C = 4
@@ -132,15 +130,6 @@ def test_the_comparison_holds_both_decisions_and_their_paired_difference():
     assert json.loads(json.dumps(comparison, allow_nan=False)) == comparison
 
 
-# margins
-
-
-def test_margins_follow_the_documented_formula_and_are_what_the_loss_takes():
-    margins = margins_from_costs(cost_matrix(5, {(1, 2): (5.0, 1.0), (3, 4): 2.0}))
-    assert margins == {(1, 2): 1.7, (3, 4): 1.25}
-    assert MMNPLoss(5, margins=margins).margins[[1, 3]].tolist() == pytest.approx([1.7, 1.25], abs=1e-6)
-
-
 # errors
 
 
@@ -163,7 +152,6 @@ def test_what_is_no_cost_matrix_is_refused(costs, message):
         lambda: check_costs(costs, 2),
         lambda: decide([[0.5, 0.5]], costs),
         lambda: expected_cost([0], [1], costs),
-        lambda: margins_from_costs(costs),
     ):
         with pytest.raises(OrdinateError, match="costs: "):
             use()
@@ -188,8 +176,6 @@ def test_other_arguments_are_checked():
         cost_matrix(3, power=0)
     with pytest.raises(OrdinateError, match="y_true: got 1 sample, expected at least two"):
         compare_decisions([0], [[0.5, 0.5]], cost_matrix(2))
-    with pytest.raises(OrdinateError, match=r"costs: got boundaries that cost \[0.0, 1.0\]"):
-        margins_from_costs(cost_matrix(3, {(0, 1): 0.0}))
 
 
 @pytest.mark.parametrize(

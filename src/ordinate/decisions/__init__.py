@@ -20,7 +20,6 @@ from ordinate.decisions.costs import (
     cost_matrix,
     decide,
     expected_cost,
-    margins_from_costs,
     read_costs,
 )
 from ordinate.decisions.rule import RULES, better_rule, check_decision, compare_rules, predict_ranks
@@ -29,5 +28,5 @@ __all__ = [
     "RULES", "IntervalCalibration", "RankCalibration", "better_rule", "boundary_errors", "calibrate_intervals",
     "calibrate_ranks", "check_costs", "check_decision", "compare_decisions", "compare_rules", "cost_matrix", "decide",
     "expected_cost", "interval_coverage", "interval_coverage_report", "intervals", "least_samples",
-    "margins_from_costs", "predict_ranks", "rank_coverage", "rank_coverage_report", "rank_sets", "read_costs",
+    "predict_ranks", "rank_coverage", "rank_coverage_report", "rank_sets", "read_costs",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Costs of mistakes: the rank of least expected cost, its savings, and wider margins at costly boundaries.
+"""Costs of mistakes: the rank of least expected cost, and its savings.
 
 Costs are a matrix (C, C): the row is the true rank, the column the predicted one, the diagonal 0. A rank is decided as
 decision theory has it (Berger, *Statistical Decision Theory and Bayesian Analysis*, 1985): the one whose cost, averaged
@@ -244,45 +244,6 @@ def compare_decisions(y_true: ArrayLike, probabilities: ArrayLike, costs: ArrayL
     comparison["saving"] = float(saved.mean())
     comparison["saving_standard_error"] = float(saved.std(ddof=1) / np.sqrt(len(saved)))
     return comparison
-
-
-def margins_from_costs(costs: ArrayLike, classes: Sequence[Hashable] | None = None) -> dict[tuple[Any, Any], float]:
-    """Return CLOC margins that are wider at boundaries where mistakes cost more than usual (CLOC, Section 4.4).
-
-    A boundary costs what mistaking its two ranks does, in the direction that costs more. With r its cost over that of
-    the cheapest boundary, its margin is ``2 - 1.5 / r``: 0.5, about what margins are learned to be, for r = 1; 1.25 for
-    2, 1.7 for 5; never quite 2, the widest gap there is between two cosines. It may trade accuracy elsewhere.
-
-    Args:
-        costs: (C, C), true by predicted rank, such as :func:`cost_matrix` makes from critical boundaries.
-        classes: (C,), the labels from the lowest rank to the highest; None where they are the ranks 0 to C-1.
-
-    Returns:
-        ``{(1, 2): 1.7}``, boundaries by their labels, the ``critical_margins`` of :class:`~ordinate.CLOCClassifier`.
-        The cheapest boundaries are left out, and their margins learned.
-
-    Raises:
-        OrdinateError: no cost matrix, or one in which a boundary costs nothing.
-
-    Example:
-        >>> margins_from_costs(cost_matrix(4, {(1, 2): 5.0}))
-        {(1, 2): 1.7}
-        >>> margins_from_costs(cost_matrix(3, {(1, 2): 5.0}), ["none", "mild", "severe"])
-        {('mild', 'severe'): 1.7}
-    """
-    if classes is None:
-        matrix = check_costs(costs)
-        labels: Sequence[Hashable] = range(len(matrix))
-    else:
-        matrix, labels = check_costs(costs, len(classes)), classes
-    steps = np.maximum(matrix.diagonal(1), matrix.diagonal(-1))
-    if steps.min() == 0:
-        raise OrdinateError("costs", f"boundaries that cost {steps.tolist()}", "costs above 0")
-    margins = 2.0 - 1.5 * steps.min() / steps
-    return {
-        (labels[h], labels[h + 1]): float(margins[h])
-        for h in np.flatnonzero(steps > steps.min() + TIE * matrix.max()).tolist()
-    }
 
 
 def _costs_of(y_true: ArrayLike, y_pred: ArrayLike, costs: ArrayLike) -> NDArray[np.float64]:

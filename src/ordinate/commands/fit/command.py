@@ -123,7 +123,7 @@ def _planner(options: FitOptions, source: Source, recipe: Recipe | None, limit: 
         lambda: wanted_of_images(options, source),
         options.task,
         options.order,
-        alone=options.method != "auto" or bool(options.margin) or options.costs is not None,
+        alone=options.method != "auto" or bool(options.margin),
         test_share=options.test_fraction or 0.2,
         time=limit,
         on_gpu=accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),

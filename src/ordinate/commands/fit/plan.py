@@ -17,7 +17,6 @@ from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse
 from ordinate.commands.settings import Settings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.registry import modalities
-from ordinate.decisions import margins_from_costs
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
 from ordinate.estimators.defaults import defaults_of
@@ -180,7 +179,7 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
     settings = options.settings
     image_options = source.options_of(images)
     training = settings.build(Training, "training")
-    is_open = options.method == "auto" and not options.margin and options.costs is None and options.epochs is None
+    is_open = options.method == "auto" and not options.margin and options.epochs is None
     blend: Literal["also", "only", "no"] = "no"
     if options.method == BLEND:
         blend = "only"
@@ -261,8 +260,6 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
         require_fitting(method, label)
     if margins and "cloc" not in candidates:
         raise OrdinateError("--margin", problem="is for CLOC", expected="--method cloc")
-    if costs is not None and "cloc" in candidates:
-        margins = {**margins_from_costs(costs), **margins}
     if margins:
         candidates = ("cloc",)  # Only CLOC has margins.
     logging = None
