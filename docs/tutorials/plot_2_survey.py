@@ -126,7 +126,7 @@ figures.predicted_ranks(ranks, predicted, ["-2", "-1", "0", "+1", "+2"])
 # bars are 95% intervals.
 
 importance = column_importance(model, X_test, y_test)
-figure, axes = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
+figure, axes = plt.subplots(figsize=(6.4, 2.1), layout="constrained")
 sides = np.abs(
     importance[["low", "high"]].to_numpy().T - importance.importance.to_numpy()
 )
@@ -147,7 +147,7 @@ mean_rank = [
     ).mean()
     for wait in minutes
 ]
-figure, axes = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
+figure, axes = plt.subplots(figsize=(6.4, 2.3), layout="constrained")
 axes.plot(minutes, mean_rank, "o-", color="#2a788e")
 axes.set(
     xlabel="waiting time, minutes", ylabel="mean predicted answer", ylim=(0, 4)
