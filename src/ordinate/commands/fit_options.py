@@ -60,7 +60,7 @@ class FitOptions:
     costs: str | None = option(
         None,
         "cost of every mistake (true labels in the first column, predicted ones in the first row): predict the rank of "
-        "least expected cost, and train with wider margins where mistakes cost more",
+        "least expected cost",
         metavar="CSV",
         determines=False,  # The content of the file does.
     )
