@@ -72,6 +72,23 @@ def test_words_for_missing_values_among_numbers_are_missing():
     assert TableFeatures.fit(pd.DataFrame({"kind": ["a", "b", "unknown"]})).categorical == ["kind"]
 
 
+def test_limits_among_numbers_are_the_number_itself():
+    frame = pd.DataFrame({"crp": [f"{number / 4 + 0.1} mg" for number in range(30)] + ["<0.1 mg", "≥ 8 mg", "unknown"]})
+    bare = pd.DataFrame({"crp": [number / 4 + 0.1 for number in range(30)] + [0.1, 8.0, np.nan]})
+    features = TableFeatures.fit(frame)
+    limits = "limits such as '<0.1 mg', treated as the number itself"
+    assert features.notes[0] == f"crp: contains numbers and 'unknown', treated as missing; and {limits}"
+    np.testing.assert_array_equal(features.transform(frame), TableFeatures.fit(bare).transform(bare))
+    only = pd.DataFrame({"crp": ["<0.1", "<0.1"]})
+    np.testing.assert_array_equal(features.transform(only), features.transform(pd.DataFrame({"crp": [0.1, 0.1]})))
+
+
+@pytest.mark.parametrize("values", [["<5", ">5"] * 9, ["<5", "5", ">5"] * 9, ["<a", "1"] * 9, ["->", "3"] * 9])
+def test_a_column_of_few_numbers_or_other_signs_has_categories(values):
+    frame = pd.DataFrame({"kind": values})
+    assert TableFeatures.fit(frame).categorical == ["kind"]
+
+
 @pytest.mark.parametrize(("trained", "expected"), [("{} mg", "the unit mg"), ("{}", "no unit")])
 def test_another_unit_than_in_training_is_an_error(trained, expected):
     features = TableFeatures.fit(pd.DataFrame({"dose": [trained.format(number) for number in range(9)]}))

@@ -13,6 +13,8 @@ UNIT = re.compile(
     r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|\s?[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
 )
 
+LIMIT = re.compile(r"\s*[<>≤≥]=?\s*(?=[-+.\d])")  # The true value lies below or above it.
+
 
 def as_numbers(values: pd.Series) -> pd.Series:
     """Return a column of objects or text that are all numbers, except missing values, as numbers; others as they are.
@@ -39,17 +41,33 @@ def as_numbers(values: pd.Series) -> pd.Series:
 def read_numbers(values: pd.Series) -> tuple[pd.Series, str]:
     """Return a column as numbers, and their unit, where its text holds numbers and words for missing values alone.
 
-    Other columns are returned as :func:`as_numbers` returns them.
+    Up to half of the numbers may be limits, such as "<0.1". Other columns are returned as :func:`as_numbers` returns
+    them.
 
     Example:
         >>> read_numbers(pd.Series(["1.5 mm", "Unknown"]))[0].tolist(), read_numbers(pd.Series(["b", "?"]))[0].tolist()
         ([1.5, nan], ['b', '?'])
+        >>> read_numbers(pd.Series(["7", "<0.1"]))[0].tolist(), read_numbers(pd.Series(["<5", ">5"]))[0].tolist()
+        ([7.0, 0.1], ['<5', '>5'])
     """
-    without, unit = split_unit(without_words(values))
-    numbers = as_numbers(without)
-    if pd.api.types.is_numeric_dtype(numbers.dtype):
+    numbers, unit = bare_numbers(values)
+    if pd.api.types.is_numeric_dtype(numbers.dtype) and 2 * sum(map(is_limit, values)) <= numbers.notna().sum():
         return numbers, unit
     return as_numbers(values), ""
+
+
+def bare_numbers(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column of text without words for missing values, signs of limits, and the unit, and this unit."""
+    if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+        return values, ""
+    present = without_words(values)
+    without, unit = split_unit(present.map(lambda value: LIMIT.sub("", value) if is_limit(value) else value))
+    return as_numbers(without), unit
+
+
+def is_limit(value: object) -> bool:
+    """Return whether a value is a number below or above which the true one lies, such as "<0.1"."""
+    return isinstance(value, str) and LIMIT.match(value) is not None
 
 
 def without_words(values: pd.Series) -> pd.Series:

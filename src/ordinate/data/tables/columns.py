@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
-from ordinate.data.numbers import as_numbers, is_constant, split_unit, without_words
+from ordinate.data.numbers import bare_numbers, is_constant
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -89,12 +89,12 @@ class NumericColumn:
 
     def _read(self, values: pd.Series) -> NDArray[np.float64]:
         """Return values as numbers, NaN where they are missing."""
-        without, unit = split_unit(without_words(values))
+        numbers, unit = bare_numbers(values)
         if unit not in ("", self.unit):
             expected = f"the unit {self.unit}" if self.unit else "no unit"
             raise OrdinateError(f"column {self.name!r}", f"numbers with the unit {unit}", f"{expected}, as in training")
         try:
-            return pd.to_numeric(as_numbers(without)).to_numpy(dtype=np.float64, na_value=np.nan)
+            return pd.to_numeric(numbers).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
             raise OrdinateError(f"column {self.name!r}", expected=f"numbers, as in training: {error}") from error
 
