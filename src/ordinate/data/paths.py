@@ -88,7 +88,10 @@ def not_text(
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str) -> None:
     """Raise an error if a name is not among the columns of a table, and name the nearest that is."""
     columns = list(columns)
+    unnamed = [column for column in columns if str(column).startswith("Unnamed: ")]
     for name in names:
         if name not in columns:
             hint = did_you_mean(name, columns) or f"it has {', '.join(map(repr, columns[:20]))}"
+            if 0 < len(columns) <= 2 * len(unnamed):
+                hint = f"its first row, {columns[0]!r}, may be a title: remove the rows above the names of the columns"
             raise OrdinateError(path, problem=f"no column {name!r}", hint=hint)
