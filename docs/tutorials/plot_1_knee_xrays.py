@@ -171,7 +171,7 @@ axes.legend()
 # coverage and the accuracy of the certain images on data from another hospital.
 #
 # From the command line, ``fit`` trains CLOC on your images and writes a report, and ``predict`` adds the prediction
-# sets (without ``--method``, ``fit`` compares CLOC with a blend on features):
+# sets (without ``--method``, ``fit`` compares CLOC with another model):
 #
 # .. code-block:: none
 #

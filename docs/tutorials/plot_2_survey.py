@@ -123,7 +123,7 @@ figures.predicted_ranks(ranks, predicted, ["-2", "-1", "0", "+1", "+2"])
 # ---------------------------------
 #
 # Permutation importance measures how much the error grows on test data when the values of one column are shuffled. The
-# bars are 95% intervals.
+# lines are 95% intervals.
 
 importance = column_importance(model, X_test, y_test)
 figure, axes = plt.subplots(figsize=(6.4, 2.1), layout="constrained")

@@ -118,9 +118,8 @@ saving = comparison["saving"]
 error = comparison["saving_standard_error"]
 print(f"saved per loan: {saving:.2f} ± {error:.2f} (standard error)")
 
-# %%
-# The cheaper rule has the lower accuracy. Where the model is uncertain, this rule gives worse ratings, especially near
-# the boundary of investment grade (red line):
+# %% The cheaper rule has the lower accuracy. Where the model is uncertain,
+# this rule gives lower ratings, especially near the boundary of investment grade (red line):
 
 most_probable = probabilities.argmax(1)
 least_cost = decide(probabilities, costs)
