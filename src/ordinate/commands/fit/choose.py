@@ -61,21 +61,24 @@ def _choose_by_errors(
     """
     samples, parts = training.samples, training.parts()
     measured = np.concatenate([unseen for _, unseen in parts])
-    found = UnseenErrors(column_of(samples.weights, measured), column_of(training.groups, measured))
     images = training.plan.images
     tried = [name for name in training.plan.candidates if name != BLEND]
     blend = None
-    first: list[str] = []
     failures: dict[str, OrdinateError] = {}
     if BLEND in training.plan.candidates:
         print(f"trying {BLEND}")
         to_come = 1 if images is None and training.folds is None else 2 + len(parts) * len(tried)
         with _kept_failure(BLEND, failures), training_until(time.share(to_come)):
             blend = training.train_on_all(BLEND)
-            found.of |= _errors_of_blend(training, blend, measured)
-            first = [BLEND]
-    if first and images is None and training.folds is None:
-        tried = []  # They would take most of the time, and a lead of more than a standard error is rare.
+    if blend is not None and images is None and training.folds is None:
+        tried, parts = [], []  # They would take most of the time, and a lead of more than a standard error is rare.
+        if not len(training.division.validation):
+            measured = training.division.rows
+    found = UnseenErrors(column_of(samples.weights, measured), column_of(training.groups, measured))
+    first: list[str] = []
+    if blend is not None:
+        first = [BLEND]
+        found.of |= _errors_of_blend(training, blend, measured)
     trials: dict[str, EmbeddingEstimator] = {}
     predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
     place = 0
