@@ -169,6 +169,15 @@ def test_validation_samples_of_the_data_set_measure_the_blend_too(monkeypatch):
     assert tried["blend"]["mae"] == pytest.approx(errors.mean())
 
 
+def test_a_blend_without_rivals_is_measured_on_all_samples_that_it_was_trained_on():
+    pd.concat([FRAME] * 7).to_csv("table.csv", index=False)  # Rivals would be measured on a fifth of so many.
+    metrics = train()
+    assert {name: found["samples"] for name, found in metrics["candidates"].items()} == dict.fromkeys(
+        ["linear model", "random trees", "blend"], metrics["training_samples"]
+    )
+    assert metrics["training_samples"] == 336
+
+
 def test_few_groups_are_measured_in_folds_however_many_samples_they_have():
     assert len(training(groups=FRAME["subject"]).parts(few_samples=10)) == 5
     assert len(training(groups=pd.Series(np.arange(60) // 2)).parts(few_samples=10)) == 1

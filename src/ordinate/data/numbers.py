@@ -25,7 +25,7 @@ def as_numbers(values: pd.Series) -> pd.Series:
         >>> as_numbers(pd.Series([Decimal("1.5"), None, 2])).tolist(), as_numbers(pd.Series(["7", "12"])).tolist()
         ([1.5, nan, 2.0], [7, 12])
     """
-    if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+    if not _may_hold_text(values):
         return values
     missing = values.isna().to_numpy()
     present = values[~missing].tolist()
@@ -51,28 +51,28 @@ def read_numbers(values: pd.Series) -> tuple[pd.Series, str]:
         ([7.0, 0.1], ['<5', '>5'])
     """
     numbers, unit = bare_numbers(values)
-    if pd.api.types.is_numeric_dtype(numbers.dtype) and 2 * sum(map(is_limit, values)) <= numbers.notna().sum():
+    if pd.api.types.is_numeric_dtype(numbers.dtype) and 2 * len(limits_of(values)) <= numbers.notna().sum():
         return numbers, unit
     return as_numbers(values), ""
 
 
 def bare_numbers(values: pd.Series) -> tuple[pd.Series, str]:
     """Return a column of text without words for missing values, signs of limits, and the unit, and this unit."""
-    if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+    if not _may_hold_text(values):
         return values, ""
     present = without_words(values)
-    without, unit = split_unit(present.map(lambda value: LIMIT.sub("", value) if is_limit(value) else value))
+    without, unit = split_unit(present.map(lambda value: LIMIT.sub("", value) if _is_limit(value) else value))
     return as_numbers(without), unit
 
 
-def is_limit(value: object) -> bool:
-    """Return whether a value is a number below or above which the true one lies, such as "<0.1"."""
-    return isinstance(value, str) and LIMIT.match(value) is not None
+def limits_of(values: pd.Series) -> list[str]:
+    """Return the values that are limits, such as "<0.1"."""
+    return list(filter(_is_limit, values)) if _may_hold_text(values) else []
 
 
 def without_words(values: pd.Series) -> pd.Series:
     """Return a column of text with words such as "unknown" replaced by missing values; others as they are."""
-    if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+    if not _may_hold_text(values):
         return values
     names = {
         "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
@@ -92,7 +92,7 @@ def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
         2    7.5
         dtype: object, '%'), '$')
     """
-    if not (pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+    if not _may_hold_text(values):
         return values, ""
     texts = values.dropna()
     unit, bare = "", []
@@ -118,6 +118,14 @@ def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
 def is_constant(deviation: np.ndarray | float, largest: np.ndarray | float, tolerance: float = 1e-12) -> np.ndarray:
     """Return whether deviations are no larger than what rounding makes of equal values, the ``largest`` in size."""
     return np.asarray(deviation <= tolerance * largest)
+
+
+def _may_hold_text(values: pd.Series) -> bool:
+    return pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)
+
+
+def _is_limit(value: object) -> bool:
+    return isinstance(value, str) and LIMIT.match(value) is not None
 
 
 def _is_number(value: object) -> bool:

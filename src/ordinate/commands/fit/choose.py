@@ -59,9 +59,7 @@ def _choose_by_errors(
         most_behind: Standard errors that a candidate may be behind the best to be tried on further parts.
         least_measured: Number of samples on which a candidate is measured before it is given up.
     """
-    samples, parts = training.samples, training.parts()
-    measured = np.concatenate([unseen for _, unseen in parts])
-    images = training.plan.images
+    parts, images = training.parts(), training.plan.images
     tried = [name for name in training.plan.candidates if name != BLEND]
     blend = None
     failures: dict[str, OrdinateError] = {}
@@ -72,13 +70,9 @@ def _choose_by_errors(
             blend = training.train_on_all(BLEND)
     if blend is not None and images is None and training.folds is None:
         tried, parts = [], []  # They would take most of the time, and a lead of more than a standard error is rare.
-        if not len(training.division.validation):
-            measured = training.division.rows
-    found = UnseenErrors(column_of(samples.weights, measured), column_of(training.groups, measured))
-    first: list[str] = []
-    if blend is not None:
-        first = [BLEND]
-        found.of |= _errors_of_blend(training, blend, measured)
+    measured = _measured_rows(training, parts)
+    found = _errors_so_far(training, blend, measured)
+    first = [] if blend is None else [BLEND]
     trials: dict[str, EmbeddingEstimator] = {}
     predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
     place = 0
@@ -130,6 +124,23 @@ def _kept_failure(name: str, failures: dict[str, OrdinateError]) -> Iterator[Non
 
 def _print_left_out(name: str, reason: object) -> None:
     print(f"note: {name} is left out, as it cannot be trained here: {reason}")
+
+
+def _measured_rows(training: Training, parts: Sequence[tuple[Rows, Rows]]) -> Rows:
+    """Return the rows that candidates are measured on; of a blend alone all, unless validation rows are given."""
+    if parts:
+        return np.concatenate([unseen for _, unseen in parts])
+    if len(training.division.validation):
+        return training.division.validation
+    return training.division.rows
+
+
+def _errors_so_far(training: Training, blend: EmbeddingEstimator | None, measured: Rows) -> UnseenErrors:
+    """Return the errors of the candidates on these rows, so far those of the blend if there is one."""
+    found = UnseenErrors(column_of(training.samples.weights, measured), column_of(training.groups, measured))
+    if blend is not None:
+        found.of |= _errors_of_blend(training, blend, measured)
+    return found
 
 
 def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
-from ordinate.data.numbers import is_limit, read_numbers
+from ordinate.data.numbers import limits_of, read_numbers
 from ordinate.data.saved_fields import JsonObject, checked_fields
 from ordinate.data.tables.columns import (
     ROWS_AT_ONCE,
@@ -280,7 +280,7 @@ def _number(state: JsonObject) -> NumericColumn:
 def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) -> str:
     """Return a note on the numbers of a column of text; of a column of numbers none."""
     words = set(given[numbers.isna() & given.notna()])
-    limits = set(filter(is_limit, given))
+    limits = limits_of(given)
     if words or limits:
         kinds = []
         if words:
