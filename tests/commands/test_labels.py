@@ -111,7 +111,12 @@ def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
         (["low", "high"], "continuous", None, "column 'grade': holds text without an order"),
         (pd.Categorical(["low", "high"]), "auto", None, "column 'grade': holds text without an order"),
         ([f"g{i}" for i in range(8, 22)], "auto", None, r".* and 6 others; .*--order g8,g9,g10,.*,g21$"),
-        (["low", "high", "mid"], "auto", "low,high", "--order: column 'grade' also holds mid"),
+        (
+            ["low", "high", "mid"],
+            "auto",
+            "low,high",
+            "--order: column 'grade' also holds mid, expected every rank of the data; if these rows have no label",
+        ),
         (["low", "high"], "auto", "low,high,low", "--order: got low,high,low, expected two or more different ranks"),
         (["low", "high"], "auto", "low", "--order: got low, expected two or more"),
         (["low", "high"], "auto", "", "--order: got , expected two or more"),

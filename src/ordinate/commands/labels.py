@@ -133,9 +133,9 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     found = set(text)
     unknown = sorted(found - set(classes))
     if unknown:
-        raise OrdinateError(
-            "--order", problem=f"{name} also holds {', '.join(unknown[:5])}", expected="every rank of the data"
-        )
+        problem = f"{name} also holds {', '.join(unknown[:5])}"
+        hint = "if these rows have no label, leave their cells blank, and give --unlabelled drop"
+        raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
     present = [label for label in classes if label in found]
     return Label(text, present, [label for label in classes if label not in found])
 
