@@ -21,7 +21,7 @@ class RankLossClassifier(RankClassifier):
     Plain baselines: ``"sord"`` (soft labels; Díaz and Marathe, 2019), ``"squared_emd"`` (squared earth mover's
     distance; Hou et al., 2016), ``"weighted_kappa"`` (quadratic weighted kappa; de la Torre et al., 2018), and
     cross-entropy on a unimodal head, ``"binomial"`` or ``"poisson"`` (Beckham and Pal, 2017). The rule of all papers is
-    the most probable rank.
+    the most probable rank; on tables the default is the median.
 
     Args:
         loss: Name of the loss.
