@@ -216,7 +216,7 @@ def shifted(estimator: Any, data: Data, _: int) -> Figures:
     edge = np.quantile(column, 0.7)
     model = clone(estimator).fit(X[column <= edge], y[column <= edge])
     figures = {}
-    for name, rows in (("alike", X_test.iloc[:, 0] <= edge), ("shifted", X_test.iloc[:, 0] > edge)):
+    for name, rows in (("unshifted", X_test.iloc[:, 0] <= edge), ("shifted", X_test.iloc[:, 0] > edge)):
         true, probabilities = y_test[rows], model.predict_proba(X_test[rows])
         figures[f"ranked_probability_score, {name}"] = ranked_probability_score(true, probabilities)
         figures[f"mae, {name}"] = mae(true, model.predict(X_test[rows]))
@@ -334,7 +334,7 @@ EXPERIMENTS = {
         "concrete", neighbours_by_size, tuple(f"{name}, {size}" for size in (2, 8, 64, 512) for name in ("mae", "ndcg"))
     ),
     "shifted samples: LEV": Experiment(
-        "lev", shifted, ("ranked_probability_score, alike", "ranked_probability_score, shifted", "mae, shifted")
+        "lev", shifted, ("ranked_probability_score, unshifted", "ranked_probability_score, shifted", "mae, shifted")
     ),
     "rare grades: RetinaMNIST": Experiment("retinamnist", rare_grades, RARE, SMALL, epochs=20, without=("otd",)),
     "rare grades: KOA": Experiment("koa, small", rare_grades, RARE, SMALL, epochs=10, without=("otd",)),

@@ -55,7 +55,7 @@ VARIANTS: dict[str, Callable[[int], TargetRegressor]] = {
     "BiLSTM, SupReMix": lambda seed: SupReMixRegressor(
         "bilstm", data=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
     ),
-    "BiLSTM, SupReMix beside the head": lambda seed: SupReMixRegressor(
+    "BiLSTM, SupReMix added to the regression": lambda seed: SupReMixRegressor(
         "bilstm",
         data=GLOVE,
         scheme="regularise",
@@ -80,10 +80,10 @@ VARIANTS: dict[str, Callable[[int], TargetRegressor]] = {
     "MiniLM's last two blocks, vanilla": lambda seed: EndToEndRegressor(
         "minilm", epochs=8, random_state=seed, **SHARED | LAST_BLOCKS
     ),
-    "MiniLM's last two blocks, SupReMix beside the head": lambda seed: SupReMixRegressor(
+    "MiniLM's last two blocks, SupReMix added to the regression": lambda seed: SupReMixRegressor(
         "minilm", scheme="regularise", epochs=(8, 1), random_state=seed, **SHARED | LAST_BLOCKS, **SUPREMIX
     ),
-    "MiniLM's last two blocks, SupCR beside the head": lambda seed: SupCRRegressor(
+    "MiniLM's last two blocks, SupCR added to the regression": lambda seed: SupCRRegressor(
         "minilm", scheme="regularise", epochs=(8, 1), random_state=seed, **SHARED | LAST_BLOCKS
     ),
 }

@@ -65,7 +65,6 @@ def test_later_lines_of_a_comment_may_begin_with_any_word(tmp_path):
 
 def test_strings_are_checked_except_names_in_results(tmp_path):
     assert found(tmp_path, "module.py", 'note = "a value beside it"  # of the table\n') == ["beside", "of"]
-    assert found(tmp_path, "module.py", 'NAME = "BiLSTM, SupReMix beside the head"\n') == []
 
 
 def test_scripts_of_benchmarks_and_tools_are_checked_except_the_list_of_words():
