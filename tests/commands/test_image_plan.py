@@ -201,3 +201,13 @@ def test_networks_from_weights_that_train_on_mirror_images_predict_from_them(own
     chosen = plan(own, 500, Wanted(**given), seconds=seconds)
     assert chosen.mirror is mirrors
     assert ("data.mirror=true" in filled_in(OPTIONS, chosen).set) is mirrors
+
+
+@pytest.mark.parametrize("slow", [1, 3])
+def test_with_validation_samples_nothing_is_trained_twice(slow, machine):
+    machine.slow = slow
+    options = {"seconds": None, "candidates": (2, 1), "own": PHOTOGRAPHS}
+    open_, divided = (plan_images(PHOTOGRAPHS, 3, 4000, WANTED, validated=known, **options) for known in (False, True))
+    assert divided.size >= open_.size
+    if divided.size == open_.size and divided.candidates == open_.candidates:
+        assert divided.seconds < open_.seconds

@@ -162,7 +162,7 @@ def test_time_for_reading_is_not_planned_for_training(reading, monkeypatch, caps
     limit = TimeLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0))
     planner = ImagePlanner(Wanted, "auto", None, alone=False, test_share=0.2, time=limit, on_gpu=False)
     labels = pd.Series([1, 2, 3] * 100, name="grade")
-    plan = planner.plan(labels, Preprocessing((160, 224), 3), reading)
+    plan = planner.plan(labels, None, Preprocessing((160, 224), 3), reading)
     least = plan_images((160, 224), 3, 240, Wanted(), seconds=0.0, candidates=(1,)).seconds
     assert plan.seconds <= max(least, 60 - reading)
     assert ("reading 300 images takes about 95 seconds" in capsys.readouterr().out) == (reading == 95.0)

@@ -9,6 +9,7 @@ import pytest
 
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 optuna = pytest.importorskip("optuna", reason="optuna is not installed")
 from ordinate.commands import tune as command  # noqa: E402  # It requires optuna.
@@ -31,7 +32,7 @@ def measured(monkeypatch, error):
 
     def errors(self, settings, trial=None):
         asked.append(list(settings))
-        return np.full(sum(len(unseen) for _, unseen in self.training.parts()), error(settings))
+        return np.full(len(self.measured), error(settings))
 
     monkeypatch.setattr(command.Tuning, "errors", errors)
     return asked
@@ -45,7 +46,7 @@ def test_a_tuned_model_is_saved_with_its_settings(target, capsys):
     out = capsys.readouterr().out
     assert "trial 2: " in out
     saved = tomllib.loads(Path("m/run.toml").read_text())
-    assert saved["method"] == {"grade": "cloc", "score": "supcr"}[target]
+    assert saved["method"] == "blend"
     assert ("training.learning_rate" in str(saved)) == ("the defaults are kept" not in out)
 
 
@@ -56,6 +57,39 @@ def test_settings_that_are_clearly_better_are_taken(monkeypatch, capsys):
     assert "lower by 0.5000" in capsys.readouterr().out
     learning_rate = asked[1][0].partition("=")[2]
     assert str(float(learning_rate)) in Path("m/run.toml").read_text()
+
+
+@pytest.mark.parametrize("method", ["auto", "cloc"])
+def test_a_trial_that_was_better_by_chance_is_not_taken(method, monkeypatch, capsys):
+    seeds = []
+
+    def errors(self, settings, trial=None):
+        seeds.append(self.options.seed)
+        return np.full(len(self.measured), 0.5 if settings and self.options.seed == 0 else 1.0)
+
+    monkeypatch.setattr(command.Tuning, "errors", errors)
+    assert main([*TUNE, "--method", method, "--trials", "3", "--out", "m"]) == 0
+    assert "the defaults are kept: the best of 4 trials has" in capsys.readouterr().out
+    assert seeds == [0, 0, 0, 0, 1, 1]
+    assert "learning_rate" not in Path("m/run.toml").read_text()
+
+
+@pytest.mark.parametrize(("method", "fits"), [("auto", 1), ("cloc", 5)])
+def test_a_blend_measures_every_sample_in_one_run(method, fits, monkeypatch):
+    trained = []
+    fit = EmbeddingEstimator.fit
+
+    def recorded(self, X, *args, **options):
+        trained.append(len(X))
+        return fit(self, X, *args, **options)
+
+    monkeypatch.setattr(EmbeddingEstimator, "fit", recorded)
+    options = command.FitOptions("table.csv", target="grade", method=method, epochs=1, quiet=True)
+    tuning = command.Tuning.of(options)
+    errors = tuning.errors(())
+    assert len(trained) == fits
+    assert len(errors) == len(tuning.measured) == len(set(tuning.measured)) == 48
+    assert np.isfinite(errors).all()
 
 
 def test_the_defaults_are_kept_where_nothing_is_better(monkeypatch, capsys):
@@ -75,8 +109,7 @@ def test_a_run_that_was_stopped_continues(monkeypatch):
     assert len(asked) == 3
     again = measured(monkeypatch, lambda settings: 1.0)
     assert main([*TUNE, "--trials", "4", "--out", "m"]) == 0
-    assert [] not in again
-    assert not [settings for settings in again if settings in asked]
+    assert not [settings for settings in again if settings and settings in asked]
 
 
 def test_a_setting_that_is_given_is_not_tuned(monkeypatch):
@@ -89,7 +122,7 @@ def test_a_setting_that_is_given_is_not_tuned(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--method", "blend"], "--method: got 'blend', expected auto, cloc"),
+        (["--method", "orcnn"], "--method: got 'orcnn', expected auto, blend, cloc"),
         (["--trials", "0"], "--trials: got 0"),
         (["--method", "supcr"], "--method: supcr is not for ranks"),
     ],

@@ -61,8 +61,8 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
         required=("data",),
         single=("target",),
         target=KNOWN_LABEL,
-        method="method whose hyperparameters are tuned: cloc or otd for ranks, supcr or supremix for a continuous "
-        "target (auto: cloc or supcr)",
+        method="method whose hyperparameters are tuned: blend for tables, cloc or otd for ranks, supcr or supremix "
+        "for a continuous target (auto: blend for tables, otherwise cloc or supcr)",
         time_limit="minutes for trials; the final training and the report take additional time (10)",
         logger="log losses and learning rate of the final training, as fit does",
     )
@@ -74,10 +74,9 @@ def _check_tune(given: ParsedOptions) -> None:
     trials = shared.pop("trials")
     if trials is not None and trials < 1:
         raise OrdinateError("--trials", trials, "a whole number of at least 1")
-    if given["method"] not in ("auto", "cloc", "otd", "supcr", "supremix"):
-        raise OrdinateError(
-            "--method", repr(given["method"]), "auto, cloc, otd, supcr or supremix, which have hyperparameters to tune"
-        )
+    if given["method"] not in ("auto", "blend", "cloc", "otd", "supcr", "supremix"):
+        expected = "auto, blend, cloc, otd, supcr or supremix, which have hyperparameters to tune"
+        raise OrdinateError("--method", repr(given["method"]), expected)
     check_fit(FitOptions(**shared))
 
 

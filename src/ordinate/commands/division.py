@@ -28,6 +28,11 @@ class Division:
     validation: Rows
     test: Rows
 
+    @property
+    def is_validated(self) -> bool:
+        """Whether there are rows to validate on."""
+        return len(self.validation) > 0
+
 
 def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int) -> Division:
     """Return the rows to train, to validate and to measure on, those of weight 0 left out.

@@ -37,7 +37,7 @@ from ordinate.estimators.samples import check_sample_weight
 from ordinate.extensions import extensions, load_object
 
 OptionsOf = Callable[[Modality], Any]
-SizeFor = Callable[[pd.Series, Preprocessing, float, tuple[int, int]], tuple[int, int]]
+SizeFor = Callable[[pd.Series, pd.Series | None, Preprocessing, float, tuple[int, int]], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
         data: Path, or name of an image set.
         request: Request for columns and other parts of the data.
         options_of: Function from a kind of data to its options.
-        size_for: Function that chooses the size of images by their labels, how they would be read, the seconds that
-            decoding takes and the size that they have; None for the options' size.
+        size_for: Function that chooses the size of images by their labels and split, how they would be read, the
+            seconds that decoding takes and the size that they have; None for the options' size.
     """
     modality = modality_of_data(data)
     image_sets = named_sets(data, "holds_images")
@@ -150,7 +150,7 @@ def _decoded(
 ) -> Samples:
     """Return labelled samples with their files read, without those that cannot be read if the request says so."""
     labels = pd.Series(labelled.labels)
-    choose = size_for and partial(size_for, labels)
+    choose = size_for and partial(size_for, labels, labelled.splits)
     X, failures = modality.decode(labelled.samples, options, request, choose)
     if not request.skip_unreadable:
         require_readable(failures, len(labelled), modality.name, data, "; --skip-unreadable leaves them out")

@@ -13,7 +13,8 @@ from optuna.storages.journal import JournalFileBackend
 
 from ordinate.commands.division import divide_rows
 from ordinate.commands.fit.command import check, fit
-from ordinate.commands.fit.plan import METHODS, make_plan
+from ordinate.commands.fit.image_plan import BLEND
+from ordinate.commands.fit.plan import make_plan
 from ordinate.commands.fit.read import Data, Source, read
 from ordinate.commands.fit.time_limit import as_text
 from ordinate.commands.fit.train import Training
@@ -25,6 +26,7 @@ from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
 
 DEFAULTS, CHOSEN = "defaults", "chosen"
+MOST_OUT_OF_FOLD = 20_000  # The blend knows its errors on so many samples.
 # A tuple holds the lowest and the highest value, on a logarithmic scale; a list holds all values.
 Values = tuple[float, float] | list[int]
 
@@ -73,10 +75,10 @@ class Tuning:
         if data.samples.modality.plans_training:
             problem = "is not for images, whose network, size and epochs `fit` plans"
             raise OrdinateError("tune", problem=problem, expected="a table, series, text or volumes")
-        if options.method == "auto":
-            task = make_plan(options, source, data).label.task
-            options = replace(options, method=METHODS[task][0])
         plan = make_plan(options, source, data)
+        if options.method == "auto":  # The blend on a table, as in `fit`.
+            options = replace(options, method=plan.candidates[0])
+            plan = make_plan(options, source, data)
         share = options.test_share(len(plan.label.values))
         division = divide_rows(plan.label, data.samples, share, options.seed)
         checkpoints = partial_folder(options.path)  # Trials keep no state there.
@@ -86,6 +88,7 @@ class Tuning:
     def space(self) -> Mapping[str, Values]:
         """The settings to choose from, without those that were given."""
         of_method: dict[str, tuple[str, Values]] = {
+            BLEND: ("batch_size", [32, 64, 128, 256]),
             "cloc": ("mmnp_weight", (0.03, 10.0)),
             "otd": ("n_neighbors", [3, 9, 27]),
             "supcr": ("temperature", (0.5, 8.0)),
@@ -103,8 +106,22 @@ class Tuning:
         return left
 
     @property
+    def is_out_of_fold(self) -> bool:
+        """Whether a single run predicts every training sample without having seen it, as that of a blend does."""
+        division = self.training.division
+        return self.options.method == BLEND and not division.is_validated and len(division.rows) <= MOST_OUT_OF_FOLD
+
+    @property
+    def on_other_folds(self) -> "Tuning":
+        """The same with another seed, which divides the samples into other folds and starts from other weights."""
+        seed = self.options.seed + 1
+        return replace(self, options=replace(self.options, seed=seed), training=replace(self.training, seed=seed))
+
+    @property
     def measured(self) -> NDArray[np.int64]:
         """The rows that every trial is measured on, in the order of the parts."""
+        if self.is_out_of_fold:
+            return self.training.division.rows
         return np.concatenate([unseen for _, unseen in self.training.parts()])
 
     def mean(self, errors: NDArray[np.float64]) -> float:
@@ -117,17 +134,22 @@ class Tuning:
         options = replace(self.options, set=[*self.options.set, "training.calibration=false", *settings], quiet=True)
         plan = make_plan(options, Source.of(options), self.data)
         samples, label = self.training.samples, plan.label
+
+        def fitted(rows: NDArray[np.int64]) -> Any:
+            weights, groups = column_of(samples.weights, rows), column_of(samples.groups, rows)
+            model = plan.estimator(options.method)
+            return model.fit(take(samples.X, rows), label.values[rows], weights, groups=groups)
+
+        if self.is_out_of_fold:
+            errors: NDArray[np.float64] = fitted(self.training.division.rows).unseen_errors_[BLEND]
+            return errors
         found: list[NDArray[np.float64]] = []
         for number, (rows, unseen) in enumerate(self.training.parts()):
             if trial is not None and number > 0:
                 trial.report(self.mean(np.concatenate(found)), number)
                 if trial.should_prune():
                     raise optuna.TrialPruned
-            model = plan.estimator(options.method).fit(
-                take(samples.X, rows), label.values[rows], column_of(samples.weights, rows),
-                groups=column_of(samples.groups, rows),
-            )  # fmt: skip
-            found.append(Predictions.of(model, take(samples.X, unseen), label.values[unseen]).absolute_errors)
+            found.append(Predictions.of(fitted(rows), take(samples.X, unseen), label.values[unseen]).absolute_errors)
         return np.concatenate(found)
 
 
@@ -175,22 +197,21 @@ class Study:
         longest = 0.0
         while trials is None or self.ended <= trials:
             started = time.monotonic()
-            if self.finished and started + longest > end:
+            if self.finished and started + 3 * longest > end:  # The best is measured again, and so are the defaults.
                 break
             self._try(end)
             longest = max(longest, time.monotonic() - started)
 
     def _try(self, end: float) -> None:
         if not self.finished:
-            errors = self.tuning.errors(())
-            value = self.tuning.mean(errors)
-            self.study.add_trial(optuna.trial.create_trial(value=value, user_attrs=_attributes((), errors)))
+            value = self.tuning.mean(self.tuning.errors(()))
+            self.study.add_trial(optuna.trial.create_trial(value=value, user_attrs={"settings": []}))
             print(f"{DEFAULTS}: mean absolute error {value:.4f}")
             return
         trial = self.study.ask()
         settings = [f"{name}={_drawn(trial, name, values)}" for name, values in self.tuning.space.items()]
         try:
-            errors = self.tuning.errors(settings, trial)
+            value = self.tuning.mean(self.tuning.errors(settings, trial))
         except optuna.TrialPruned:
             self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
             result = "behind the others, stopped early"
@@ -198,10 +219,9 @@ class Study:
             self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
             result = f"failed, {error}"
         else:
-            for name, attribute in _attributes(settings, errors).items():
-                trial.set_user_attr(name, attribute)
-            self.study.tell(trial, self.tuning.mean(errors))
-            result = f"mean absolute error {self.tuning.mean(errors):.4f}"
+            trial.set_user_attr("settings", settings)
+            self.study.tell(trial, value)
+            result = f"mean absolute error {value:.4f}"
         left = as_text(max(0.0, end - time.monotonic()))
         print(f"trial {trial.number}: {result}, lowest {self.study.best_value:.4f}; at most {left} left")
 
@@ -210,21 +230,28 @@ class Study:
         return self.study.user_attrs.get(CHOSEN) if partial.exists() else None
 
     def best(self) -> list[str]:
-        """Return the settings of the best trial; none if it is within a standard error of the defaults."""
+        """Return the settings of the best trial; none if it is not better than the defaults on other folds as well.
+
+        The lowest of many errors is low by chance too. The best trial and the defaults are therefore measured again.
+        """
         if not self.finished:
             raise OrdinateError("--time-limit", problem="no trial ended within it", expected="more time")
-        training, measured = self.tuning.training, self.tuning.measured
-        found = UnseenErrors(column_of(training.samples.weights, measured), column_of(training.groups, measured))
-        best = self.study.best_trial
-        for name, trial in ((DEFAULTS, self.finished[0]), ("best", best)):
-            found.of[name] = np.asarray(trial.user_attrs["errors"])
-        difference, error = found.mean(DEFAULTS, "best")
         count = len(self.finished)
-        if found.choose([DEFAULTS, "best"]) == DEFAULTS:
-            print(f"the defaults are kept: the best of {count} trials is within a standard error of them")
+        settings: list[str] = self.study.best_trial.user_attrs["settings"]
+        if not settings:
+            print(f"the defaults are kept: they are the best of {count} trials")
             return []
-        print(f"the best of {count} trials has a mean absolute error lower by {difference:.4f} ± {error:.4f}")
-        settings: list[str] = best.user_attrs["settings"]
+        print("measuring the best trial and the defaults again, on other folds")
+        again = self.tuning.on_other_folds
+        training, measured = again.training, again.measured
+        found = UnseenErrors(column_of(training.samples.weights, measured), column_of(training.groups, measured))
+        found.of = {DEFAULTS: again.errors(()), "best": again.errors(settings)}
+        difference, error = found.mean(DEFAULTS, "best")
+        facts = f"has a mean absolute error lower by {difference:.4f} ± {error:.4f} on other folds"
+        if found.choose([DEFAULTS, "best"]) == DEFAULTS:
+            print(f"the defaults are kept: the best of {count} trials {facts}, not more than a standard error")
+            return []
+        print(f"the best of {count} trials {facts}")
         return settings
 
 
@@ -232,7 +259,3 @@ def _drawn(trial: optuna.Trial, name: str, values: Values) -> str:
     if isinstance(values, tuple):
         return f"{trial.suggest_float(name, *values, log=True):.3g}"
     return str(trial.suggest_categorical(name, values))
-
-
-def _attributes(settings: Sequence[str], errors: NDArray[np.float64]) -> dict[str, list[object]]:
-    return {"settings": list(settings), "errors": errors.round(6).tolist()}

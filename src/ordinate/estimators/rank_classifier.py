@@ -29,6 +29,8 @@ from ordinate.heads.ranks import Temperature
 from ordinate.option_group import Settings
 from ordinate.training.time_budget import training_end
 
+UNCALIBRATED = "the probabilities are not calibrated"
+
 
 @estimator_dataclass
 class RankClassifier(ClassifierMixin, EmbeddingEstimator):
@@ -212,7 +214,7 @@ class RankMethod(Method):
             else:
                 trained = fitted.fit_part(np.flatnonzero(~left_out), 1)
         if reason is not None or samples is None:
-            fitted.notes.append(f"the probabilities are not calibrated, {reason}")
+            fitted.notes.append(f"{UNCALIBRATED}, {reason}")
             return None
         rows = unseen[random_part(len(unseen), most)]
         with torch.no_grad():

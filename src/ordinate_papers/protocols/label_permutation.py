@@ -12,6 +12,7 @@ from ordinate.data.decoded import evenly_spread
 from ordinate.data.rows import Samples, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics import spearman
+from ordinate.report.page.projections import project
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import as_numbers, check_labels, score, train, with_order_of
 
@@ -42,8 +43,9 @@ def label_permutation(
     Returns:
         ``rows``, one each for ``"genuine"`` and ``"permuted"`` labels: ``labels``, the scores, ``order``, the rank
         correlation with the labels that training had, and ``genuine_order``, that with the genuine ones, in [-1, 1];
-        and ``pictures``, from the same names to ``places``, the t-SNE coordinates (m, 2)
-        of the test samples' embeddings, and ``labels`` (m,), the ranks or targets that training had for them.
+        and ``pictures``, from the same names to ``places``, the t-SNE coordinates (m, 2) of the test samples'
+        embeddings, which are 0 where fewer than ten of these differ, and ``labels`` (m,), the ranks or targets that
+        training had for them.
 
     Example:
         >>> from ordinate import OTDClassifier
@@ -99,12 +101,11 @@ def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
 
 def _order(model: BaseEstimator, X: Samples, labels: NDArray[np.float64], genuine: NDArray[np.float64]) -> Figures:
     """Return the order of the embeddings by the labels that training had and by the genuine ones, and their t-SNE."""
-    from sklearn.manifold import TSNE
-
     rows = np.array(evenly_spread(len(X), 1000))
     embeddings = model.transform(take(X, rows))
     distances = pdist(embeddings)
     order, genuine_order = (spearman(pdist(some[rows, None]), distances) for some in (labels, genuine))
-    places = TSNE(perplexity=min(30, len(rows) - 1), random_state=0).fit_transform(embeddings.astype(np.float32))
+    drawn = project(embeddings, ("tsne",))  # Nothing is drawn of an embedding that has collapsed to a few points.
+    places = drawn[0].points if drawn else np.zeros((len(rows), 2))
     picture = {"places": places.tolist(), "labels": labels[rows].tolist()}
     return {"order": order, "genuine_order": genuine_order, "picture": picture}

@@ -68,3 +68,10 @@ def test_labels_that_cannot_lose_their_order_are_an_error(y, message):
     X = np.zeros((4, 1))
     with pytest.raises(OrdinateError, match=f"^{message}"):
         label_permutation(Itself(), X, y, X, y)
+
+
+def test_an_embedding_that_has_collapsed_is_one_point_in_the_picture():
+    X, _ = draw_table(40)
+    found = label_permutation(Itself(), np.ones_like(X), X[:, 0], np.ones_like(X), X[:, 0])
+    assert not np.any(found["pictures"]["genuine"]["places"])
+    assert [row["order"] for row in found["rows"]] == [0, 0]

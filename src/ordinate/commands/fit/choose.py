@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,7 @@ def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) 
     candidates = training.plan.candidates
     if len(candidates) > 1 and training.groups is not training.samples.groups:
         print("note: a single group is left to train on, so that candidates are measured on some of its samples")
-    is_divided = len(training.division.validation) > 0
-    if training.folds is not None and (len(candidates) == 1 or is_divided):
+    if training.folds is not None and (len(candidates) == 1 or training.division.is_validated):
         reason = f"{candidates[0]} is the only candidate"
         if len(candidates) > 1:
             reason = "--split says what to measure on"
@@ -76,22 +76,23 @@ def _choose_by_errors(
     trials: dict[str, EmbeddingEstimator] = {}
     predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
     place = 0
-    for number, (part, unseen) in enumerate(parts, 1):
+    for number, (part, others) in enumerate(parts, 1):
         of_folds, folder = "", ""
         if len(parts) > 1:
             of_folds, folder = f", {number} of {len(parts)}", f"-{number}"
         for position, name in enumerate(tried):
             print(f"trying {name}{of_folds}")
-            to_come = (len(parts) - number + 1) * len(tried) - position + 1  # The last is on all samples.
+            to_come = (len(parts) - number + 1) * len(tried) - position
+            to_come += not training.division.is_validated  # The last is on all samples.
             with _kept_failure(name, failures), training_until(time.share(to_come)):
-                trials[name] = model = training.train(name, part, f"{name}-trial{folder}")
-                predicted[name].append(training.predictions(name, model, unseen))
+                trials[name] = model = training.trial(name, part, f"{name}-trial{folder}")
+                predicted[name].append(training.predictions(name, model, others))
                 errors = found.of.setdefault(name, np.full(len(measured), np.nan))
-                errors[place : place + len(unseen)] = predicted[name][-1].absolute_errors
+                errors[place : place + len(others)] = predicted[name][-1].absolute_errors
         tried = [name for name in tried if name not in failures]
         if not first and not tried:
             raise next(iter(failures.values()))
-        place += len(unseen)
+        place += len(others)
         if number < len(parts) and place >= least_measured:
             best = found.lowest([*first, *tried])
             behind = [name for name in tried if found.behind(name, best, most_behind)]
@@ -106,10 +107,12 @@ def _choose_by_errors(
     _print_reason(found, chosen, [*first, *tried])
     if blend is not None and chosen == BLEND:
         return Chosen(BLEND, model=blend, rows=training.division.rows, tried=intervals)
-    note = measured_note(predicted[chosen])
-    if images is not None and not images.on_all:
-        return Chosen(chosen, model=trials[chosen], rows=parts[0][0], of_part=True, note=note, tried=intervals)
-    return Chosen(chosen, note=note, tried=intervals)
+    unseen = predicted[chosen]
+    method = Chosen(chosen, note=measured_note(unseen), tried=intervals, unseen=unseen)
+    is_final = training.division.is_validated
+    if is_final or (images is not None and not images.on_all):
+        return replace(method, model=trials[chosen], rows=parts[0][0], of_part=not is_final)
+    return method
 
 
 @contextmanager
@@ -130,7 +133,7 @@ def _measured_rows(training: Training, parts: Sequence[tuple[Rows, Rows]]) -> Ro
     """Return the rows that candidates are measured on; of a blend alone all, unless validation rows are given."""
     if parts:
         return np.concatenate([unseen for _, unseen in parts])
-    if len(training.division.validation):
+    if training.division.is_validated:
         return training.division.validation
     return training.division.rows
 
@@ -145,7 +148,7 @@ def _errors_so_far(training: Training, blend: EmbeddingEstimator | None, measure
 
 def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
     """Return the errors of the blend, and of the simple models in it, on samples that they have not seen."""
-    if len(training.division.validation) or not isinstance(model, BlendParameters):
+    if training.division.is_validated or not isinstance(model, BlendParameters):
         return {BLEND: training.predictions(BLEND, model, measured).absolute_errors}
     errors: Mapping[str, NDArray[np.float64]] = model.unseen_errors_
     places = np.searchsorted(training.division.rows, measured)

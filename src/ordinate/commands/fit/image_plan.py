@@ -101,6 +101,7 @@ class ImagePlan:
         after: Seconds of these for embeddings after training.
         blend_size: (height, width) of the images whose features the blend is trained on; None without it.
         on_all: Whether the best candidate is trained again on all training samples; otherwise its trial is the model.
+        validated: Whether there are validation samples, so that a trial is on all training samples, and is the model.
     """
 
     network: str
@@ -114,6 +115,7 @@ class ImagePlan:
     mirror: bool = False
     blend_size: Size | None = None
     on_all: bool = True
+    validated: bool = False
 
 
 @dataclass
@@ -140,22 +142,33 @@ class ImagePlanner:
     on_gpu: bool
     planned: ImagePlan | None = None
 
-    def size_for(self, labels: pd.Series, images: Preprocessing, reading: float, own: Size) -> Size:
+    def size_for(
+        self, labels: pd.Series, splits: pd.Series | None, images: Preprocessing, reading: float, own: Size
+    ) -> Size:
         """Plan the training, see :meth:`plan`, and return the size of its images."""
-        return self.plan(labels, images, reading, own).size
+        return self.plan(labels, splits, images, reading, own).size
 
     def plan(
-        self, labels: pd.Series, images: Preprocessing, reading: float = 0.0, own: Size | None = None
+        self,
+        labels: pd.Series,
+        splits: pd.Series | None,
+        images: Preprocessing,
+        reading: float = 0.0,
+        own: Size | None = None,
     ) -> ImagePlan:
         """Return the plan of a training on images that take ``reading`` seconds to decode.
 
-        ``own`` is the size of the images as they are; None if they keep that of ``images``.
+        ``splits`` says which images are to train, validate and test on; None leaves it open. ``own`` is the size of the
+        images as they are; None if they keep that of ``images``.
         """
         if self.planned is not None:
             return self.planned
         self.time.warn_of_reading(len(labels), reading)
         is_ranks = understand_label(labels, self.task, self.order, f"label {labels.name!r}").is_ranks
         wanted = self.wanted()
+        samples, is_validated = math.ceil(len(labels) * (1 - self.test_share)), False
+        if splits is not None:
+            samples, is_validated = max(1, int((splits == "train").sum())), bool((splits == "validation").any())
         counts: tuple[int, ...] = (1,)
         if not self.alone and wanted.blend == "no":
             counts = (2, 1)
@@ -163,8 +176,9 @@ class ImagePlanner:
             plan_images,
             images.size,
             images.channels,
-            math.ceil(len(labels) * (1 - self.test_share)),
+            samples,
             wanted,
+            validated=is_validated,
             seconds=self.time.left_for_plan(reading),
             candidates=counts,
             cost=1.0 if is_ranks else 2.2,  # Continuous targets pass two views, and a head after the encoder.
@@ -212,7 +226,8 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
             f"{plan.epochs} epochs"
         )
     if len(methods) > 1:
-        steps.append("the best on a part is trained on all" if plan.on_all else "the best on a part is the model")
+        last = "the best on a part is trained on all" if plan.on_all else "the best on a part is the model"
+        steps.append("the best on the validation samples is the model" if plan.validated else last)
     lines = [f"plan: {'; '.join(steps)}; about {as_text(plan.seconds)} on this machine"]
     if plan.mirror and wanted.mirror is None:
         lines.append(
@@ -234,6 +249,7 @@ def plan_images(
     samples: int,
     wanted: Wanted,
     *,
+    validated: bool = False,
     seconds: float | None,
     candidates: Sequence[int],
     cost: float = 1.0,
@@ -253,6 +269,7 @@ def plan_images(
         channels: Channels of the images.
         samples: Number of training samples.
         wanted: Choices that the user has made.
+        validated: Whether there are validation samples. Trials are then on all training samples, and none is repeated.
         seconds: Time of everything; None for eight minutes, which leave two of ten to the rest, and more beyond 2000
             samples.
         candidates: Numbers of methods that may be tried, the largest first.
@@ -274,14 +291,14 @@ def plan_images(
         blend = _blend(of_features, samples, networks[0], measured[networks[0]][1], sizes[-1], seconds)
     if blend is not None and wanted.blend == "only":
         return blend
-    runs = _Runs(samples, wanted, seconds, cost, blend)
+    runs = _Runs(samples, wanted, seconds, cost, blend, validated)
 
     def step_at(network: Network, size: Size) -> tuple[float, float]:
         training, embedding = measured[network]
         scale = size[0] * size[1] / (sizes[-1][0] * sizes[-1][1])
         return training * scale, embedding * scale
 
-    again = (True,) if blend is None or wanted.folds not in (None, 1) else (True, False)
+    again = (True,) if validated or blend is None or wanted.folds not in (None, 1) else (True, False)
     for on_all, count, network, size in product(again, candidates, networks, sizes):
         tried = replace(runs, on_all=on_all)
         if tried.fits(tried.plan(network, size, count, step_at(network, size)), network):
@@ -312,6 +329,7 @@ class _Runs:
     seconds: float
     cost: float
     blend: ImagePlan | None = None
+    validated: bool = False
     on_all: bool = True
 
     def plan(self, network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
@@ -321,8 +339,12 @@ class _Runs:
         mirror = network.mirrors(self.wanted)
         if mirror:
             embedding *= 2
-        trials = 0.8 if self.wanted.folds in (None, 1) else self.wanted.folds - 1
-        runs = trials * count + self.on_all if count > 1 or self.blend is not None else 1.0
+        runs = 1.0
+        if self.validated:
+            runs = count
+        elif count > 1 or self.blend is not None:
+            trials = 0.8 if self.wanted.folds in (None, 1) else self.wanted.folds - 1
+            runs = trials * count + self.on_all
         after = 2 * embedding  # Held-out samples pass several times, training samples once.
         features, most_after, blend_size = 0.0, after, None
         if self.blend is not None:  # If it is chosen, no other training follows: that is longer than what is after it.
@@ -339,7 +361,7 @@ class _Runs:
         expected = features + passes * epochs + after
         return ImagePlan(
             network.name, network.pretrained, network.frozen, size, epochs, count, expected, most_after, mirror,
-            blend_size, self.on_all,
+            blend_size, self.on_all, self.validated,
         )  # fmt: skip
 
     def fits(self, plan: ImagePlan, network: Network) -> bool:

@@ -95,7 +95,7 @@ def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = 10) 
     plan = None
     if planner is not None and samples.modality.plans_training:
         # Images of files were planned when they were read; those of an array are not resized.
-        plan = planner.plan(samples.y, samples.X.preprocessing)
+        plan = planner.plan(samples.y, samples.splits, samples.X.preprocessing)
     if len(samples.y) < least_rows:
         expected = f"at least {least_rows} to train and to measure on"
         raise OrdinateError(source.data, problem=f"holds {len(samples.y)} rows", expected=expected)

@@ -18,6 +18,7 @@ from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import column_of, take
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.errors import OrdinateError
+from ordinate.estimators.calibration import calibrate
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.labels import to_ranks
@@ -70,6 +71,12 @@ class Training:
             groups=column_of(samples.groups, rows), validation=validation,
         )  # fmt: skip
 
+    def trial(self, name: str, rows: Rows, folder: str) -> EmbeddingEstimator:
+        """Return a candidate to measure on the other rows; on validation rows, it is the one trained on all rows."""
+        if self.division.is_validated:
+            return self.train_on_all(name)
+        return self.train(name, rows, folder)
+
     def train_on_all(self, name: str) -> EmbeddingEstimator:
         """Return a candidate trained on all rows that there are to train on, and validated on the others."""
         rows, validation = self.division.validation, None
@@ -107,7 +114,7 @@ class Training:
             few_groups: Number of groups below which they are few.
         """
         label, groups, rows = self.plan.label, self.groups, self.division.rows
-        if len(self.division.validation):
+        if self.division.is_validated:
             return [(rows, self.division.validation)]
         units = len(rows) if groups is None else groups.iloc[rows].nunique()
         folds = folds or self.folds
@@ -144,11 +151,13 @@ class Chosen:
         note: Note on the decision.
         tried: ``mae`` of every candidate on ``samples`` that it has not seen, and ``low`` and ``high`` end of its 95%
             interval, if they are known.
+        unseen: Predictions of samples that the candidate, or its trials, have not seen.
     """
 
     name: str
     model: EmbeddingEstimator | None = None
     rows: Rows | None = None
+    unseen: Sequence[Predictions] = ()
     of_part: bool = False
     note: str | None = None
     tried: dict[str, dict[str, float]] | None = None
@@ -184,6 +193,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
         with training_until(time.share(1)):
             model = training.train_on_all(chosen.name)
     is_exact = not chosen.of_part and not model.method_.hurried
+    calibrate(model, chosen.unseen)
     model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
     for note in model.notes_:
