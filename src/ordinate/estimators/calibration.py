@@ -11,7 +11,7 @@ from ordinate.estimators.rank_classifier import UNCALIBRATED
 from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities
 
 
-def calibrate(model: EmbeddingEstimator, unseen: Sequence[Predictions], least: float = 1e-12) -> None:
+def calibrate(model: EmbeddingEstimator, unseen: Sequence[Predictions], least: float = 1e-12) -> bool:
     """Give the probabilities of CLOC or OTD a temperature, unless they have one or must not have one.
 
     The most probable rank of every sample stays the same.
@@ -20,6 +20,9 @@ def calibrate(model: EmbeddingEstimator, unseen: Sequence[Predictions], least: f
         model: Fitted model; it and its notes are changed in place.
         unseen: Predictions of samples, by models of the same settings that were not trained on them.
         least: Smaller probabilities count as this one.
+
+    Returns:
+        Whether the model was changed.
     """
     predictor, training = model.predictor_, model.training
     has_temperature = isinstance(predictor, VoteProbabilities) or (
@@ -28,9 +31,10 @@ def calibrate(model: EmbeddingEstimator, unseen: Sequence[Predictions], least: f
     is_open = training.calibration == "auto" and not training.follows_paper
     kept = [note for note in model.notes_ if not note.startswith(UNCALIBRATED)]
     if not unseen or not has_temperature or not is_open or kept == model.notes_:
-        return
+        return False
     probabilities = np.concatenate([part.probabilities for part in unseen if part.probabilities is not None])
     true = np.concatenate([part.true for part in unseen])
     scores = torch.from_numpy(np.log(np.maximum(probabilities, least)))
     predictor.temperature = Temperature.fit(scores, torch.from_numpy(true))
     model.notes_ = kept
+    return True

@@ -1,5 +1,7 @@
 """The automatic augmentation, against torchvision's transforms an image at a time."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torchvision.transforms.v2 import InterpolationMode, functional
@@ -56,7 +58,7 @@ def test_each_change_is_torchvisions(given, channels):
 def test_every_image_of_a_batch_has_changes_of_its_own():
     images = smooth_images(1, 3).expand(8, 3, HEIGHT, WIDTH)
     torch.manual_seed(1)
-    drawn = Changes.draw(8)
+    drawn = Changes.draw(8, HEIGHT, WIDTH)
     views = drawn.apply(images)
     for place in range(8):
         own = (drawn.mirrored, drawn.degrees, drawn.shift, drawn.scale, drawn.brightness, drawn.contrast)
@@ -67,8 +69,9 @@ def test_every_image_of_a_batch_has_changes_of_its_own():
 
 def test_changes_stay_within_their_limits_and_reach_them():
     torch.manual_seed(2)
-    drawn = Changes.draw(4000)
+    drawn = Changes.draw(4000, 1000, 2000)
     assert 0.45 < drawn.mirrored.float().mean() < 0.55
+    assert 0.45 < (drawn.scale == 1).float().mean() < 0.55
     for values, middle, extent in (
         (drawn.degrees, 0, DEGREES),
         (drawn.shift, 0, SHIFT),
@@ -87,3 +90,26 @@ def test_torchs_random_state_draws_the_views():
     torch.manual_seed(3)
     assert torch.equal(first, automatic_views(images))
     assert not torch.equal(first, automatic_views(images))
+
+
+def test_half_of_the_views_are_as_sharp_as_their_image():
+    """A network that has seen interpolated pixels alone is biased on images as they are."""
+    torch.manual_seed(4)
+    image = torch.randint(0, 256, (1, 1, HEIGHT, WIDTH), dtype=torch.uint8)
+    drawn = replace(Changes.draw(400, HEIGHT, WIDTH), brightness=torch.ones(400), contrast=torch.ones(400))
+    views = drawn.apply(image.expand(400, 1, HEIGHT, WIDTH))
+    right, down = (drawn.shift * torch.tensor([WIDTH, HEIGHT])).round().long().T
+    is_sharp = torch.zeros(400, dtype=torch.bool)
+    for place, view in enumerate(views):
+        source = image[0].flip(-1) if drawn.mirrored[place] else image[0]
+        expected = torch.zeros_like(source)
+        rows, columns = slice_of(int(down[place]), HEIGHT), slice_of(int(right[place]), WIDTH)
+        expected[:, rows[0], columns[0]] = source[:, rows[1], columns[1]]
+        is_sharp[place] = (view.int() - expected.int()).abs().max() <= 1
+    assert torch.equal(is_sharp, (drawn.degrees == 0) & (drawn.scale == 1))
+    assert 150 < is_sharp.sum() < 250
+
+
+def slice_of(shift, size):
+    """Where a shifted side is seen, and where it comes from."""
+    return slice(max(0, shift), size + min(0, shift)), slice(max(0, -shift), size - max(0, shift))

@@ -387,7 +387,7 @@ def _blend(
         features = 1.3 * samples * embedding * size[0] * size[1] / (measured[0] * measured[1])
         if features <= 0.15 * seconds:
             break
-    fitting = 15.0 + 0.02 * samples
+    fitting = 15.0 + 0.008 * samples
     # Held-out samples pass the network several times, training samples once more for the report.
     expected = 3 * features + fitting
     return ImagePlan(network.name, True, False, size, 1, 0, expected, 2 * features, blend_size=size)

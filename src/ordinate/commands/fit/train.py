@@ -192,8 +192,8 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
         rows = training.division.rows
         with training_until(time.share(1)):
             model = training.train_on_all(chosen.name)
-    is_exact = not chosen.of_part and not model.method_.hurried
-    calibrate(model, chosen.unseen)
+    is_calibrated = calibrate(model, chosen.unseen)
+    is_exact = not (chosen.of_part or model.method_.hurried or is_calibrated)
     model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
     for note in model.notes_:

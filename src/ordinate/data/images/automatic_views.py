@@ -11,6 +11,7 @@ from torch.nn.functional import grid_sample
 
 # Changes go up to these values in both directions; shifts are shares of the sides.
 DEGREES, SHIFT, SCALE, LIGHT = 10.0, 0.08, 0.1, 0.2
+SHARP = 0.5  # Share of the images that are neither turned nor scaled.
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,25 @@ class Changes:
     contrast: Float[Tensor, " n"]
 
     @classmethod
-    def draw(cls, n: int) -> "Changes":
-        """Draw what hardly any picture's grade depends on: mirror images, small moves, a little light."""
+    def draw(cls, n: int, height: int, width: int) -> "Changes":
+        """Draw what hardly any picture's grade depends on: mirror images, small moves, a little light.
+
+        Turning and scaling blur an image. Half of the images are only shifted, by whole pixels, so that they stay as
+        sharp as images that are predicted: a network that has seen blurred images alone is biased on others.
+        """
 
         def around(middle: float, extent: float, *shape: int) -> Tensor:
             return middle + extent * (2 * torch.rand(n, *shape) - 1)
 
+        sharp, pixels = torch.rand(n) < SHARP, torch.tensor([width, height])
         return cls(
-            torch.rand(n) < 0.5, around(0, DEGREES), around(0, SHIFT, 2), around(1, SCALE), around(1, LIGHT),
-            around(1, LIGHT),
-        )  # fmt: skip
+            mirrored=torch.rand(n) < 0.5,
+            degrees=around(0, DEGREES).masked_fill(sharp, 0.0),
+            shift=(around(0, SHIFT, 2) * pixels).trunc() / pixels,
+            scale=around(1, SCALE).masked_fill(sharp, 1.0),
+            brightness=around(1, LIGHT),
+            contrast=around(1, LIGHT),
+        )
 
     def apply(self, images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"]:
         """Return the changed images, black where they show nothing of the image."""
@@ -66,7 +76,7 @@ def automatic_views(images: UInt8[Tensor, "n c h w"]) -> UInt8[Tensor, "n c h w"
         >>> automatic_views(torch.zeros(2, 1, 8, 8, dtype=torch.uint8)).shape
         torch.Size([2, 1, 8, 8])
     """
-    return in_parts(images, lambda part: Changes.draw(len(part)).apply(part))
+    return in_parts(images, lambda part: Changes.draw(len(part), *part.shape[2:]).apply(part))
 
 
 def in_parts(
