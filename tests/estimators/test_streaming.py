@@ -92,7 +92,8 @@ def test_or_another_of_its_label_takes_its_place(paths):
     assert any(note.endswith("33.png") for note in model.notes_)
     pictures.write(paths[0].parent, DRAWN[[36]], ["33.png"])  # the next of its rank
     expected = fit(otd, paths, replace(images, skip_unreadable=False), epochs=1)
-    assert model.history_[0]["train_loss"] == pytest.approx(expected.history_[0]["train_loss"], rel=1e-4)
+    # The mean of the pixels lacks one image, which changes the loss by 1e-4; another image would change it by 2e-3.
+    assert model.history_[0]["train_loss"] == pytest.approx(expected.history_[0]["train_loss"], rel=5e-4)
 
 
 def test_the_digest_follows_names_sizes_and_times_and_reads_no_pixel(paths, tmp_path):
