@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -11,14 +12,18 @@ from ordinate.estimators.rank_classifier import UNCALIBRATED
 from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities
 
 
-def calibrate(model: EmbeddingEstimator, unseen: Sequence[Predictions], least: float = 1e-12) -> bool:
+def calibrate(
+    model: EmbeddingEstimator, unseen: Sequence[Predictions], weights: ArrayLike | None = None, least: float = 1e-12
+) -> bool:
     """Give the probabilities of CLOC or OTD a temperature, unless they have one or must not have one.
 
     The most probable rank of every sample stays the same.
 
     Args:
         model: Fitted model; it and its notes are changed in place.
-        unseen: Predictions of samples, by models of the same settings that were not trained on them.
+        unseen: Predictions of n samples, by models of the same settings that were not trained on them. Nothing is done
+            if one of these models is calibrated itself, because its scores have another scale.
+        weights: Weights (n,) of these samples; None for equal ones.
         least: Smaller probabilities count as this one.
 
     Returns:
@@ -29,12 +34,17 @@ def calibrate(model: EmbeddingEstimator, unseen: Sequence[Predictions], least: f
         isinstance(predictor, RankLogits) and predictor.loss == "cross_entropy"
     )
     is_open = training.calibration == "auto" and not training.follows_paper
-    kept = [note for note in model.notes_ if not note.startswith(UNCALIBRATED)]
-    if not unseen or not has_temperature or not is_open or kept == model.notes_:
+    is_uncalibrated = all(map(_is_uncalibrated, (model, *(part.model for part in unseen))))
+    if not (unseen and has_temperature and is_open and is_uncalibrated):
         return False
     probabilities = np.concatenate([part.probabilities for part in unseen if part.probabilities is not None])
     true = np.concatenate([part.true for part in unseen])
     scores = torch.from_numpy(np.log(np.maximum(probabilities, least)))
-    predictor.temperature = Temperature.fit(scores, torch.from_numpy(true))
-    model.notes_ = kept
+    counted = None if weights is None else torch.from_numpy(np.asarray(weights, dtype=np.float64))
+    predictor.temperature = Temperature.fit(scores, torch.from_numpy(true), counted)
+    model.notes_ = [note for note in model.notes_ if not note.startswith(UNCALIBRATED)]
     return True
+
+
+def _is_uncalibrated(model: EmbeddingEstimator) -> bool:
+    return any(note.startswith(UNCALIBRATED) for note in model.notes_)

@@ -108,10 +108,10 @@ def _choose_by_errors(
     if blend is not None and chosen == BLEND:
         return Chosen(BLEND, model=blend, rows=training.division.rows, tried=intervals)
     unseen = predicted[chosen]
-    method = Chosen(chosen, note=measured_note(unseen), tried=intervals, unseen=unseen)
-    is_final = training.division.is_validated
-    if is_final or (images is not None and not images.on_all):
-        return replace(method, model=trials[chosen], rows=parts[0][0], of_part=not is_final)
+    weights = None if found.weights is None else found.weights[: sum(map(len, unseen))]
+    method = Chosen(chosen, note=measured_note(unseen), tried=intervals, unseen=unseen, unseen_weights=weights)
+    if training.division.is_validated or (images is not None and not images.on_all):
+        return replace(method, model=trials[chosen], rows=parts[0][0], of_part=not training.division.is_validated)
     return method
 
 

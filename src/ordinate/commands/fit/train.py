@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ordinate.commands.division import Division, Rows, divide
 from ordinate.commands.fit.image_plan import BLEND
@@ -152,12 +153,14 @@ class Chosen:
         tried: ``mae`` of every candidate on ``samples`` that it has not seen, and ``low`` and ``high`` end of its 95%
             interval, if they are known.
         unseen: Predictions of samples that the candidate, or its trials, have not seen.
+        unseen_weights: Weights of these samples; None for equal ones.
     """
 
     name: str
     model: EmbeddingEstimator | None = None
     rows: Rows | None = None
     unseen: Sequence[Predictions] = ()
+    unseen_weights: NDArray[np.float64] | None = None
     of_part: bool = False
     note: str | None = None
     tried: dict[str, dict[str, float]] | None = None
@@ -192,7 +195,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
         rows = training.division.rows
         with training_until(time.share(1)):
             model = training.train_on_all(chosen.name)
-    is_calibrated = calibrate(model, chosen.unseen)
+    is_calibrated = calibrate(model, chosen.unseen, chosen.unseen_weights)
     is_exact = not (chosen.of_part or model.method_.hurried or is_calibrated)
     model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
