@@ -62,9 +62,10 @@ class MemberPeriodic(nn.Module):
         self.out_features = in_features + count * features
 
     def forward(self, x: Float[Tensor, "m n f"]) -> Float[Tensor, "m n g"]:
-        phase = 2 * math.pi * x[:, :, self.numeric, None] * self.frequencies
+        numbers = 2 * math.pi * x[:, :, self.numeric].transpose(1, 2)[..., None]
+        phase = numbers * self.frequencies.transpose(1, 2)  # (m, f, n, k), whose products need no copy.
         waves = torch.cat([phase.sin(), phase.cos()], dim=3)
-        embedded = relu(torch.einsum("mnfk,mfkd->mnfd", waves, self.weight) + self.bias)
+        embedded = relu(waves @ self.weight + self.bias.transpose(1, 2)).transpose(1, 2)
         return torch.cat([x, embedded.flatten(2)], dim=2)
 
 

@@ -157,9 +157,16 @@ class RankBlend(Blend):
         return HistGradientBoostingClassifier(random_state=0)
 
     def out_of_bag(self, forest: "RandomForestClassifier") -> NDArray[np.float64]:
-        shares = np.zeros((len(forest.oob_decision_function_), self.num_classes() or 0))
-        shares[:, forest.classes_] = forest.oob_decision_function_
-        return shares
+        return self._of_all_ranks(forest, forest.oob_decision_function_)
+
+    def predict_boosting(self, model: "HistGradientBoostingClassifier", x: NDArray[Any]) -> NDArray[np.float64]:
+        return self._of_all_ranks(model, model.predict_proba(x))
+
+    def _of_all_ranks(self, model: Any, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities of all ranks, from those of the ranks that a model has seen."""
+        found = np.zeros((len(shares), self.num_classes() or 0))
+        found[:, model.classes_] = shares
+        return found
 
     def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
         scores = compare_rules(self.simple.y, predictions, self.simple.weights)
@@ -219,6 +226,10 @@ class TargetBlend(Blend):
 
     def out_of_bag(self, forest: "ExtraTreesRegressor") -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]
+        return predicted
+
+    def predict_boosting(self, model: "HistGradientBoostingRegressor", x: NDArray[Any]) -> NDArray[np.float64]:
+        predicted: NDArray[np.float64] = model.predict(x)[:, None]
         return predicted
 
     def finish(self, fitted: Fitted) -> nn.Module:

@@ -95,6 +95,10 @@ class Blend(Method):
     def out_of_bag(self, forest: Any) -> NDArray[np.float64]:
         """Return predictions of a fitted forest for samples that are not in the bags of its trees."""
 
+    @abstractmethod
+    def predict_boosting(self, model: Any, x: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what boosted trees of scikit-learn predict of samples."""
+
     # What they have in common.
 
     def check(self) -> None:
@@ -311,7 +315,7 @@ class Blend(Method):
             start = time.perf_counter()
             seen = torch.from_numpy(folds != number)
             model = self._fit_boosting(x[seen], y[seen], None if weights is None else weights[seen])
-            unseen[folds == number] = model(x[~seen]).numpy()
+            unseen[folds == number] = self.predict_boosting(model, x[~seen].numpy())
             still_needed = count - number  # The other folds and all samples remain.
             if not leaves_time(still_needed * (time.perf_counter() - start), 1.0):
                 return None
@@ -325,10 +329,9 @@ class Blend(Method):
                 return None
         return unseen
 
-    def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> BoostedTrees:
+    def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> Any:
         with threadpool_limits(1):  # Even on 20,000 rows threads wait for each other longer than they work.
-            model = self.boosting().fit(*arrays(x, y, weights))
-        return BoostedTrees.of_boosting(model, self.num_classes())
+            return self.boosting().fit(*arrays(x, y, weights))
 
     def _grow(
         self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False, count: int | None = None
@@ -355,7 +358,7 @@ class Blend(Method):
         losses = partial(self.losses, y=simple.y)
         shares = self._choose_shares(predictions)
         if "boosting" in shares:
-            simple.boosting = self._fit_boosting(x, y, weights)
+            simple.boosting = BoostedTrees.of_boosting(self._fit_boosting(x, y, weights), self.num_classes())
         predictions["blend"] = blend(predictions, shares)
         unseen_losses = {}
         for name, predicted in predictions.items():
