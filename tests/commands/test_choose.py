@@ -142,20 +142,21 @@ def test_candidates_and_simple_models_are_told_with_their_intervals(label, monke
 @pytest.mark.parametrize(
     ("errors", "reason"),
     [
-        ([1.0, 0.0, 1.0, 0.0], "0.0250 above that of cloc, less than a standard error (0.5633), and the first of"),
+        ([0.9, 0.0, 0.9, 0.0], "the lowest, 0.0250 below that of cloc, which may be chance (standard error 0.5344)"),
         ([0.0, 0.0, 0.0, 0.0], "the lowest, 0.4750 below that of cloc"),
+        ([0.0, 0.9, 0.0, 1.0], "that of cloc, and it was tried first"),
     ],
 )
 def test_a_sentence_says_what_was_chosen_and_why(errors, reason, capsys):
     found = UnseenErrors(of={"blend": np.array(errors), "cloc": np.array([0.0, 1.0, 0.0, 0.9])})
-    _print_reason(found, found.choose(), list(found.of))
+    _print_reason(found, found.lowest(found.of), list(found.of))
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("chosen: blend, as its validation MAE is ")
     assert reason in line
 
 
 def test_the_blend_is_trained_once_on_all_and_is_the_same_as_when_it_is_asked_for(monkeypatch, capsys):
-    monkeypatch.setattr(UnseenErrors, "choose", lambda *_: "blend")
+    monkeypatch.setattr(UnseenErrors, "lowest", lambda *_: "blend")
     assert train(folds=1)["method"] == "blend"
     assert "training blend" not in capsys.readouterr().out
     train(method="blend", out="asked")
@@ -163,7 +164,7 @@ def test_the_blend_is_trained_once_on_all_and_is_the_same_as_when_it_is_asked_fo
 
 
 def test_another_is_trained_on_all_once_it_is_chosen(monkeypatch, capsys):
-    monkeypatch.setattr(UnseenErrors, "choose", lambda *_: "cloc")
+    monkeypatch.setattr(UnseenErrors, "lowest", lambda *_: "cloc")
     assert train(folds=1)["method"] == "cloc"
     assert "training cloc" in capsys.readouterr().out
     train(method="cloc", out="asked")
@@ -190,13 +191,13 @@ def test_a_few_samples_give_nothing_up(monkeypatch, capsys):
 def test_the_blend_stays_a_candidate_when_others_are_given_up(monkeypatch):
     seen = []
     give_up(monkeypatch, most_behind=-1e9)
-    monkeypatch.setattr(UnseenErrors, "choose", lambda _, names: seen.extend(names) or "blend")
+    monkeypatch.setattr(UnseenErrors, "lowest", lambda _, names: seen.extend(names) or "blend")
     assert train(folds=4)["method"] == "blend"
     assert "blend" in seen
 
 
 def test_validation_samples_of_the_data_set_measure_the_blend_too(monkeypatch):
-    monkeypatch.setattr(UnseenErrors, "choose", lambda *_: "blend")
+    monkeypatch.setattr(UnseenErrors, "lowest", lambda *_: "blend")
     FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
     tried = train(split="part")["candidates"]
     errors = np.abs(ordinate.load("model").predict(FRAME[["a", "b"]][40:50]) - FRAME["grade"][40:50])

@@ -125,8 +125,18 @@ def test_the_blend_has_the_largest_images_whose_features_fit_their_share_of_the_
     height, width = chosen.blend_size
     assert 1.3 * 400 * height * width * slow * 0.25e-6 <= 0.15 * 480
     assert width == (352 if slow == 5 else 448)
-    assert (chosen.candidates, chosen.on_all) == (1, slow < 5)
+    assert (chosen.candidates, chosen.on_all) == (1, slow < 1)
     assert slow == 5 or chosen.size[0] * chosen.size[1] < height * width
+
+
+def test_larger_images_come_before_training_again_on_all():
+    """Twice the training runs leave time for images of half the pixels."""
+    plans = [plan(PHOTOGRAPHS, 400, Wanted(blend="also"), seconds, (1,)) for seconds in range(100, 2000, 50)]
+    areas = [each.size[0] * each.size[1] for each in plans if each.candidates]
+    assert areas == sorted(areas)
+    assert {each.on_all for each in plans} == {True, False}
+    assert plans[-1].on_all
+    assert plans[-1].size == PHOTOGRAPHS
 
 
 def test_without_time_to_train_the_network_the_blend_is_alone():

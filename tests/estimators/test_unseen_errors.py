@@ -1,4 +1,4 @@
-"""Candidates are compared on the same samples, and within a standard error the first is chosen."""
+"""Candidates are compared on the same samples."""
 
 import numpy as np
 import pytest
@@ -37,22 +37,24 @@ def test_a_difference_is_between_pairs():
     """Errors that differ much from sample to sample hide no small difference between two candidates."""
     values = random.exponential(size=50)
     found = errors(worse=values + 0.01 + random.normal(scale=1e-3, size=50), better=values)
-    assert found.choose() == "better"
+    assert found.lowest(found.of) == "better"
     assert found.behind("worse", "better", 2.0)
     assert not found.behind("better", "worse", 0.0)
 
 
 @pytest.mark.parametrize("order", [("one", "other"), ("other", "one")])
-def test_within_a_standard_error_the_first_is_chosen(order):
-    values = random.normal(size=100)
-    of = {"one": np.abs(values), "other": np.abs(np.roll(values, 1)) + 0.01}
-    assert errors(**{name: of[name] for name in order}).choose() == order[0]
+def test_of_equal_candidates_the_first_is_the_lowest(order):
+    values = np.abs(random.normal(size=100))
+    assert errors(**dict.fromkeys(order, values)).lowest(order) == order[0]
+    values = np.abs(np.roll(values, 1)) + 0.01
+    found = errors(one=values - 0.01, other=values)
+    assert found.lowest(order) == "one"
 
 
 def test_candidates_are_compared_on_the_samples_that_both_were_measured_on():
     found = errors(all=[1, 1, 9, 9], some=[0.5, 0.7, np.nan, np.nan])
     assert found.mean("all", "some")[0] == pytest.approx(0.4)
-    assert found.choose(["all"]) == "all"
+    assert found.lowest(["all"]) == "all"
     assert found.lowest(["all", "some"]) == "some"
     assert found.intervals()["some"]["mae"] == pytest.approx(0.6)
     assert [each["samples"] for each in found.intervals().values()] == [4, 2]
@@ -64,14 +66,13 @@ def test_a_lead_on_a_single_sample_is_a_tie_wherever_it_is(count):
     for place in range(count):
         other = np.zeros(count)
         first = np.where(np.arange(count) == place, 1.0, other)
-        assert errors(first=first, other=other).choose() == "first"
+        assert not errors(first=first, other=other).behind("first", "other", 1.0)
 
 
 @pytest.mark.parametrize("groups", [None, ["a", "a", "a"]])
 def test_one_sample_or_group_decides_nothing_and_has_no_interval(groups):
     count = 3 if groups else 1
     found = UnseenErrors(groups=groups, of={"first": np.full(count, 2.0), "other": np.full(count, 1.0)})
-    assert found.choose() == "first"
     assert not found.behind("first", "other", 0.5)
     assert found.intervals()["first"] == {"mae": 2.0, "samples": count}
 

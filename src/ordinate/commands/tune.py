@@ -248,7 +248,7 @@ class Study:
         found.of = {DEFAULTS: again.errors(()), "best": again.errors(settings)}
         difference, error = found.mean(DEFAULTS, "best")
         facts = f"has a mean absolute error lower by {difference:.4f} ± {error:.4f} on other folds"
-        if found.choose([DEFAULTS, "best"]) == DEFAULTS:
+        if not found.behind(DEFAULTS, "best", 1.0):
             print(f"the defaults are kept: the best of {count} trials {facts}, not more than a standard error")
             return []
         print(f"the best of {count} trials {facts}")

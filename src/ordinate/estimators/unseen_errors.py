@@ -17,13 +17,13 @@ class UnseenErrors:
     Args:
         weights: (n,), by which samples count; None for equal ones.
         groups: Groups (n,) of samples that belong together, whose errors are similar; None without any.
-        of: Errors (n,) by candidate, the simplest first.
+        of: Errors (n,) by candidate.
 
     Example:
         >>> errors = UnseenErrors()
-        >>> errors.of = {"simple": np.array([1.0, 0.0, 1.0, 0.0]), "other": np.array([0.0, 1.0, 0.0, 0.9])}
-        >>> errors.choose(), round(errors.mean("other")[0], 3)
-        ('simple', 0.475)
+        >>> errors.of = {"one": np.array([1.0, 0.0, 1.0, 0.0]), "other": np.array([0.0, 1.0, 0.0, 0.9])}
+        >>> errors.lowest(errors.of), round(errors.mean("other")[0], 3), errors.behind("one", "other", 1.0)
+        ('other', 0.475, False)
     """
 
     weights: NDArray[np.float64] | None = None
@@ -62,17 +62,14 @@ class UnseenErrors:
         return difference > errors * error * (1 + 1e-9)
 
     def lowest(self, among: Iterable[str]) -> str:
-        """Return the candidate with the lowest mean error on the samples that all of them were measured on."""
+        """Return the candidate with the lowest mean error on the samples that all of them were measured on.
+
+        Of equal ones it is the first.
+        """
         of = {name: self.of[name] for name in among}
         common = np.isfinite(np.stack(list(of.values()))).all(0)
         weights = None if self.weights is None else self.weights[common]
         return min(of, key=lambda name: float(np.average(of[name][common], weights=weights)))
-
-    def choose(self, among: Iterable[str] | None = None) -> str:
-        """Return the first candidate whose mean error is within one standard error of the lowest."""
-        names = list(self.of if among is None else among)
-        best = self.lowest(names)
-        return next(name for name in names if name == best or not self.behind(name, best, 1.0))
 
     def intervals(self) -> dict[str, dict[str, float]]:
         """Return ``mae`` of every candidate, the number of ``samples``, ``low`` and ``high`` end of its 95% interval.

@@ -27,9 +27,9 @@ PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted
 def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) -> Chosen:
     """Train each candidate on parts of the training rows and choose by its errors on the others.
 
-    On a table, a blend that could be trained is the only one, unless ``--folds`` asks for more. Of candidates within a
-    standard error of the lowest MAE the first is chosen. Training runs share the time; the first candidate is trained
-    alone if fewer than ``least_seconds`` are left.
+    On a table, a blend that could be trained is the only one, unless ``--folds`` asks for more. The candidate with the
+    lowest MAE is chosen. Training runs share the time; the first candidate is trained alone if fewer than
+    ``least_seconds`` are left.
     """
     candidates = training.plan.candidates
     if len(candidates) > 1 and training.groups is not training.samples.groups:
@@ -101,7 +101,7 @@ def _choose_by_errors(
                 print(f"{' and '.join(behind)} given up after {number} of {len(parts)}: clearly behind {best}")
             if len([*first, *tried]) < 2:
                 break
-    chosen = found.choose([*first, *tried])
+    chosen = found.lowest([*first, *tried])
     intervals = found.intervals()
     _print_errors(intervals)
     _print_reason(found, chosen, [*first, *tried])
@@ -156,25 +156,17 @@ def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Ro
 
 
 def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> None:
-    """Print what was chosen, by how much and why, and which simple models had lower errors."""
+    """Print what was chosen, by how much, and which simple models had lower errors."""
     others = [name for name in tried if name != chosen]
     if others:
-        best = other = found.lowest(tried)
-        if best == chosen:
-            other = found.lowest(others)
+        other = found.lowest(others)
         difference, error = found.mean(chosen, other)
+        lead = f"the lowest, {-difference:.4f} below that of {other}"
         if difference == 0:
-            print(f"chosen: {chosen}, as its validation MAE is that of {other}, and it was tried first")
-        elif best == chosen:
-            print(f"chosen: {chosen}, as its validation MAE is the lowest, {-difference:.4f} below that of {other}")
-        else:
-            within = "on too few to tell"
-            if math.isfinite(error):
-                within = f"less than a standard error ({error:.4f})"
-            print(
-                f"chosen: {chosen}, as its validation MAE is {difference:.4f} above that of {other}, {within}, and the "
-                "first of candidates that are so close is taken"
-            )
+            lead = f"that of {other}, and it was tried first"
+        elif not found.behind(other, chosen, 1.0):
+            lead += ", which may be chance" + (f" (standard error {error:.4f})" if math.isfinite(error) else "")
+        print(f"chosen: {chosen}, as its validation MAE is {lead}")
     parts = {*PARTS.values()} - {BLEND}
     simple = [name for name in found.of if name in parts and found.behind(chosen, name, 1.0)]
     if simple:

@@ -259,10 +259,10 @@ def plan_images(
     """Choose what is trained, from steps that are measured here.
 
     The blend comes first, if it is a candidate, with the largest images whose features take a seventh of the time. Of
-    the other candidates the most are tried, of each number of them the largest images. If no choice leaves time for
-    enough epochs, the best is not trained again on all samples, and if that does not suffice, the blend is the only
-    candidate. Where it is none, a pretrained network is frozen, unless the user has chosen otherwise; without one, the
-    cheapest choice has as many epochs as there is time for, one at least.
+    the other candidates the most are tried, of each number of them the largest images. With a blend, larger images come
+    before training the best candidate again on all samples. If no choice leaves time for enough epochs, the blend is
+    the only candidate. Where it is none, a pretrained network is frozen, unless the user has chosen otherwise; without
+    one, the cheapest choice has as many epochs as there is time for, one at least.
 
     Args:
         original: (height, width) of the images without a plan.
@@ -299,7 +299,7 @@ def plan_images(
         return training * scale, embedding * scale
 
     again = (True,) if validated or blend is None or wanted.folds not in (None, 1) else (True, False)
-    for on_all, count, network, size in product(again, candidates, networks, sizes):
+    for count, network, size, on_all in product(candidates, networks, sizes, again):
         tried = replace(runs, on_all=on_all)
         if tried.fits(tried.plan(network, size, count, step_at(network, size)), network):
             step = measured[network] if size == sizes[-1] else _measure(network, size, channels, gpu=gpu)
