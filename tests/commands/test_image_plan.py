@@ -24,12 +24,13 @@ def machine(monkeypatch):
     def measure(network, size, channels, *, gpu):
         measured.append((network.name, size))
         pixels = size[0] * size[1] * {"resnet18": 30, "resnet10t": 3}.get(network.name, 1)
-        return measure.slow * pixels * 1e-6, measure.slow * pixels * 0.25e-6
+        return image_plan._Step(measure.slow * pixels * 1e-6, measure.slow * pixels * 0.25e-6, 1600.0 * pixels)
 
     measure.slow = 1.0
     measure.measured = measured
     monkeypatch.setattr(image_plan, "_measure", measure)
     monkeypatch.setattr(image_plan, "find_spec", lambda name: object())
+    monkeypatch.setattr(image_plan, "available_memory", lambda: None)
     return measure
 
 
@@ -127,6 +128,20 @@ def test_the_blend_has_the_largest_images_whose_features_fit_their_share_of_the_
     assert width == (352 if slow == 5 else 448)
     assert (chosen.candidates, chosen.on_all) == (1, slow < 1)
     assert slow == 5 or chosen.size[0] * chosen.size[1] < height * width
+
+
+@pytest.mark.parametrize("wanted", [WANTED, Wanted(blend="also"), Wanted(encoder="resnet18")])
+def test_a_training_step_takes_at_most_half_of_the_memory(wanted, machine, monkeypatch):
+    areas = []
+    for available in (2**28, 4 * 2**30, 8 * 2**30, None):
+        monkeypatch.setattr(image_plan, "available_memory", lambda: available)  # noqa: B023  # It is called at once.
+        chosen = plan(PHOTOGRAPHS, 400, wanted, seconds=10_000)
+        areas.append(chosen.size[0] * chosen.size[1])
+        per_pixel = 1600 * (30 if chosen.network == "resnet18" else 1)
+        smallest = max(chosen.size) == 96
+        assert smallest or available is None or 2 * 64 * per_pixel * areas[-1] <= available
+    assert areas == sorted(areas)
+    assert areas[0] < areas[-1]
 
 
 def test_larger_images_come_before_training_again_on_all():

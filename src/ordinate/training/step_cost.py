@@ -37,6 +37,29 @@ def seconds_per_sample(encoder: nn.Module, batch: Tensor, *, gpu: bool = False) 
         return training / len(batch), _mean_seconds(embed, gpu=gpu) / len(batch)
 
 
+def bytes_per_sample(encoder: nn.Module, batch: Tensor) -> float:
+    """Return the memory that a sample takes from the forward pass of an encoder to the backward pass, in bytes.
+
+    Args:
+        encoder: Encoder that embeds the batch, on the CPU; it stays as it is.
+        batch: (n, ...) samples.
+    """
+    encoder, sizes = copy.deepcopy(encoder).train(), dict[int, int]()
+    kept = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in kept:
+            sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with own_random_numbers(), torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        embeddings = encoder(batch)
+    found = sum(sizes.values()) / len(batch)
+    del embeddings  # Until here they hold all that was noted, so that no two tensors had the same memory in turn.
+    return found
+
+
 def _mean_seconds(step: Callable[[], None], *, gpu: bool, steps: int = 2) -> float:
     step()
     if gpu:

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import torch
@@ -19,12 +19,13 @@ from ordinate.commands.labels import understand_label
 from ordinate.commands.workspace import read_record, write_record
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Preprocessing
+from ordinate.data.memory import available_memory
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import SMALL_IMAGE
 from ordinate.errors import OrdinateError
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import broadcast_from_rank_zero
-from ordinate.training.step_cost import seconds_per_sample
+from ordinate.training.step_cost import bytes_per_sample, seconds_per_sample
 
 BLEND = "blend"  # It is tried first, on tables and on images with pretrained weights.
 RECORD = "plan.json"  # The file of the plan in the folder of a run.
@@ -262,7 +263,8 @@ def plan_images(
     the other candidates the most are tried, of each number of them the largest images. With a blend, larger images come
     before training the best candidate again on all samples. If no choice leaves time for enough epochs, the blend is
     the only candidate. Where it is none, a pretrained network is frozen, unless the user has chosen otherwise; without
-    one, the cheapest choice has as many epochs as there is time for, one at least.
+    one, the cheapest choice has as many epochs as there is time for, one at least. Larger images than the smallest ones
+    are taken only if a training step needs at most half of the memory that is available.
 
     Args:
         original: (height, width) of the images without a plan.
@@ -288,20 +290,21 @@ def plan_images(
     measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
     blend = None
     if wanted.blend != "no" and networks[0].pretrained and not networks[0].frozen:
-        blend = _blend(of_features, samples, networks[0], measured[networks[0]][1], sizes[-1], seconds)
+        blend = _blend(of_features, samples, networks[0], measured[networks[0]].embedding, sizes[-1], seconds)
     if blend is not None and wanted.blend == "only":
         return blend
     runs = _Runs(samples, wanted, seconds, cost, blend, validated)
 
-    def step_at(network: Network, size: Size) -> tuple[float, float]:
-        training, embedding = measured[network]
+    def step_at(network: Network, size: Size) -> _Step:
         scale = size[0] * size[1] / (sizes[-1][0] * sizes[-1][1])
-        return training * scale, embedding * scale
+        return _Step(*(scale * each for each in measured[network]))
 
     again = (True,) if validated or blend is None or wanted.folds not in (None, 1) else (True, False)
     for count, network, size, on_all in product(candidates, networks, sizes, again):
-        tried = replace(runs, on_all=on_all)
-        if tried.fits(tried.plan(network, size, count, step_at(network, size)), network):
+        tried, step = replace(runs, on_all=on_all), step_at(network, size)
+        if size != sizes[-1] and not tried.fits_memory(network, step, gpu=gpu):
+            continue
+        if tried.fits(tried.plan(network, size, count, step), network):
             step = measured[network] if size == sizes[-1] else _measure(network, size, channels, gpu=gpu)
             return tried.plan(network, size, count, step)
     if blend is not None:
@@ -320,6 +323,14 @@ def plan_images(
     return replace(plan, epochs=frozen.enough_epochs(samples))
 
 
+class _Step(NamedTuple):
+    """What a sample costs: seconds in a training step and in an embedding, and bytes in a training step."""
+
+    training: float
+    embedding: float
+    memory: float
+
+
 @dataclass(frozen=True)
 class _Runs:
     """Number of training runs, their samples and seconds."""
@@ -332,10 +343,10 @@ class _Runs:
     validated: bool = False
     on_all: bool = True
 
-    def plan(self, network: Network, size: Size, count: int, step: tuple[float, float]) -> ImagePlan:
+    def plan(self, network: Network, size: Size, count: int, step: _Step) -> ImagePlan:
         """Return the plan of trying ``count`` methods with a network whose steps take so long per sample."""
         slack = 1.3  # Views, checkpoints and other processes take time too.
-        training, embedding = (slack * self.samples * each for each in step)
+        training, embedding = slack * self.samples * step.training, slack * self.samples * step.embedding
         mirror = network.mirrors(self.wanted)
         if mirror:
             embedding *= 2
@@ -363,6 +374,12 @@ class _Runs:
             network.name, network.pretrained, network.frozen, size, epochs, count, expected, most_after, mirror,
             blend_size, self.on_all, self.validated,
         )  # fmt: skip
+
+    def fits_memory(self, network: Network, step: _Step, *, gpu: bool) -> bool:
+        """Return whether training steps need at most half of the memory that is available, where that is known."""
+        available = torch.cuda.mem_get_info()[0] if gpu else available_memory()
+        needed = 0.0 if network.frozen else BATCH_SIZE * self.cost * step.memory
+        return available is None or 2 * needed <= available
 
     def fits(self, plan: ImagePlan, network: Network) -> bool:
         """Return whether a plan has enough epochs within the time."""
@@ -425,8 +442,8 @@ def _scaled(original: Size, *larger: int) -> list[Size]:
     return [(max(1, round(original[0] * scale)), max(1, round(original[1] * scale))) for scale in scales]
 
 
-def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> tuple[float, float]:
-    """Return the seconds of a training step, and of embedding, per sample."""
+def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> _Step:
+    """Return what a sample costs."""
     shape = (channels, *size)
     count = BATCH_SIZE
     if not gpu:  # A step that is timed on a CPU is a small one.
@@ -435,4 +452,4 @@ def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> tuple
         stem = False if network.pretrained else None  # Weights need their stem; none are loaded to measure the time.
         encoder = build_encoder(network.name, shape, 64, small_stem=stem)
         batch = torch.randint(0, 256, (count, *shape), dtype=torch.uint8)
-    return seconds_per_sample(encoder, batch, gpu=gpu)
+    return _Step(*seconds_per_sample(encoder, batch, gpu=gpu), bytes_per_sample(encoder, batch[:2]))
