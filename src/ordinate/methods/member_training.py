@@ -240,7 +240,7 @@ class _Training:
         self.parameters = members.parameters_of_stage(self.stage_index)
         self.optimizer = AdamW(self.parameters, undecayed_parameters(members), self.stage.optimization)
         self.mean = copy.deepcopy(members)
-        self.means = list(self.mean.parameters())
+        self.means: list[Tensor] = list(self.mean.parameters())
         self.steps = 0  # Of the first stage, whose mean of the weights is validated.
 
     def _open_window(self) -> None:
@@ -352,7 +352,7 @@ class _Training:
         self.steps += 1
         newest = min(1.0, (tail + 1) / (self.steps + tail))
         with torch.no_grad():
-            torch._foreach_lerp_(self.means, self.parameters, newest)
+            torch._foreach_lerp_(self.means, [*self.parameters], newest)
 
     def _validate(self) -> dict[str, float]:
         predictions = self.unseen_samples.predict(self.mean)
