@@ -130,16 +130,20 @@ def test_the_blend_has_the_largest_images_whose_features_fit_their_share_of_the_
     assert slow == 5 or chosen.size[0] * chosen.size[1] < height * width
 
 
-@pytest.mark.parametrize("wanted", [WANTED, Wanted(blend="also"), Wanted(encoder="resnet18")])
+@pytest.mark.parametrize(
+    "wanted", [WANTED, Wanted(blend="also"), Wanted(encoder="resnet18"), Wanted(batch_size=256, blend="also")]
+)
 def test_a_training_step_takes_at_most_half_of_the_memory(wanted, machine, monkeypatch):
     areas = []
+    if wanted.batch_size > 64:
+        assert plan(PHOTOGRAPHS, 400, wanted, seconds=10_000).size == PHOTOGRAPHS
     for available in (2**28, 4 * 2**30, 8 * 2**30, None):
         monkeypatch.setattr(image_plan, "available_memory", lambda: available)  # noqa: B023  # It is called at once.
         chosen = plan(PHOTOGRAPHS, 400, wanted, seconds=10_000)
         areas.append(chosen.size[0] * chosen.size[1])
         per_pixel = 1600 * (30 if chosen.network == "resnet18" else 1)
         smallest = max(chosen.size) == 96
-        assert smallest or available is None or 2 * 64 * per_pixel * areas[-1] <= available
+        assert smallest or available is None or 2 * wanted.batch_size * per_pixel * areas[-1] <= available
     assert areas == sorted(areas)
     assert areas[0] < areas[-1]
 

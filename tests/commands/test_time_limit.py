@@ -158,7 +158,7 @@ def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_t
 
 @pytest.mark.parametrize("reading", [0.0, 25.0, 95.0])
 def test_time_for_reading_is_not_planned_for_training(reading, monkeypatch, capsys):
-    monkeypatch.setattr(image_plan, "_measure", lambda *_, **__: (1e-3, 1e-4))
+    monkeypatch.setattr(image_plan, "_measure", lambda *_, **__: image_plan._Step(1e-3, 1e-4, 1e3))
     limit = TimeLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0))
     planner = ImagePlanner(Wanted, "auto", None, alone=False, test_share=0.2, time=limit, on_gpu=False)
     labels = pd.Series([1, 2, 3] * 100, name="grade")

@@ -51,6 +51,17 @@ def test_of_equal_candidates_the_first_is_the_lowest(order):
     assert found.lowest(order) == "one"
 
 
+def test_equal_weighted_means_are_equal_whatever_rounding_makes_of_them():
+    for _ in range(100):
+        weights, values = random.uniform(0.1, 3, size=30), random.integers(0, 3, size=30).astype(float)
+        order = random.permutation(30)
+        # The second half has the errors and the weights of the first in another order.
+        first, other = np.concatenate([values, 0 * values]), np.concatenate([0 * values, values[order]])
+        found = UnseenErrors(np.concatenate([weights, weights[order]]), of={"first": first, "other": other})
+        assert found.lowest(["first", "other"]) == "first"
+        assert found.lowest(["other", "first"]) == "other"
+
+
 def test_candidates_are_compared_on_the_samples_that_both_were_measured_on():
     found = errors(all=[1, 1, 9, 9], some=[0.5, 0.7, np.nan, np.nan])
     assert found.mean("all", "some")[0] == pytest.approx(0.4)

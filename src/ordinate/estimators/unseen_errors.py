@@ -64,12 +64,13 @@ class UnseenErrors:
     def lowest(self, among: Iterable[str]) -> str:
         """Return the candidate with the lowest mean error on the samples that all of them were measured on.
 
-        Of equal ones it is the first.
+        Of equal ones, rounding aside, it is the first.
         """
         of = {name: self.of[name] for name in among}
         common = np.isfinite(np.stack(list(of.values()))).all(0)
         weights = None if self.weights is None else self.weights[common]
-        return min(of, key=lambda name: float(np.average(of[name][common], weights=weights)))
+        means = {name: float(np.average(errors[common], weights=weights)) for name, errors in of.items()}
+        return next(name for name, mean in means.items() if mean <= min(means.values()) * (1 + 1e-9))
 
     def intervals(self) -> dict[str, dict[str, float]]:
         """Return ``mae`` of every candidate, the number of ``samples``, ``low`` and ``high`` end of its 95% interval.

@@ -45,7 +45,7 @@ def bytes_per_sample(encoder: nn.Module, batch: Tensor) -> float:
         batch: (n, ...) samples.
     """
     encoder, sizes = copy.deepcopy(encoder).train(), dict[int, int]()
-    kept = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
+    kept = {tensor.untyped_storage().data_ptr() for tensor in (*encoder.parameters(), *encoder.buffers())}
 
     def note(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()

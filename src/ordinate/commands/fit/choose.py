@@ -69,7 +69,7 @@ def _choose_by_errors(
         with _kept_failure(BLEND, failures), training_until(time.share(to_come)):
             blend = training.train_on_all(BLEND)
     if blend is not None and images is None and training.folds is None:
-        tried, parts = [], []  # They would take most of the time, and a lead of more than a standard error is rare.
+        tried, parts = [], []  # They would take most of the time, and are seldom better by more than a standard error.
     measured = _measured_rows(training, parts)
     found = _errors_so_far(training, blend, measured)
     first = [] if blend is None else [BLEND]
@@ -162,7 +162,7 @@ def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> Non
         other = found.lowest(others)
         difference, error = found.mean(chosen, other)
         lead = f"the lowest, {-difference:.4f} below that of {other}"
-        if difference == 0:
+        if abs(difference) <= 1e-9 * found.mean(other)[0]:  # Weighted means that are equal may differ by rounding.
             lead = f"that of {other}, and it was tried first"
         elif not found.behind(other, chosen, 1.0):
             lead += ", which may be chance" + (f" (standard error {error:.4f})" if math.isfinite(error) else "")

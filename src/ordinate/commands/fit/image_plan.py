@@ -47,6 +47,7 @@ class Wanted:
         epochs: Epochs of training; None leaves them open.
         folds: Parts on which candidates are measured; None for one.
         needs_views: Whether the method compares views of an image.
+        batch_size: Number of samples of a training step.
         blend: ``"also"`` if the blend is a candidate, ``"only"`` if no other is, ``"no"`` if it is none.
     """
 
@@ -58,6 +59,7 @@ class Wanted:
     epochs: int | None = None
     folds: int | None = None
     needs_views: bool = False
+    batch_size: int = BATCH_SIZE
     blend: Literal["also", "only", "no"] = "no"
 
 
@@ -378,7 +380,8 @@ class _Runs:
     def fits_memory(self, network: Network, step: _Step, *, gpu: bool) -> bool:
         """Return whether training steps need at most half of the memory that is available, where that is known."""
         available = torch.cuda.mem_get_info()[0] if gpu else available_memory()
-        needed = 0.0 if network.frozen else BATCH_SIZE * self.cost * step.memory
+        views = max(self.cost, 2.0 if self.wanted.needs_views else 1.0)
+        needed = 0.0 if network.frozen else self.wanted.batch_size * views * step.memory
         return available is None or 2 * needed <= available
 
     def fits(self, plan: ImagePlan, network: Network) -> bool:

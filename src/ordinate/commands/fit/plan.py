@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.commands.fit.image_plan import BLEND, ImagePlan, Wanted
+from ordinate.commands.fit.image_plan import BATCH_SIZE, BLEND, ImagePlan, Wanted
 from ordinate.commands.fit.read import Data, Source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_labels
@@ -185,6 +185,7 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
         blend = "only"
     elif is_open and not options.stream and _may_blend(settings):
         blend = "also"
+    batch_size = settings.texts.get("batch_size", "")
     mirror = None
     if "mirror" in settings.names("data"):
         mirror = image_options.mirror
@@ -197,6 +198,7 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
         epochs=options.epochs,
         folds=options.folds,
         needs_views=options.method in ("simclr", "dino"),
+        batch_size=int(batch_size) if batch_size.isdecimal() else BATCH_SIZE,
         blend=blend,
     )
 
