@@ -162,7 +162,7 @@ def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> Non
         other = found.lowest(others)
         difference, error = found.mean(chosen, other)
         lead = f"the lowest, {-difference:.4f} below that of {other}"
-        if abs(difference) <= 1e-9 * found.mean(other)[0]:  # Weighted means that are equal may differ by rounding.
+        if found.lowest([other, chosen]) == other:  # Of equal ones the first is.
             lead = f"that of {other}, and it was tried first"
         elif not found.behind(other, chosen, 1.0):
             lead += ", which may be chance" + (f" (standard error {error:.4f})" if math.isfinite(error) else "")
