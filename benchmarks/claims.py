@@ -10,16 +10,19 @@ epoch when the script is given again. With --quick every run is a tiny one, to s
 import argparse
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import ImageOps
 
+from ordinate.data.images.files import ImageFiles
 from ordinate.estimators.recipes import read_recipe
 from ordinate.metrics import rank_report
 from ordinate_papers.datasets import reading
+from ordinate_papers.datasets.images.folds import random_blocks
 from ordinate_papers.tables.budgets import Budget, budget
 from ordinate_papers.tables.execute import PROTOCOLS, Trial
 from ordinate_papers.tables.results import Metrics, ResultsFile
@@ -63,10 +66,11 @@ class Claim:
     protocol: str = "scores"
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
-    def runs(self, seed: int) -> Iterator[Run]:
-        """Yield the runs of a seed."""
-        for arm in self.arms.values():
-            yield self.run(arm, seed)
+    def runs(self, seed: int, arms: Collection[str] = ()) -> Iterator[Run]:
+        """Yield the runs of a seed, of all arms or of those with these names."""
+        for name, arm in self.arms.items():
+            if not arms or name in arms:
+                yield self.run(arm, seed)
 
     def run(self, arm: Arm, seed: int) -> Run:
         """Return the run of an arm."""
@@ -136,8 +140,27 @@ SCHEMES = {  # The rows of its Table 8 that Table 7 lacks.
 POSITIVES = {f"SupCR, {count} positives": _with(SUPCR, num_positives=count) for count in (16, 64, 128)}  # Table 13
 SMALL_FUNDUS = replace(budget("retinamnist", "supcr", quick=True), patience=None)
 RATE = {"learning_rate": 1e-4}  # The rate of the siamese and the triplet network in OTD's Appendix B.
+SMALL_KNEES = replace(_koa(30, 50), phase_one=4)
+DOUBLED = replace(budget("busi", "otd", quick=True), epochs=8)  # As many steps as 16 epochs of half the images.
 CLAIMS = {
     "busi, pretrained": Claim("busi", budget("busi", "otd", quick=True), OTD_NETWORKS, "embedding_order"),
+    "busi, mirrored before the split": Claim(
+        "busi",
+        DOUBLED,
+        {**OTD_NETWORKS, "N-Net2": replace(OTD_NETWORKS["N-Net2"], budget={"epochs": 16})},  # A batch is an epoch.
+        "embedding_order",
+        {"mirrored": "before the split"},
+    ),
+    "busi, 64 x 64": Claim(
+        "busi",
+        replace(budget("busi", "otd"), images={**(budget("busi", "otd").images or {}), "size": 64}),
+        {
+            "O-Net": O_NET,
+            "O-Net, rate of the others": _with(O_NET, **RATE),
+            "O-Net, rate of the others, ReLU": _with(O_NET, **RATE, ends_in_relu=True),
+        },
+        "embedding_order",
+    ),
     "busi": Claim(
         "busi",
         budget("busi", "otd"),
@@ -180,6 +203,7 @@ CLAIMS = {
     "retinamnist, corruptions": Claim(
         "retinamnist", SMALL_FUNDUS, {"L1": Arm("l1"), "SupCR": SUPCR}, "corruption_robustness"
     ),
+    "koa, corruptions": Claim("koa", SMALL_KNEES, {"L1": Arm("l1"), "SupCR": SUPCR}, "corruption_robustness"),
     "retinamnist, similarities": Claim("retinamnist", SMALL_FUNDUS, {**SIMILARITIES, **SCHEMES}, "plain"),
     "airfoil, parts": Claim(
         "airfoil",
@@ -240,12 +264,32 @@ def measure(run: Run, folder: Path) -> Metrics:
     trial = Trial.of(run.dataset, run, folder, run.settings.get("data", {}))
     if run.dataset == "airfoil":
         trial = replace(trial, y=np.round(trial.y))  # Bins of 1 dB (SupReMix, Table 12): positives share one.
+    conditions = dict(run.settings.get("protocol", {}))
+    if conditions.pop("mirrored", None) is not None:
+        trial = _mirrored_first(trial, folder / "mirrored")
     if run.protocol != "scores":
-        found = PROTOCOLS[run.protocol](trial, **run.settings.get("protocol", {}))
+        found = PROTOCOLS[run.protocol](trial, **conditions)
         return {name: value for name, value in found.items() if np.size(value) <= MOST_NUMBERS}
     model = trial.fit()
     X, y = trial.test
     return dict(rank_report(y, model.predict(X), trial.ranks))
+
+
+def _mirrored_first(trial: Trial, folder: Path) -> Trial:
+    """Return a trial on the images and their mirror images, split over all of them into blocks.
+
+    Mirror images of test images are then in the training data. OTD doubles the images of BUSI, and does not say whether
+    before or after the split.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [(folder / f"{i}.png", folder / f"{i} mirrored.png") for i in range(len(trial.X))]
+    for image, (plain, mirrored) in zip(trial.X, paths, strict=True):
+        image.convert("L").save(plain)
+        ImageOps.mirror(image.convert("L")).save(mirrored)
+    drawn, fold = divmod(trial.run.seed, 5)  # As the reader of the images does.
+    block = random_blocks(2 * len(paths), drawn).to_numpy() == str(fold)
+    split = replace(trial.split, train=np.flatnonzero(~block), test=np.flatnonzero(block))
+    return replace(trial, X=ImageFiles(path for pair in paths for path in pair), y=np.repeat(trial.y, 2), split=split)
 
 
 def quick(claim: Claim) -> Claim:
@@ -268,13 +312,14 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=CLAIMS, metavar="CLAIM", default=list(CLAIMS), help=", ".join(CLAIMS)
     )
+    parser.add_argument("--arms", nargs="+", metavar="ARM", default=[], help="only the arms of these names")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes (%(default)s)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="file of results (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="tiny networks and two epochs")
     options = parser.parse_args()
     claims = [quick(CLAIMS[name]) if options.quick else CLAIMS[name] for name in options.only]
-    runs = [run for seed in range(options.seeds) for claim in claims for run in claim.runs(seed)]
+    runs = [run for seed in range(options.seeds) for claim in claims for run in claim.runs(seed, options.arms)]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     complete(runs, measure, ResultsFile(options.results), jobs=options.jobs)
 

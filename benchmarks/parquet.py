@@ -43,7 +43,7 @@ import torch
 from pyarrow.parquet import ParquetWriter
 from torch import nn
 
-from ordinate import SupCRRegressor
+from ordinate import SupCRRegressor, Training
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import ParquetTable
@@ -118,7 +118,7 @@ def run(contender: str, path: Path) -> dict[str, float]:
 def _fit(X: Any, y: Any) -> dict[str, float]:
     """Return the rows a second of the encoder's epoch, the seconds of the whole fit, and the error on validation."""
     started = time.perf_counter()
-    model = TimedRegressor(epochs=(1, 1), accelerator="cpu", random_state=0).fit(X, y)
+    model = TimedRegressor(epochs=(1, 1), training=Training(accelerator="cpu"), random_state=0).fit(X, y)
     seconds = time.perf_counter() - started
     method: Any = model.method_
     return {
@@ -133,7 +133,9 @@ def first_batch(path: Path) -> dict[str, float]:
     started = time.perf_counter(), time.process_time()
     with suppress(Begun):
         X: Any = ParquetTable(path, drop=[TARGET], stream=True)
-        BegunRegressor(epochs=(1, 1), accelerator="cpu", random_state=0).fit(X, ParquetTable(path)[[TARGET]])
+        BegunRegressor(epochs=(1, 1), training=Training(accelerator="cpu"), random_state=0).fit(
+            X, ParquetTable(path)[[TARGET]]
+        )
     seconds = {"seconds": time.perf_counter() - started[0], "cpu_seconds": time.process_time() - started[1]}
     return {**found, **seconds, "own_gib": _memory("RssAnon"), "peak_gib": _peak()}
 

@@ -19,13 +19,13 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from ordinate import CLOCClassifier
+from ordinate import CLOCClassifier, Training
 from ordinate.metrics import accuracy, adjacent_error_rates, rank_cosine_matrix
 from ordinate.report.text import table
 from runs import Run, complete, parser_of, where
 
 RANKS, SAMPLES, COLUMNS = 5, 1000, 8
-WAYS: dict[str, dict[str, Any]] = {"fit": {}, "paper": {"optimization": "paper", "reduction": "sum"}}
+WAYS: dict[str, dict[str, Any]] = {"fit": {}, "paper": {"training": Training(optimization="paper"), "reduction": "sum"}}
 NOISE, HARDER = 0.12, 3.0  # Standard deviation of the label noise in ranks, and its factor at the hard boundary.
 
 

@@ -11,6 +11,7 @@ of 128 and a linear probe are the paper's (Table 13). MiniLM is all-MiniLM-L6-v2
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from ordinate_papers.datasets.stsb_dir import read_stsb_dir
 from ordinate_papers.estimators import EndToEndRegressor, RepresentationRegressor
 from runs import Run, complete, parser_of, spread, where
 
+Variant = Callable[..., TargetRegressor]
 DATA = Path(os.environ.get("ORDINATE_DATA", "data"))
 TEXTS, SCORE = ["sentence1", "sentence2"], "score"
 REGIONS = ("many", "medium", "few")  # Regions differ in the number of training pairs per bin of 0.1.
@@ -39,52 +41,62 @@ PAPER = {
 }
 
 GLOVE = TextOptions(word_vectors=DATA / "glove100_subset" / "glove100_stsb_vocab_fp16.npz", hidden=128, max_length=40)
-SHARED: dict[str, Any] = {"embedding_dim": 128, "batch_size": 128, "head_loss": "mse", "validation_fraction": 0.0}
+MINILM, LAST_BLOCKS = TextOptions(), TextOptions(max_length=40)
 SUPREMIX: dict[str, Any] = {"temperature": 1.0, "window": 1.0}
-LAST_BLOCKS: dict[str, Any] = {
-    "text": TextOptions(max_length=40), "train_encoder": 2, "encoder_learning_rate": 5e-5, "batch_size": 64,
-}  # fmt: skip
+BY_HEAD: dict[str, Any] = {"embedding_dim": 128, "batch_size": 128, "head": Head(loss="mse")}
+END_TO_END: dict[str, Any] = {"embedding_dim": 128, "batch_size": 128, "loss": "mse"}
+TUNED: dict[str, Any] = {"training": Training(train_encoder=2, encoder_learning_rate=5e-5), "batch_size": 64}
+MIXTURES: dict[str, dict[str, Any]] = {  # SupReMix, Tables 10 and 11; elsewhere a window of 1 and Beta(2, 8).
+    "window 0.2": {"window": 0.2},
+    "window 2": {"window": 2.0},
+    "no window": {"window": 5.0},  # Scores are 0 to 5.
+    "Beta(5, 5)": {"beta": (5.0, 5.0)},
+    "Beta(8, 2)": {"beta": (8.0, 2.0)},
+}
 
-VARIANTS: dict[str, Callable[[int], TargetRegressor]] = {
-    "BiLSTM, vanilla": lambda seed: EndToEndRegressor(
-        "bilstm", data=GLOVE, epochs=10, random_state=seed, training=Training(patience=5), **SHARED
+
+def _contrastive(model: type[SupReMixRegressor] | type[SupCRRegressor], *arguments: Any, **settings: Any) -> Variant:
+    method = SUPREMIX if model is SupReMixRegressor else {}
+    return partial(model, *arguments, **{**BY_HEAD, **method, **settings})
+
+
+def _vanilla(*arguments: Any, **settings: Any) -> Variant:
+    return partial(EndToEndRegressor, *arguments, **{**END_TO_END, **settings})
+
+
+VARIANTS: dict[str, Variant] = {
+    "BiLSTM, vanilla": _vanilla("bilstm", data=GLOVE, epochs=10, training=Training(patience=5)),
+    "BiLSTM, SupCon": partial(
+        RepresentationRegressor,
+        "bilstm",
+        data=GLOVE,
+        temperature=1.0,
+        epochs=(10, 5),
+        **{**BY_HEAD, "head": Head(loss="mse", bin_size=0.1)},
     ),
-    "BiLSTM, SupCon": lambda seed: RepresentationRegressor(
-        "bilstm", data=GLOVE, temperature=1.0, epochs=(10, 5), random_state=seed, head=Head(bin_size=0.1), **SHARED
-    ),
-    "BiLSTM, SupReMix": lambda seed: SupReMixRegressor(
-        "bilstm", data=GLOVE, epochs=(10, 5), random_state=seed, **SHARED, **SUPREMIX
-    ),
-    "BiLSTM, SupReMix added to the regression": lambda seed: SupReMixRegressor(
+    "BiLSTM, SupReMix": _contrastive(SupReMixRegressor, "bilstm", data=GLOVE, epochs=(10, 5)),
+    **{
+        f"BiLSTM, SupReMix, {name}": _contrastive(SupReMixRegressor, "bilstm", data=GLOVE, epochs=(10, 5), **settings)
+        for name, settings in MIXTURES.items()
+    },
+    "BiLSTM, SupReMix added to the regression": _contrastive(
+        SupReMixRegressor,
         "bilstm",
         data=GLOVE,
         scheme="regularise",
         epochs=(10, 1),
-        random_state=seed,
         training=Training(patience=5),
-        **SHARED,
-        **SUPREMIX,
     ),
-    "MiniLM frozen, vanilla": lambda seed: EndToEndRegressor(
-        "minilm", data=TextOptions(), epochs=40, random_state=seed, training=Training(patience=10), **SHARED
+    "MiniLM frozen, vanilla": _vanilla("minilm", data=MINILM, epochs=40, training=Training(patience=10)),
+    "MiniLM frozen, vanilla for longer": _vanilla("minilm", data=MINILM, epochs=400, training=Training(patience=40)),
+    "MiniLM frozen, SupReMix": _contrastive(SupReMixRegressor, "minilm", data=MINILM, epochs=(40, 20)),
+    "MiniLM frozen, SupCR": _contrastive(SupCRRegressor, "minilm", data=MINILM, epochs=(40, 20)),
+    "MiniLM's last two blocks, vanilla": _vanilla("minilm", data=LAST_BLOCKS, epochs=8, **TUNED),
+    "MiniLM's last two blocks, SupReMix added to the regression": _contrastive(
+        SupReMixRegressor, "minilm", data=LAST_BLOCKS, scheme="regularise", epochs=(8, 1), **TUNED
     ),
-    "MiniLM frozen, vanilla for longer": lambda seed: EndToEndRegressor(
-        "minilm", data=TextOptions(), epochs=400, random_state=seed, training=Training(patience=40), **SHARED
-    ),
-    "MiniLM frozen, SupReMix": lambda seed: SupReMixRegressor(
-        "minilm", data=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED, **SUPREMIX
-    ),
-    "MiniLM frozen, SupCR": lambda seed: SupCRRegressor(
-        "minilm", data=TextOptions(), epochs=(40, 20), random_state=seed, **SHARED
-    ),
-    "MiniLM's last two blocks, vanilla": lambda seed: EndToEndRegressor(
-        "minilm", epochs=8, random_state=seed, **SHARED | LAST_BLOCKS
-    ),
-    "MiniLM's last two blocks, SupReMix added to the regression": lambda seed: SupReMixRegressor(
-        "minilm", scheme="regularise", epochs=(8, 1), random_state=seed, **SHARED | LAST_BLOCKS, **SUPREMIX
-    ),
-    "MiniLM's last two blocks, SupCR added to the regression": lambda seed: SupCRRegressor(
-        "minilm", scheme="regularise", epochs=(8, 1), random_state=seed, **SHARED | LAST_BLOCKS
+    "MiniLM's last two blocks, SupCR added to the regression": _contrastive(
+        SupCRRegressor, "minilm", data=LAST_BLOCKS, scheme="regularise", epochs=(8, 1), **TUNED
     ),
 }
 
@@ -95,7 +107,9 @@ def measure(variant: str, seed: int) -> Run:
     warnings.simplefilter("ignore")
     pairs = read_stsb_dir(DATA / "stsb_dir")
     train, validation, measured = (pairs[pairs["split"] == split] for split in ("train", "validation", "test"))
-    model = VARIANTS[variant](seed).fit(train[TEXTS], train[SCORE], validation=(validation[TEXTS], validation[SCORE]))
+    model = VARIANTS[variant](random_state=seed).fit(
+        train[TEXTS], train[SCORE], validation=(validation[TEXTS], validation[SCORE])
+    )
     regions: Any = shot_report(train[SCORE], measured[SCORE], model.predict(measured[TEXTS]), bin_size=0.1)
     run = {"head": model.head_name_, "mse": regions["all"]["rmse"] ** 2}
     run |= {key: regions["all"][key] for key in ("pearson", "mae")}

@@ -71,6 +71,7 @@ def read(file: str) -> list[dict[str, Any]]:
         if result["state"] == "done":
             fields = {"dataset": run["dataset"], "encoder": run["facts"]["budget"]["encoder"]}
             fields |= {name: run[name] for name in ("protocol", "model", "seed")}
+            fields["conditions"] = run["settings"].get("protocol", {})
             fields["margins"] = "fixed" if "critical_margins" in model else "learned"
             runs.append({**fields, **model, "settings": model, **result["metrics"]})
     return runs

@@ -1,6 +1,8 @@
 """Benchmarks keep up with the library: scripts import, and every model that they compare can be built."""
 
+import ast
 import importlib
+import inspect
 from dataclasses import replace
 
 import pytest
@@ -8,6 +10,9 @@ import pytest
 import claims
 import images
 import pays
+import planted_margin
+import text
+from ordinate import CLOCClassifier
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.tables.models import build, task_of
 from small_recipes import small_recipe
@@ -17,6 +22,29 @@ from tests.benchmarks.conftest import BENCHMARKS
 @pytest.mark.parametrize("script", sorted(path.stem for path in BENCHMARKS.glob("*.py")))
 def test_a_script_can_be_imported(script):
     importlib.import_module(script)
+
+
+@pytest.mark.parametrize("script", sorted(path.stem for path in BENCHMARKS.glob("*.py")))
+def test_calls_name_arguments_that_exist(script):
+    module = importlib.import_module(script)
+    calls = [node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Call)]
+    for call in calls:
+        called = getattr(module, call.func.id, None) if isinstance(call.func, ast.Name) else None
+        if not callable(called) or not str(getattr(called, "__module__", "")).startswith(("ordinate", script)):
+            continue
+        parameters = inspect.signature(called).parameters
+        if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+            assert {given.arg for given in call.keywords if given.arg} <= set(parameters), ast.unparse(call)
+
+
+@pytest.mark.parametrize("way", planted_margin.WAYS)
+def test_models_of_planted_margins_can_be_built(way):
+    assert CLOCClassifier(random_state=3, **planted_margin.WAYS[way]).random_state == 3
+
+
+@pytest.mark.parametrize("variant", text.VARIANTS)
+def test_models_of_texts_can_be_built(variant):
+    assert text.VARIANTS[variant](random_state=3).random_state == 3
 
 
 @pytest.mark.parametrize("name", pays.EXPERIMENTS)
