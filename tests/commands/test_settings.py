@@ -125,6 +125,23 @@ def test_a_value_or_a_name_that_cannot_be_is_refused(name, value, message, capsy
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("batch_size", "many", "a whole number or none"),
+        ("embedding_dim", "1.5", "a whole number or none"),
+        ("data.size", "large", "a whole number, tuple[int, int, int], none or tuple[int, int]"),
+        ("imbalance.sigma", "-1", "a finite number above 0"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_before_the_data_are_read(name, value, expected, capsys, monkeypatch):
+    monkeypatch.setattr("ordinate.commands.fit.command.read", lambda *_: pytest.fail("the data were read"))
+    assert fit("target", *given(**{name: value})) == 2
+    error = capsys.readouterr().err
+    assert f"--set {name}: got" in error
+    assert f"expected {expected}" in error
+
+
 def test_a_setting_without_a_value_is_refused(capsys):
     assert fit("target", "--method", "supcr", "--set", "temperature") == 2
     assert "--set: got 'temperature', expected NAME=VALUE" in capsys.readouterr().err

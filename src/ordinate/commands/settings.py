@@ -88,17 +88,20 @@ class Settings:
         Raises:
             OrdinateError: There is no such setting, or a value is of another type.
         """
-        found = {}
-        for name in self.names(group):
-            if name not in parameters(declared):
-                raise self._unknown(name, group, [declared])
-            full, annotation = full_name(group, name), annotation_of(declared, name)
+        return {name: self._value([declared], name, group) for name in self.names(group)}
+
+    def _value(self, declared: Sequence["type[DataclassInstance]"], name: str, group: str) -> object:
+        """Return a value as the first of the dataclasses says that allows it."""
+        annotations = [annotation_of(each, name) for each in declared if name in parameters(each)]
+        if not annotations:
+            raise self._unknown(name, group, declared)
+        full = full_name(group, name)
+        for annotation in annotations:
             try:
-                found[name] = converted(self.texts[full], annotation)
+                return converted(self.texts[full], annotation)
             except ValueError:
-                got = repr(self.texts[full])
-                raise OrdinateError(self.source(full), got, description(annotation)) from None
-        return found
+                continue
+        raise OrdinateError(self.source(full), repr(self.texts[full]), description(Union[tuple(annotations)]))
 
     def build(self, declared: type[Options], group: str, /, **others: object) -> Options:
         """Return a group of options with the settings, and with other values for those that were not given."""
@@ -109,19 +112,11 @@ class Settings:
                 raise
             raise error.of(self.source(f"{group}.{error.argument}")) from None
 
-    def check_names(
-        self, estimators: Sequence["type[DataclassInstance]"], kinds: Sequence["type[DataclassInstance]"]
-    ) -> None:
-        """Raise an error for a setting that no estimator, or no options of a kind of data, declares.
-
-        Args:
-            estimators: Classes of the estimators that may be trained.
-            kinds: Classes of the options of all kinds of data.
-        """
-        for group, declared in (("", estimators), ("data", kinds)):
+    def check(self, declared: Mapping[str, Sequence["type[DataclassInstance]"]]) -> None:
+        """Raise an error for a setting of a group that none of its dataclasses declares, or whose value none allows."""
+        for group, classes in declared.items():
             for name in self.names(group):
-                if not any(name in parameters(each) for each in declared):
-                    raise self._unknown(name, group, declared)
+                self._value(classes, name, group)
 
     def source(self, name: str) -> str:
         """Return the option of the command line that gave a setting."""

@@ -28,6 +28,7 @@ from ordinate.data.tables.columns import plain_text
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
+from ordinate.methods.imbalance import Imbalance
 from ordinate.report.text import metric_lines, score_lines
 from ordinate.torchrun import is_first_process
 from ordinate.training.machine import check_machine, keep_freed_memory
@@ -101,7 +102,8 @@ def check(options: FitOptions) -> Recipe | None:
         names = [name for of_task in METHODS.values() for name in of_task]
     estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
     kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
-    options.settings.check_names(estimators, kinds)
+    options.settings.check({"": estimators, "data": kinds})
+    options.settings.build(Imbalance, "imbalance")
     return recipe
 
 
