@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "claims.md"
 RESULTS = HERE.parents[1] / "benchmarks" / "results"
 FEWEST = 3  # An interval needs at least this many seeds.
+NOISE = 1e-6  # A smaller share of the figures is rounding.
 VERDICTS = (
     "reproduced",
     "direction only",
@@ -40,7 +41,8 @@ claims:
 The verdicts are computed from the numbers:
 
 - "Measured here" gives the difference as a mean over pairs of runs with the same split and seed, with its 95% interval
-  (Student's t over the seeds). It is positive if the paper's method is better.
+  (Student's t over the seeds). It is positive if the paper's method is better; a difference of less than a millionth of
+  the figures counts as 0.
 - **reproduced**: the interval lies above 0, in the paper's setting.
 - **direction only**: the interval lies above 0, but on other data or at a smaller size; or, in the paper's setting, the
   mean is above 0 but the interval contains 0.
@@ -99,6 +101,7 @@ def compare(claim: dict[str, Any]) -> tuple[str, str]:
         return "", "not settled: not run"
     ours, other = (np.array([side[seed] for seed in seeds]) for side in sides)
     gains = other - ours if claim["better"] == "lower" else ours - other
+    gains[np.abs(gains) < NOISE * np.maximum(np.abs(ours), np.abs(other))] = 0.0
     means = f"{claim['shown']}: {ours.mean():.3g} and {other.mean():.3g}"
     if len(seeds) < FEWEST:
         return f"{means} ({_runs(len(seeds))})", "not settled"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ordinate.functional import supcr
 from tests.functional.both_ways import compiled_and_not  # noqa: F401
-from tests.functional.brute_force import assert_agrees, embeddings, label_distance_of
+from tests.functional.brute_force import SIMILARITIES, assert_agrees, embeddings, label_distance_of
 
 
 def squared_distance(a, b):
@@ -147,8 +147,64 @@ def lower_bound(labels, label_distance="l1"):
     return sum(size * math.log(size) for size in sizes) / (n * (n - 1))
 
 
+def smallest_tie(labels, label_distance="l1"):
+    return min(size for _, counts in ties_of(labels, label_distance) for size in counts.values())
+
+
+def is_delta_ordered(z, labels, delta, temperature):
+    for i, (distances, _) in enumerate(ties_of(labels)):
+        s = {j: SIMILARITIES["neg_l2"](z[i], z[j]).item() / temperature for j in distances}
+        for j, s_j in s.items():
+            for k, s_k in s.items():
+                if distances[j] < distances[k] and not s_j > s_k + 1 / delta:
+                    return False
+                if distances[j] == distances[k] and not abs(s_j - s_k) < delta:
+                    return False
+    return True
+
+
 @given(labels=st.lists(st.integers(0, 6), min_size=3, max_size=9), seed=st.integers(0, 99), scale=st.floats(0, 50))
 def test_the_loss_is_never_below_its_lower_bound(labels, seed, scale):
     labels = torch.tensor(labels)
     z = scale * embeddings(len(labels), seed=seed).detach()
     assert supcr(z, labels).item() >= lower_bound(labels) - 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1e-2, 1e-6, 1e-10])
+@pytest.mark.parametrize(
+    ("labels", "similarity", "label_distance"),
+    [
+        (torch.arange(7), "neg_l2", "l1"),
+        (torch.tensor([0, 0, 1, 1, 5, 5]), "neg_l2", "l1"),
+        (torch.tensor([[0, 0], [0, 2], [1, 1], [4, 0], [4, 0]]), "neg_l1", "l1"),
+    ],
+)
+def test_embeddings_ordered_like_their_labels_come_within_epsilon_of_the_lower_bound(
+    labels, similarity, label_distance, epsilon
+):
+    n, temperature = len(labels), 2.0
+    gamma = math.log(n / (smallest_tie(labels, label_distance) * epsilon))
+    z = labels.reshape(n, -1).double() * max(gamma, 0.1) * temperature * 1.001
+    gap = supcr(z, labels, temperature=temperature, similarity=similarity, label_distance=label_distance).item()
+    gap -= lower_bound(labels, label_distance)
+    assert 0 < gap + 1e-14 < epsilon
+
+
+@pytest.mark.parametrize("delta", [0.3, 0.6, 0.9])
+def test_a_loss_close_to_its_lower_bound_means_delta_ordered_embeddings(delta):
+    labels, temperature = torch.tensor([0, 0, 1, 1, 3, 3]), 2.0
+    n = len(labels)
+    sizes = [size for _, counts in ties_of(labels) for size in counts.values()]
+    apart = min(math.log1p(1 / (size * math.exp(delta + 1 / delta))) for size in sizes)
+    epsilon = min(apart, 2 * math.log((1 + math.exp(delta)) / 2) - delta) / (n * (n - 1))
+    line = torch.stack([labels.double(), torch.zeros(n, dtype=torch.float64)], dim=1)
+    noise = embeddings(n, d=2).detach()
+    close, ordered = [], []
+    for scale in (1, 5, 20, 40):
+        for spread in (0.0, 0.1, 0.3, 1.0, 3.0):
+            z = scale * line + spread * noise
+            close.append(supcr(z, labels, temperature=temperature).item() < lower_bound(labels) + epsilon)
+            ordered.append(is_delta_ordered(z, labels, delta, temperature))
+    assert any(close)
+    assert not all(ordered)
+    assert all(is_ordered for is_close, is_ordered in zip(close, ordered, strict=True) if is_close)

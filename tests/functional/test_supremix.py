@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pytorch_metric_learning.losses import SupConLoss
 from scipy import stats
@@ -143,6 +143,27 @@ def test_without_its_three_parts_the_loss_is_supcon_of_pytorch_metric_learning()
 # Theorem 1, Lemma 1 and Theorem 2
 
 
+@given(seed=st.integers(0, 999), labels=st.lists(st.integers(-9, 9), min_size=2, max_size=7, unique=True))
+def test_farther_negatives_are_pushed_harder_than_without_magnifying(seed, labels):
+    labels = torch.tensor([0, *labels])  # of the references; the first is the anchor's positive
+    assume(int((labels == 0).sum()) == 1)
+    anchor, refs = embeddings(1, seed=seed), embeddings(len(labels), seed=seed + 1)
+    plain = {"temperature": 0.5, "window": 1.0, "mix_negatives": False, "mix_positives": False}
+    plain |= {"ref_emb": refs, "ref_labels": labels}
+    unit = anchor.detach()[0] / anchor.detach().norm()
+    push = []
+    for magnify in (True, False):
+        loss = supremix(anchor, torch.tensor([0]), distance_magnifying=magnify, **plain)
+        (gradient,) = torch.autograd.grad(loss, refs)
+        norm = refs.detach().norm(dim=1)
+        cosine = refs.detach() @ unit / norm
+        push.append((gradient @ unit * norm / (1 - cosine**2))[1:])  # d loss / d similarity
+    assert bool((push[0] > 0).all())
+    assert bool((push[1] > 0).all())
+    far = labels[1:].abs().double() + 1
+    torch.testing.assert_close((push[0] / push[0][0]) / (push[1] / push[1][0]), far / far[0], rtol=1e-6, atol=0)
+
+
 def lower_bound(labels, window):
     """L* of Lemma 1, whose k - 1 is how many positives, real and mixed, an anchor has."""
     labels = labels.tolist()
@@ -166,3 +187,17 @@ def test_the_sum_is_never_below_its_lower_bound(labels, window, seed, temperatur
     labels, n = torch.tensor(labels), len(labels)
     options = {"temperature": temperature, "window": float(window), "neg_mix": shares(n, n, seed), "reduction": "sum"}
     assert supremix(embeddings(n, seed=seed), labels, **options).item() >= lower_bound(labels, window) - 1e-10
+
+
+def test_embeddings_ordered_on_an_arc_reach_the_lower_bound_as_the_temperature_falls():
+    labels = torch.arange(5).repeat_interleave(2)
+    arc = torch.stack([(0.4 * labels).cos(), (0.4 * labels).sin()], dim=1).double()
+    gaps = [
+        supremix(
+            arc, labels, temperature=temperature, window=1.0, neg_mix=torch.full((10, 10), 0.2), reduction="sum"
+        ).item()
+        - lower_bound(labels, 1)
+        for temperature in (0.1, 0.02, 0.002)
+    ]
+    assert gaps[0] > gaps[1] > 1e-3
+    assert abs(gaps[2]) < 1e-5

@@ -21,8 +21,8 @@ from ordinate_papers.tables.run import Settings
 class BareMargins(MMNPLoss):
     """Margins without the precautions of CLOC's Section 3.3: a ReLU makes them positive, and they start close to 0."""
 
-    def __init__(self, num_classes: int) -> None:
-        super().__init__(num_classes)
+    def __init__(self, num_classes: int, **options: Any) -> None:
+        super().__init__(num_classes, **options)
         self.raw.data.uniform_(0.0, 0.5)
 
     @property
@@ -61,7 +61,8 @@ def _add_projection(facts: Facts, method: SupCR, dimensions: int) -> None:
 def _set_margins(facts: Facts, method: CLOC, margin: float) -> None:
     """Fix all margins at one value (CLOC, Table 4)."""
     ranks = range(facts.outputs)
-    method.mmnp = MMNPLoss(len(ranks), {(low, low + 1): margin for low in ranks[:-1]})
+    options = vars(method.mmnp.options)
+    method.mmnp = MMNPLoss(len(ranks), {(low, low + 1): margin for low in ranks[:-1]}, **options)
 
 
 def _set_stages(_: Facts, method: StagedMethod, count: int) -> None:
@@ -74,7 +75,7 @@ def _leave_out_precautions(facts: Facts, method: CLOC, kept: int) -> None:
     if kept < 3:
         method.target_accuracy = 2.0  # It is never reached.
     if kept < 2:
-        method.mmnp = BareMargins(facts.outputs)
+        method.mmnp = BareMargins(facts.outputs, **vars(method.mmnp.options))
 
 
 VARIANTS: Mapping[str, Callable[..., None]] = {

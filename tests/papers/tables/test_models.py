@@ -123,3 +123,10 @@ def test_precautions_can_be_left_out_one_by_one():
     assert margins[0] < 0.5 < margins[2] + 0.1
     assert margins[2] == margins[3]
     assert [model.method_.target_accuracy for model in first.values()] == [2.0, 2.0, 0.95]
+
+
+@pytest.mark.parametrize("variant", [{"margins": 1.0}, {"precautions": 0}])
+def test_variants_of_the_margins_keep_the_options_of_the_loss(variant):
+    options = fitted("cloc", "ranks", Y, reduction="sum", **variant).method_.mmnp.options
+    assert options == fitted("cloc", "ranks", Y, reduction="sum").method_.mmnp.options
+    assert options.reduction == "sum"

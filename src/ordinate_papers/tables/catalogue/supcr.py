@@ -200,7 +200,11 @@ TABLES = (
     ),
     Table(
         "supcr-fig1", "Embeddings of three losses by UMAP", "SupCR, Fig. 1", (Column("order", metric="order"),),
-        (Row("L1", model="l1"), Row("SupCon", model="supcon"), Row("SupCR", model="supcr_l1")),
+        (
+            Row("L1", model="l1"),
+            Row("SupCon", model="supcon", settings=A_YEAR_OR_DEGREE),
+            Row("SupCR", model="supcr_l1"),
+        ),
         dataset="skyfinder", protocol="embedding_map", picture="maps",
         note="The paper has pictures. The order is the rank correlation of distances between embeddings and between "
         "temperatures, over all pairs of at most 1000 test samples.",
