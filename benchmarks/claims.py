@@ -282,8 +282,9 @@ def _mirrored_first(trial: Trial, folder: Path) -> Trial:
     before or after the split.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [(folder / f"{i}.png", folder / f"{i} mirrored.png") for i in range(len(trial.X))]
-    for image, (plain, mirrored) in zip(trial.X, paths, strict=True):
+    images: Any = trial.X
+    paths = [(folder / f"{i}.png", folder / f"{i} mirrored.png") for i in range(len(images))]
+    for image, (plain, mirrored) in zip(images, paths, strict=True):
         image.convert("L").save(plain)
         ImageOps.mirror(image.convert("L")).save(mirrored)
     drawn, fold = divmod(trial.run.seed, 5)  # As the reader of the images does.

@@ -101,7 +101,7 @@ class Settings:
                 return converted(self.texts[full], annotation)
             except ValueError:
                 continue
-        raise OrdinateError(self.source(full), repr(self.texts[full]), description(Union[tuple(annotations)]))
+        raise OrdinateError(self.source(full), repr(self.texts[full]), description(*annotations))
 
     def build(self, declared: type[Options], group: str, /, **others: object) -> Options:
         """Return a group of options with the settings, and with other values for those that were not given."""
@@ -236,15 +236,15 @@ def _shaped(value: object, annotation: object) -> object:
     return value
 
 
-def description(annotation: object) -> str:
-    """Return which values an annotation allows, for a message.
+def description(*annotations: object) -> str:
+    """Return which values some annotation allows, for a message.
 
     Example:
         >>> description(int | Literal["auto"] | None), description(tuple[int, int])
         ('a whole number, auto or none', 'tuple[int, int]')
     """
     named = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "none"}
-    shown = dict.fromkeys(named.get(each, str(each)) for each in _values(annotation))
+    shown = dict.fromkeys(named.get(each, str(each)) for given in annotations for each in _values(given))
     *first, last = (re.sub(r"<class '|'>|\b[a-z_][\w.]*\.(?=\w)", "", each) for each in shown)
     return f"{', '.join(first)} or {last}" if first else last
 

@@ -227,7 +227,7 @@ TABLES = (
         ),
         model="supremix_l1",
         note="The paper names its rows by pictures. The first is Beta(2, 8), its figures being those of the paper's "
-        "other tables (but for 2.98 on UK Biobank, 2.97 in Table 4); the last is taken for Beta(8, 2), which the text "
+        "other tables (except 2.98 on UK Biobank, 2.97 in Table 4); the last is taken for Beta(8, 2), which the text "
         "calls the hardest: it is the worse of the two "
         "in 8 of 12 figures. The text itself lists Beta(2, 8), Beta(8, 2), Beta(5, 5).",
     ),
