@@ -184,7 +184,7 @@ def _as_typed(error: OrdinateError, options: ParsedOptions) -> str:
     message = str(error)
     for in_python, typed in (  # The library's advice names arguments of functions.
         ("skip_unreadable=True", "--skip-unreadable"),
-        ("text=TextOptions()", "--text"),
+        ("data=TextOptions()", "--text"),
         ("max_pixels=N", "--set data.max_pixels=N"),
         ("word_vectors=FILE", "--set data.word_vectors=FILE"),
     ):

@@ -64,7 +64,7 @@ def test_words_for_missing_values_among_numbers_are_missing():
     frame = pd.DataFrame({"dose": [f"{number / 4}" for number in range(30)] + words})
     bare = pd.DataFrame({"dose": [number / 4 for number in range(30)] + [np.nan] * 3})
     features = TableFeatures.fit(frame)
-    assert features.notes[0] == "dose: contains numbers and ' Missing ', '?', 'unknown', treated as missing"
+    assert features.notes[0] == "dose: contains numbers and ' Missing ', '?', 'unknown' in 3 of 33 rows, treated as missing"
     assert find_row_columns(frame) == {}
     np.testing.assert_array_equal(features.transform(frame), TableFeatures.fit(bare).transform(bare))
     one = pd.DataFrame({"dose": ["unknown"]})
@@ -77,7 +77,7 @@ def test_limits_among_numbers_are_the_number_itself():
     bare = pd.DataFrame({"crp": [number / 4 + 0.1 for number in range(30)] + [0.1, 8.0, np.nan]})
     features = TableFeatures.fit(frame)
     limits = "limits such as '<0.1 mg', treated as the number itself"
-    assert features.notes[0] == f"crp: contains numbers and 'unknown', treated as missing; and {limits}"
+    assert features.notes[0] == f"crp: contains numbers and 'unknown' in 1 of 33 rows, treated as missing; and {limits}"
     np.testing.assert_array_equal(features.transform(frame), TableFeatures.fit(bare).transform(bare))
     only = pd.DataFrame({"crp": ["<0.1", "<0.1"]})
     np.testing.assert_array_equal(features.transform(only), features.transform(pd.DataFrame({"crp": [0.1, 0.1]})))

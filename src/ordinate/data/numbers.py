@@ -38,31 +38,48 @@ def as_numbers(values: pd.Series) -> pd.Series:
     return pd.Series(numbers, index=values.index, name=values.name)
 
 
-def read_numbers(values: pd.Series) -> tuple[pd.Series, str]:
+def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
     """Return a column as numbers, and their unit, where its text holds numbers and words for missing values alone.
 
     Up to half of the numbers may be limits, such as "<0.1". Other columns are returned as :func:`as_numbers` returns
     them.
+
+    Args:
+        values: Column (n,).
+        other_words: Largest share of the values that may be any other text; it is missing then.
 
     Example:
         >>> read_numbers(pd.Series(["1.5 mm", "Unknown"]))[0].tolist(), read_numbers(pd.Series(["b", "?"]))[0].tolist()
         ([1.5, nan], ['b', '?'])
         >>> read_numbers(pd.Series(["7", "<0.1"]))[0].tolist(), read_numbers(pd.Series(["<5", ">5"]))[0].tolist()
         ([7.0, 0.1], ['<5', '>5'])
+        >>> read_numbers(pd.Series(["7", "5", "refused"]), other_words=0.4)[0].tolist()
+        [7.0, 5.0, nan]
     """
-    numbers, unit = bare_numbers(values)
+    numbers, unit = bare_numbers(values, other_words)
     if pd.api.types.is_numeric_dtype(numbers.dtype) and 2 * len(limits_of(values)) <= numbers.notna().sum():
         return numbers, unit
     return as_numbers(values), ""
 
 
-def bare_numbers(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column of text without words for missing values, signs of limits, and the unit, and this unit."""
+def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
+    """Return a column of text without words for missing values, signs of limits, and the unit, and this unit.
+
+    Other text that is at most a share ``other_words`` of the values is missing too.
+    """
     if not _may_hold_text(values):
         return values, ""
     present = without_words(values)
+    others = present.map(_is_other_word).astype(bool)
+    if 0 < others.sum() <= other_words * present.notna().sum():
+        present = present.astype(object).mask(others)
     without, unit = split_unit(present.map(lambda value: LIMIT.sub("", value) if _is_limit(value) else value))
     return as_numbers(without), unit
+
+
+def other_words_of(values: pd.Series) -> list[str]:
+    """Return the values that are text without a digit, except words for missing values such as "unknown"."""
+    return list(filter(_is_other_word, without_words(values))) if _may_hold_text(values) else []
 
 
 def limits_of(values: pd.Series) -> list[str]:
@@ -132,6 +149,10 @@ def _is_number(value: object) -> bool:
     if isinstance(value, str):
         return NUMBER.fullmatch(value) is not None
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
+
+
+def _is_other_word(value: object) -> bool:
+    return isinstance(value, str) and not any(letter.isdigit() for letter in value)
 
 
 def _is_whole(value: object) -> bool:

@@ -1,6 +1,7 @@
 """Tables against the scaler, imputer, quantiles and one-hot encoder of scikit-learn, and SciPy's ranks."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -54,7 +55,7 @@ def column(values):
     ("values", "said"),
     [
         (["36,5", "37,0", "38,25"] * 4, "x: has numbers with a decimal comma, and is treated as 3 categories"),
-        ([*map(str, range(30)), "low"], "x: has 30 numbers and 'low', and is treated as 31 categories"),
+        ([*map(str, range(15)), "low"], "x: has 15 numbers and 'low', and is treated as 16 categories"),
         (
             ["0,5", *map(str, range(30)), "low"],
             "x: has 31 numbers, some with a decimal comma, and 'low', and is",
@@ -72,8 +73,31 @@ def test_too_much_text_that_is_almost_numbers_says_what_is_wrong():
         OrdinateError, match=r"text with 100 different values in 100 rows.*; it has numbers with a decimal"
     ):
         TableFeatures.fit(pd.DataFrame({"x": [f"{i},5" for i in range(100)]}))
-    with pytest.raises(OrdinateError, match=r"; it has 99 numbers and 'low'"):
-        TableFeatures.fit(pd.DataFrame({"x": [*map(str, range(99)), "low"]}))
+    words = ["low", "?", "high", "none", "odd", "bad", "off"]
+    with pytest.raises(OrdinateError, match=r"; it has 93 numbers and 'bad', 'high', .*; leave cells without"):
+        TableFeatures.fit(pd.DataFrame({"x": [*map(str, range(93)), *words]}))
+
+
+def test_a_few_words_among_numbers_are_missing_in_training_and_in_new_rows():
+    scores = [*map(str, [*range(11)] * 10), "refused"]
+    features = TableFeatures.fit(pd.DataFrame({"pain": scores, "age": np.arange(111)}))
+    numbers = TableFeatures.fit(pd.DataFrame({"pain": pd.to_numeric(pd.Series(scores), errors="coerce")}))
+    assert features.notes[0].startswith("pain: contains numbers and 'refused' in 1 of 111 rows, treated as missing")
+    assert features.columns[0] == replace(numbers.columns[0], words=("refused",))
+    new = pd.DataFrame({"pain": ["3", "pending", "refused", "7"], "age": range(4)})
+    with pytest.warns(UserWarning, match=r"column 'pain': pending not seen in training, .* missing \(1 of 4 rows\)"):
+        found = TableFeatures.from_dict(features.to_dict()).transform(new)
+    without = new.assign(pain=[3, np.nan, np.nan, 7])
+    np.testing.assert_array_equal(found, features.transform(without))
+    message = "column 'pain': got 'pending' in 3 of 4 rows, expected numbers, as in training; leave cells without"
+    with pytest.raises(OrdinateError, match=message):
+        features.transform(new.assign(pain=["3", "pending", "pending", "pending"]))
+
+
+def test_a_text_that_several_rows_share_may_be_a_group():
+    ids = [f"p{row // 6}" for row in range(600)]
+    with pytest.raises(OrdinateError, match="'patient': got text with 100 .*belong together, --group"):
+        TableFeatures.fit(pd.DataFrame({"patient": ids}))
 
 
 @pytest.mark.parametrize("values", [["01", "02", "03"], ["1", "2", "none"], ["mild", "severe"]])
@@ -341,7 +365,7 @@ def test_a_table_without_columns_has_width_0():
 @pytest.mark.parametrize(
     ("train", "new", "message"),
     [
-        ([1.0, 2.0], ["1", "two"], "column 'x': expected numbers, as in training: .*two"),
+        ([1.0, 2.0], ["1", "2b"], "column 'x': got '2b' in 1 of 2 rows, expected numbers, as in training"),
         ([1.0, 2.0], [1.0, np.inf], "column 'x': got infinity"),
         ([1.0, 2.0], [-np.inf, 1.0], "column 'x': got infinity"),
         ([1.0, np.inf], None, "column 'x': got infinity"),

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
-from ordinate.data.numbers import bare_numbers, is_constant
+from ordinate.data.numbers import bare_numbers, is_constant, other_words_of
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 1 << 16  # This many rows are in float64 at a time.
 MIN_VALUES_TO_SCORE = 10  # A normal score adds nothing to a column of so few different values.
+MOST_WORDS = 0.5  # Other text than numbers is missing, and not a mistake, in at most this share of the values.
 MAX_QUANTILES = 200  # At most this many quantiles of a column are kept.
 
 
@@ -25,7 +26,8 @@ class NumericColumn:
     The ``count`` training values lie from ``low`` to ``high``. One that had a single value in training has ``scale`` 0
     and is always 0: no weight has learned from it. The normal score is the standard normal quantile of the value's
     place among the training values. It spreads what a skewed column crowds together; columns of few values have none.
-    In text, such as "45%" or "$1,200", its numbers have the ``unit``.
+    In text, such as "45%" or "$1,200", its numbers have the ``unit``. ``words`` stood in training where values were
+    missing.
     """
 
     name: str
@@ -38,6 +40,7 @@ class NumericColumn:
     high: float
     count: int
     unit: str = ""
+    words: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> int:
@@ -89,14 +92,17 @@ class NumericColumn:
 
     def _read(self, values: pd.Series) -> NDArray[np.float64]:
         """Return values as numbers, NaN where they are missing."""
-        numbers, unit = bare_numbers(values)
+        numbers, unit = bare_numbers(values, MOST_WORDS)
         if unit not in ("", self.unit):
             expected = f"the unit {self.unit}" if self.unit else "no unit"
             raise OrdinateError(f"column {self.name!r}", f"numbers with the unit {unit}", f"{expected}, as in training")
         try:
             return pd.to_numeric(numbers).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            raise OrdinateError(f"column {self.name!r}", expected=f"numbers, as in training: {error}") from error
+            others = numbers[numbers.notna() & pd.to_numeric(numbers, errors="coerce").isna()]
+            got = f"{others.iloc[0]!r} in {len(others)} of {len(values)} rows"
+            hint = "leave cells without a number empty"
+            raise OrdinateError(f"column {self.name!r}", got, "numbers, as in training", hint) from error
 
     def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
         """Return in what respects values (n,), and their columns (n, width), lie outside of those of training."""
@@ -107,7 +113,9 @@ class NumericColumn:
             return [new_values(self.name, frozenset(unseen), others, len(values), is_notable)]
         missing = missing_values(self.name, values, f"; replaced by the median {self.median:g}")
         text = f"values lie outside the range of training, {self.low:g} to {self.high:g}; check the unit"
-        return [missing, self.outside_range(coded, f"column {self.name!r}: {text}")]
+        words = [word for word in other_words_of(values) if word not in self.words]
+        others = new_values(self.name, frozenset(words), len(words), len(values))
+        return [missing, others, self.outside_range(coded, f"column {self.name!r}: {text}")]
 
     def outside_range(self, coded: NDArray[np.float32], text: str) -> Finding:
         """Return how many values lie outside the range of training, given their columns (n, width)."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
-from ordinate.data.numbers import limits_of, read_numbers
+from ordinate.data.numbers import limits_of, other_words_of, read_numbers, without_words
 from ordinate.data.saved_fields import JsonObject, checked_fields
 from ordinate.data.tables.columns import (
     ROWS_AT_ONCE,
@@ -35,6 +35,7 @@ from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError
 
 Column = NumericColumn | CategoricalColumn | DateColumn | TextColumn
+STRAY_WORDS = 0.05  # A column of numbers may hold other text in this share of its values, which is missing then.
 MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
 LEARNED_FROM = 2**20  # Features are learned from this many rows of a streamed parquet table.
@@ -274,20 +275,23 @@ def _restored(state: JsonObject) -> Column:
 
 
 def _number(state: JsonObject) -> NumericColumn:
-    return checked_fields(NumericColumn(**{**state, "quantiles": tuple(state["quantiles"])}))
+    tuples = {name: tuple(state.get(name, ())) for name in ("quantiles", "words")}
+    return checked_fields(NumericColumn(**{**state, **tuples}))
 
 
 def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) -> str:
     """Return a note on the numbers of a column of text; of a column of numbers none."""
-    words = set(given[numbers.isna() & given.notna()])
+    words = given[numbers.isna() & given.notna()]
     limits = limits_of(given)
-    if words or limits:
+    if len(words) or limits:
         kinds = []
-        if words:
-            kinds.append(f"{', '.join(map(repr, sorted(words)))}, treated as missing")
+        if len(words):
+            named = ", ".join(map(repr, sorted(set(words))[:5]))
+            kinds.append(f"{named} in {len(words)} of {len(given)} rows, treated as missing")
         if limits:
             kinds.append(f"limits such as {min(limits)!r}, treated as the number itself")
-        return f"{name}: contains numbers and {'; and '.join(kinds)}"
+        hint = "; --categorical (a dtype in pandas) makes categories of all values" if other_words_of(given) else ""
+        return f"{name}: contains numbers and {'; and '.join(kinds)}{hint}"
     if unit:
         return f"{name}: contains numbers with the unit {unit}, and is treated as numbers"
     if pd.api.types.infer_dtype(given, skipna=True) == "string":
@@ -297,32 +301,35 @@ def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) ->
 
 def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
     """Learn a column (n,), and return it with notes on what it became."""
-    values, unit = read_numbers(given)
+    values, unit = read_numbers(given, STRAY_WORDS)
     form = date_form(values)
     if form not in (None, AMBIGUOUS):
         date, note = fit_date(name, values, form)
         return date, [note]
     if is_number(values):
         number, note = fit_numeric(name, values)
-        return replace(number, unit=unit), list(filter(None, [_note_on_text(name, given, values, unit), note]))
+        words = tuple(sorted(set(other_words_of(given))))
+        return replace(number, unit=unit, words=words), list(filter(None, [_note_on_text(name, given, values, unit), note]))
     notes = []
     ambiguous = "day and month of its dates are ambiguous; write them as 2020-01-31"
     if form == AMBIGUOUS:
         notes.append(f"{name}: {ambiguous}")
     categories = tuple(sorted(set(texts_of(values)[1])))
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
-    almost = None if is_declared else almost_numbers(categories)
+    almost = None if is_declared else almost_numbers(sorted(set(texts_of(without_words(values))[1])))
     too_many = len(categories) > min(max(50, len(values) // 10), MOST_CATEGORIES)
     if not is_declared and (too_many or 2 * len(categories) > len(values)) and is_free_text(categories):
         text = fit_text(name, values)
         if text.width > 0:
             return text, [f"{name}: is free text, and is treated as {text.width} components of its words"]
     if too_many:
-        hint = "drop identifiers; text=TextOptions() reads free text"
+        hint = "drop identifiers; data=TextOptions() reads free text"
+        if len(categories) < values.notna().sum():
+            hint = "drop it; where rows of one value belong together, --group (groups in Python) names it"
         if form == AMBIGUOUS:
             hint = ambiguous
         elif almost:
-            hint = f"it has {almost}"
+            hint = f"it has {almost}; leave cells without a number empty"
         got = f"text with {len(categories)} different values in {len(values)} rows"
         raise OrdinateError(f"column {name!r}", got, "numbers, dates, categories or sentences", hint)
     if almost:
