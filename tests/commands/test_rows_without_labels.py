@@ -1,11 +1,13 @@
 """Labels that are missing, that stand for missing ones, and ranks that no training row has."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.torch import load_file
 
 from ordinate.cli import main
 
@@ -29,6 +31,31 @@ def test_rows_without_a_label_are_an_error_or_left_out(write, capsys):
     held_out = json.loads(Path("model", "metrics.json").read_text())["test_samples"]
     assert main(["report", "model", data, "--out", "report.html"]) == 0
     assert f"report on {held_out} samples" in capsys.readouterr().out
+
+
+def test_rows_are_those_of_the_file_after_some_were_left_out(capsys):
+    some = FRAME.assign(grade=FRAME["grade"].where(np.arange(40) % 7 != 2), a=np.arange(40.0) % 20)
+    some.to_csv("data.csv", index=False)
+    assert main(["fit", "data.csv", *FIT, "--unlabelled", "drop"]) == 0
+    said = capsys.readouterr().out
+    split = json.loads(Path("model", "split.json").read_text())
+    assert sorted(split["train"] + split["test"]) == some.index[some["grade"].notna()].tolist()
+    held_out = load_file("model/held_out.safetensors")["labels"]
+    assert held_out.tolist() == some.loc[split["test"], "grade"].tolist()
+    copies = [tuple(map(int, pair)) for pair in re.findall(r"row (\d+) = row (\d+)", said)]
+    assert copies
+    for copy, original in copies:
+        assert some.drop(columns="grade").loc[copy].equals(some.drop(columns="grade").loc[original])
+        assert (copy in split["test"], original in split["train"]) == (True, True)
+    suspects = ["suspects", "data.csv", "--target", "grade", "--folds", "2", "--epochs", "2", "--quiet"]
+    assert main([*suspects, "--unlabelled", "drop", "--out", "suspects.csv"]) == 0
+    found = pd.read_csv("suspects.csv")
+    assert found["label"].tolist() == some.loc[found["row"], "grade"].tolist()
+    capsys.readouterr()
+    assert main(["report", "model", "data.csv", "--suspects", "suspects.csv", "--out", "report.html"]) == 0
+    page = Path("report.html").read_text()
+    doubted = found[found["row"].isin(split["test"]) & (found["label"] != found["suggested"])]
+    assert all(f"row {row}" in page for row in doubted["row"][:3])
 
 
 def test_a_file_without_any_label_is_an_error(capsys):

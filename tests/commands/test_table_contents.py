@@ -179,8 +179,7 @@ def test_blank_cells_of_a_column_with_a_role_are_an_error_that_names_the_rows(da
         commands.append(["suspects", data])
     for command in commands:
         assert main([*command, "--target", "grade", option, column]) == 2
-        has_option = option == "--target" and command[0] == "fit"
-        hint = "--unlabelled drop leaves out those rows" if has_option else "remove those rows, or fill them"
+        hint = "--unlabelled drop leaves out those rows" if option == "--target" else "remove those rows, or fill them"
         assert capsys.readouterr().err == f"{problem}; {hint}: 4, 14, 24, 34, 44, ... (counted from 0)\n"
 
 

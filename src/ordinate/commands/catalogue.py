@@ -146,7 +146,10 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         FitOptions,
-        ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", *CSV_FORMAT),
+        (
+            "data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", "unlabelled",
+            *CSV_FORMAT,
+        ),  # fmt: skip
         required=("data",),
         single=("target",),
         data="labelled samples, as for fit",

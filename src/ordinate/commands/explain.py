@@ -72,7 +72,8 @@ def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: 
     """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes."""
     X = trained_columns(estimator, read_unlabelled(data), data)
     X = take(X, np.arange(min(images, len(X))))
-    names = row_names(np.arange(len(X)), modality_of(X).paths(X))
+    paths = modality_of(X).paths(X)
+    names = row_names(np.arange(len(X))) if paths is None else paths.tolist()
     pixels = loaded(estimator.read(X))
     predicted = expected_label(estimator, pixels)
     maps = [occlusion_map(estimator, image) for image in pixels]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.division import Division
-from ordinate.commands.samples import Samples, row_names
+from ordinate.commands.samples import Samples
 from ordinate.data.tables.parquet_table import streams
 from ordinate.data.tables.row_columns import find_group_columns
 
@@ -28,8 +28,8 @@ def _copies(samples: Samples, division: Division, max_shown: int = 3) -> Iterato
         return
     first = pd.Series(training, index=codes[training]).groupby(level=0).first()
     shown = copied[:max_shown]
-    copies = row_names(shown, samples.known_paths)
-    originals = row_names(first[codes[shown]].to_numpy(), samples.known_paths)
+    copies = samples.names(shown, samples.known_paths)
+    originals = samples.names(first[codes[shown]].to_numpy(), samples.known_paths)
     pairs = [f"{of_copy} = {original}" for of_copy, original in zip(copies, originals, strict=True)]
     have = "has" if len(copied) == 1 else "have"
     yield (

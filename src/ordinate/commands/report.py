@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.labels import costs_of_rules, understand_labels
-from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data, row_names
+from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.commands.split_file import SPLIT, read_split
 from ordinate.data.csv_files import read_csv
@@ -39,10 +39,14 @@ from ordinate.report.page.contents import Labels
 
 @dataclass(frozen=True)
 class ReportSamples:
-    """Samples as a model expects them, the rows to measure on, and those of its training where they are known."""
+    """Samples as a model expects them, those to measure on, and those of its training where they are known.
+
+    ``rows`` are the rows of the data that the samples are.
+    """
 
     X: RowsOfSamples
     y: Labels
+    rows: NDArray[np.int64]
     names: list[str]
     digest: str
     measured: NDArray[np.int64]
@@ -62,7 +66,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     samples = read_samples(estimator, model, data, target)
     X, y = samples.take(samples.measured)
     if doubted is not None:
-        doubted = _among(doubted, samples.measured)
+        doubted = _among(doubted, samples.rows[samples.measured])
     training, predictions, costs = None, None, None
     if samples.trained is not None:
         training = samples.take(samples.trained)
@@ -169,9 +173,12 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     paths = samples.paths
     if paths is None:
         paths = modality_of(X).paths(X)
-    names = row_names(np.arange(len(samples.y)), paths)
+    every = np.arange(len(samples.y))
     measured, trained = _sides(model, samples)
-    return ReportSamples(X, labels_for(estimator, samples.y, samples.name), names, samples.digest, measured, trained)
+    labels = labels_for(estimator, samples.y, samples.name)
+    return ReportSamples(
+        X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained
+    )
 
 
 def labels_for(estimator: EmbeddingEstimator, y: pd.Series | pd.DataFrame, name: str) -> Labels:
@@ -207,15 +214,16 @@ def _read(estimator: EmbeddingEstimator, data: str, request: Request) -> Samples
 def _sides(model: str, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Return the rows to measure on, and those that the model was trained on if that is known."""
     every = np.arange(len(samples.y))
+    rows = samples.in_data(every)
     path = Path(model) / SPLIT
     if path.is_file():
         split = read_split(model)
         with reading("model", f"{path} is damaged"):
             known = split["data"] == samples.digest
             measured, trained = (np.asarray(split[side], dtype=np.int64) for side in ("test", "train"))
-            if known and not np.isin(np.concatenate([measured, trained]), every).all():
+            if known and not np.isin(np.concatenate([measured, trained]), rows).all():
                 raise ValueError(f"it names rows that are none of the {len(every)}")
-        return (measured, trained) if known else (every, None)
+        return (np.searchsorted(rows, measured), np.searchsorted(rows, trained)) if known else (every, None)
     if samples.splits is not None and {"train", "test"} <= set(samples.splits):
         splits = samples.splits.to_numpy()
         return np.flatnonzero(splits == "test"), np.flatnonzero(splits == "train")

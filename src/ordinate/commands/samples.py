@@ -56,6 +56,7 @@ class Samples:
         is_text: Whether columns of a table are read as text.
         identity: Columns that identify the rows, as a table; None if X holds them, or there are none.
         files: Files (n,) of images, from which they can be decoded at another size; None if there are none.
+        rows: Rows (n,) of the data that the samples are, rising; None for all of them.
     """
 
     X: Any
@@ -69,6 +70,17 @@ class Samples:
     is_text: bool = False
     identity: pd.DataFrame | ParquetTable | None = None
     files: Any = None
+    rows: NDArray[np.int64] | None = None
+
+    def in_data(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of the data that some samples are, by their places among the samples."""
+        return places if self.rows is None else self.rows[places]
+
+    def names(self, places: NDArray[np.int64], paths: NDArray[np.str_] | None) -> list[str]:
+        """Return the names of some samples: the ``paths`` of their files if all lie in one each, or their rows."""
+        if paths is None:
+            return row_names(self.in_data(places))
+        return [str(path) for path in paths[places]]
 
     @property
     def modality(self) -> Modality:
@@ -132,17 +144,19 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
     if request.more_targets and not isinstance(labelled.labels, pd.DataFrame):
         count = 1 + len(request.more_targets)
         raise OrdinateError("--target", f"{count} columns, and {data} holds no table", "one; several are for tables")
+    rows = None
     missing = pd.DataFrame(labelled.labels).isna().any(axis=1).to_numpy()
     if missing.any():
         request.say(f"left out: {missing.sum()} of {len(missing)} rows, which have no label")
-        labelled = labelled.take(np.flatnonzero(~missing))
+        rows = np.flatnonzero(~missing)
+        labelled = labelled.take(rows)
     if modality.holds_arrays:
         X = labelled.samples
         y = labelled.labels
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
         digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(local_path(data))
-        return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled))
-    return _decoded(modality, data, labelled, request, options_of(modality), size_for)
+        return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), rows=rows)
+    return replace(_decoded(modality, data, labelled, request, options_of(modality), size_for), rows=rows)
 
 
 def _decoded(
@@ -220,11 +234,9 @@ def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
     return estimator.reader_.decode(X)
 
 
-def row_names(rows: NDArray[np.int64], paths: NDArray[np.str_] | None) -> list[str]:
-    """Return the names of some rows: the paths of their files if all rows lie in one each, or their numbers."""
-    if paths is None:
-        return [f"row {row}" for row in rows]
-    return [str(path) for path in paths[rows]]
+def row_names(rows: NDArray[np.int64]) -> list[str]:
+    """Return names of rows."""
+    return [f"row {row}" for row in rows]
 
 
 def _digest_of_files(path: Path) -> str:

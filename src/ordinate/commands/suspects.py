@@ -38,7 +38,7 @@ def suspects(
         raise OrdinateError("--folds", folds, "at least 2")
     source = Source.of(options)
     # A table of samples may go to the standard output, and notes do not belong there.
-    request = replace(source.request, say=partial(print, file=sys.stderr), drop_unlabelled=None)
+    request = replace(source.request, say=partial(print, file=sys.stderr))
     samples = read_source(replace(source, request=request))
     label = understand_label(samples.y, options.task, options.order, samples.name)
     method = "cloc" if label.is_ranks else "supcr"
@@ -51,6 +51,7 @@ def suspects(
         identity = in_memory(samples.identity).iloc[found["row"]].reset_index(drop=True)
         for name in identity.columns.difference(found.columns):
             found.insert(1, name, identity[name])
+    found["row"] = samples.in_data(found["row"].to_numpy())
     write_table([found], out)
     if out is None:
         return

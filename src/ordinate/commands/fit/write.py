@@ -14,7 +14,6 @@ from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Trained, Training
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import costs_of_rules
-from ordinate.commands.samples import row_names
 from ordinate.commands.split_file import SPLIT
 from ordinate.commands.workspace import Workspace
 from ordinate.data.csv_format import CSV, marks_of
@@ -108,7 +107,7 @@ def _write_model(
     split = {
         "identity": list(getattr(samples.identity, "columns", ())), "data": samples.digest, "target": options.target,
         "stream": options.stream, "drop_unlabelled": options.unlabelled == "drop", "csv": csv_format,
-        "train": trained.rows.tolist(), "test": test.tolist(),
+        "train": samples.in_data(trained.rows).tolist(), "test": samples.in_data(test).tolist(),
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps({**metrics, "command": command}, indent=2) + "\n")
     (folder / SPLIT).write_text(json.dumps(split) + "\n")
@@ -154,7 +153,7 @@ def _names(predictions: Predictions, training: Training) -> list[str]:
         of_test = modality_of(predictions.X).paths(predictions.X)
         if of_test is not None:
             return of_test.tolist()
-    return row_names(test, paths)
+    return training.samples.names(test, paths)
 
 
 @contextmanager
