@@ -153,7 +153,7 @@ PREDICT_ERRORS = {
     "no such model": ("absent new.csv", "model: absent holds no config.json"),
     "no such file": ("MODEL absent.csv", "absent.csv: no such file"),
     "columns that lack": ("MODEL narrow.csv", "narrow.csv: lacks the columns other, noise"),
-    "text for numbers": ("MODEL text.csv", "column 'number': expected numbers"),
+    "text for numbers": ("MODEL text.csv", "column 'number': got 'many' in 10 of 10 rows, expected numbers"),
     "infinity": ("MODEL infinity.csv", "column 'number': got infinity"),
     "series for a table": ("MODEL series.npz", "series.npz: holds no table, expected one with the columns"),
     "an array of another width": ("MODEL array.npz", "array.npz: holds no table, expected one with the columns"),

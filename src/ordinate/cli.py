@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from ordinate import __version__
 from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
 from ordinate.commands.config_file import read_config
-from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, sigterm_stops, unread
+from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, say_stopped, sigterm_stops, unread
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, flag
 from ordinate.commands.split_file import read_split
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     with sigterm_stops() as received:
         try:
-            code = _run_flushed(argv)
+            code = _run_flushed(argv, received)
         except BrokenPipeError:
             return unread()
         except OSError as error:  # The disk that the output goes to may be full.
@@ -103,16 +103,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return TERMINATED if received and code == STOPPED else code
 
 
-def _run_flushed(argv: Sequence[str] | None) -> int:
+def _run_flushed(argv: Sequence[str] | None, received: Sequence[int]) -> int:
     """Run the command, or print its help, and find out whether all of its output is read."""
     try:
-        return _main(argv, time.monotonic())
+        return _main(argv, time.monotonic(), received)
     finally:
         if sys.stdout is not None:  # It is None if the process was started without an output.
             sys.stdout.flush()
 
 
-def _main(argv: Sequence[str] | None, started: float) -> int:
+def _main(argv: Sequence[str] | None, started: float, received: Sequence[int]) -> int:
     if "OMP_WAIT_POLICY" not in os.environ:
         # Threads that spin for long starve others on a busy machine; some microseconds cover most waits.
         os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
@@ -136,11 +136,12 @@ def _main(argv: Sequence[str] | None, started: float) -> int:
         print(f"ordinate: {_as_typed(error, options).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
-        print(f"ordinate: {str(stop) or 'stopped; the same command continues where it was'}", file=sys.stderr)
-        return STOPPED
+        return say_stopped(stop)
     except BrokenPipeError:
         raise
     except Exception as error:
+        if received:  # Workers that the signal ended as well are missed before it is heeded here.
+            return say_stopped()
         if DEBUG in os.environ:
             raise
         return say_failure(error)

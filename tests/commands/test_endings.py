@@ -59,6 +59,18 @@ def test_sigterm_ends_as_ctrl_c_does(monkeypatch, capsys):
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+def test_workers_that_sigterm_ends_as_well_are_no_bug(monkeypatch, capsys):
+    def worker_is_missed(*_):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise RuntimeError("DataLoader worker is killed by signal: Terminated") from None
+
+    monkeypatch.setattr("ordinate.commands.fit.command.fit", worker_is_missed)
+    assert main(["fit", "data.csv", "--target", "grade"]) == 143
+    assert capsys.readouterr().err == "ordinate: stopped; the same command continues where it was\n"
+
+
 def zipped(name, **options):
     with zipfile.ZipFile("data.zip", "w", **options) as archive:
         archive.writestr(name, bytes(1000))

@@ -64,7 +64,8 @@ def test_words_for_missing_values_among_numbers_are_missing():
     frame = pd.DataFrame({"dose": [f"{number / 4}" for number in range(30)] + words})
     bare = pd.DataFrame({"dose": [number / 4 for number in range(30)] + [np.nan] * 3})
     features = TableFeatures.fit(frame)
-    assert features.notes[0] == "dose: contains numbers and ' Missing ', '?', 'unknown' in 3 of 33 rows, treated as missing"
+    said = "' Missing ', '?', 'unknown' in 3 of 33 rows, treated as missing"
+    assert features.notes[0] == f"dose: contains numbers and {said}"
     assert find_row_columns(frame) == {}
     np.testing.assert_array_equal(features.transform(frame), TableFeatures.fit(bare).transform(bare))
     one = pd.DataFrame({"dose": ["unknown"]})

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score, brier_score_loss, cohen_kappa_score, confusion_matrix, mean_absolute_error
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from ordinate.errors import OrdinateError
 from ordinate.metrics import (
@@ -18,6 +21,7 @@ from ordinate.metrics import (
     mmae,
     quadratic_weighted_kappa,
     rank_report,
+    rank_scorer,
     ranked_probability_score,
 )
 
@@ -151,3 +155,23 @@ def test_the_ranked_probability_score_weighs_samples_and_refuses_what_is_no_dist
     assert ranked_probability_score([0, 1], [[0.9, 0.1], [0.5, 0.5]], [2, 1]) == pytest.approx(twice)
     with pytest.raises(OrdinateError, match=r"sums to 0\.8"):
         ranked_probability_score([0], [[0.3, 0.5]])
+
+
+def test_a_scorer_of_text_is_the_error_of_ranks_in_cross_validation_and_search():
+    order = ["mild", "moderate", "severe"]
+    random = np.random.default_rng(0)
+    X, ranks = random.normal(size=(60, 2)), np.tile([0, 1, 2], 20)
+    forest = RandomForestClassifier(5, random_state=0)
+    expected = cross_val_score(forest, X, ranks, scoring="neg_mean_absolute_error")
+    np.testing.assert_allclose(cross_val_score(forest, X, np.array(order)[ranks], scoring=rank_scorer(order)), expected)
+    search = GridSearchCV(forest, {"max_depth": [1, 2]}, scoring=rank_scorer(order)).fit(X, np.array(order)[ranks])
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_a_scorer_refuses_classes_that_its_order_lacks():
+    model = DummyClassifier().fit([[0], [1]], ["low", "high"])
+    with pytest.raises(OrdinateError, match=r"class_order: got \['low', 'mid'\], expected all classes, .* lacks high"):
+        rank_scorer(["low", "mid"])(model, [[0], [1]], ["low", "high"])
+    for order in (["low"], ["low", "low"]):
+        with pytest.raises(OrdinateError, match="class_order"):
+            rank_scorer(order)

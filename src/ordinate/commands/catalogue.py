@@ -14,6 +14,7 @@ from ordinate.errors import OrdinateError
 
 LEFT_OUT = "leave out images and volumes that cannot be read"
 KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
+OF_SUSPECTS = ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", "unlabelled")
 CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
 
 
@@ -146,10 +147,7 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         FitOptions,
-        (
-            "data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", "unlabelled",
-            *CSV_FORMAT,
-        ),  # fmt: skip
+        (*OF_SUSPECTS, *CSV_FORMAT),
         required=("data",),
         single=("target",),
         data="labelled samples, as for fit",

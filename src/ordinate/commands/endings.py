@@ -43,6 +43,12 @@ def unread() -> int:
     return 1
 
 
+def say_stopped(stop: KeyboardInterrupt | None = None) -> int:
+    """Print that the command was stopped, and return the exit code."""
+    print(f"ordinate: {str(stop or '') or 'stopped; the same command continues where it was'}", file=sys.stderr)
+    return STOPPED
+
+
 def say_failure(error: Exception) -> int:
     """Print an error of the system, or of ours, in one line, and return the exit code."""
     said = " ".join(str(error).split())

@@ -94,13 +94,16 @@ def _with_points(frame: pd.DataFrame, found: CsvFormat) -> pd.DataFrame:
     for place, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
             cells = frame.iloc[:, place]
-            numbers = cells.map(lambda cell: isinstance(cell, str) and NUMBER_WITH_COMMA.fullmatch(cell) is not None)
-            if 2 * numbers.sum() >= cells.notna().sum():
-                frame.isetitem(place, cells.where(~numbers.astype(bool), cells[numbers.astype(bool)].map(_with_point)))
+            written = cells.map(_with_point)
+            if 2 * written.notna().sum() >= cells.notna().sum():
+                frame.isetitem(place, written.fillna(cells).array)
     return frame
 
 
-def _with_point(cell: str) -> str:
+def _with_point(cell: object) -> str | None:
+    """Return a number with its point, None for what is no number."""
+    if not isinstance(cell, str) or NUMBER_WITH_COMMA.fullmatch(cell) is None:
+        return None
     return cell.replace(".", "").replace(",", ".")
 
 

@@ -22,6 +22,7 @@ from ordinate.metrics.ranks import (
     mmae,
     quadratic_weighted_kappa,
     rank_report,
+    rank_scorer,
     ranked_probability_score,
 )
 from ordinate.metrics.retrieval import mean_average_precision, ndcg
@@ -31,6 +32,6 @@ __all__ = [
     "accuracy", "adjacent_error_rates", "amae", "angular_error", "continuous_report", "distance_rank_correlation",
     "geometric_mean_error", "is_rank_ordered", "kendall", "knn_accuracy", "knn_accuracy_curve", "knn_error", "mae",
     "mean_average_precision", "mmae", "mse", "ndcg", "nearest_neighbours", "ordered_triples", "pearson",
-    "quadratic_weighted_kappa", "r2", "rank_cosine_matrix", "rank_report", "ranked_probability_score", "rmse",
-    "shot_regions", "shot_report", "spearman", "svm_accuracy",
+    "quadratic_weighted_kappa", "r2", "rank_cosine_matrix", "rank_report", "rank_scorer", "ranked_probability_score",
+    "rmse", "shot_regions", "shot_report", "spearman", "svm_accuracy",
 ]  # fmt: skip

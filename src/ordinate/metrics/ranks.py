@@ -3,10 +3,14 @@
 A sample with a whole weight counts as if it were repeated that often.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
+from ordinate.errors import OrdinateError
 from ordinate.metrics.continuous import mae
 from ordinate.metrics.inputs import check_probabilities, check_ranks, check_weights
 
@@ -31,6 +35,44 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | No
     """
     true, pred = check_ranks(y_true, y_pred)
     return float(np.mean(check_weights(sample_weight, len(true)) * (true == pred)))
+
+
+def rank_scorer(class_order: Sequence[Any]) -> Any:
+    """Return a scorer of scikit-learn, minus the mean absolute error in ranks, for classes that are text or numbers.
+
+    Scikit-learn's own ``"neg_mean_absolute_error"`` is the same for ranks 0..C-1, and NaN for text.
+
+    Args:
+        class_order: Classes from the lowest rank to the highest.
+
+    Returns:
+        A value for ``scoring``, for any classifier that predicts these classes.
+
+    Raises:
+        OrdinateError: fewer than two classes, or one twice; in scoring, a label that is none of them.
+
+    Example:
+        >>> from sklearn.dummy import DummyClassifier
+        >>> grades = ["severe", "mild", "moderate", "mild"]
+        >>> model = DummyClassifier().fit([[0], [1], [2], [3]], grades)  # It predicts "mild".
+        >>> rank_scorer(["mild", "moderate", "severe"])(model, [[0], [1], [2], [3]], grades)
+        -0.75
+    """
+    from sklearn.metrics import make_scorer
+
+    order = list(class_order)
+    if len(order) < 2 or len(set(order)) < len(order):
+        raise OrdinateError("class_order", order, "two or more different classes")
+    return make_scorer(_error_of_classes, greater_is_better=False, class_order=order)
+
+
+def _error_of_classes(y_true: ArrayLike, y_pred: ArrayLike, *, class_order: list[Any]) -> float:
+    ranks = {label: rank for rank, label in enumerate(class_order)}
+    true, pred = (np.asarray(labels).tolist() for labels in (y_true, y_pred))
+    unknown = sorted({str(label) for label in (*true, *pred) if label not in ranks})
+    if unknown:
+        raise OrdinateError("class_order", class_order, f"all classes, and it lacks {', '.join(unknown[:5])}")
+    return mae([ranks[label] for label in true], [ranks[label] for label in pred])
 
 
 def quadratic_weighted_kappa(

@@ -114,8 +114,8 @@ class NumericColumn:
         missing = missing_values(self.name, values, f"; replaced by the median {self.median:g}")
         text = f"values lie outside the range of training, {self.low:g} to {self.high:g}; check the unit"
         words = [word for word in other_words_of(values) if word not in self.words]
-        others = new_values(self.name, frozenset(words), len(words), len(values))
-        return [missing, others, self.outside_range(coded, f"column {self.name!r}: {text}")]
+        unread = new_values(self.name, frozenset(words), len(words), len(values))
+        return [missing, unread, self.outside_range(coded, f"column {self.name!r}: {text}")]
 
     def outside_range(self, coded: NDArray[np.float32], text: str) -> Finding:
         """Return how many values lie outside the range of training, given their columns (n, width)."""

@@ -308,8 +308,9 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
         return date, [note]
     if is_number(values):
         number, note = fit_numeric(name, values)
+        said = [_note_on_text(name, given, values, unit), note]
         words = tuple(sorted(set(other_words_of(given))))
-        return replace(number, unit=unit, words=words), list(filter(None, [_note_on_text(name, given, values, unit), note]))
+        return replace(number, unit=unit, words=words), list(filter(None, said))
     notes = []
     ambiguous = "day and month of its dates are ambiguous; write them as 2020-01-31"
     if form == AMBIGUOUS:
