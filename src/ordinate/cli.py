@@ -18,7 +18,7 @@ from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
 from ordinate.commands.config_file import read_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, say_stopped, sigterm_stops, unread
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.options import ParsedOptions, flag
+from ordinate.commands.options import ParsedOptions, flag, in_options
 from ordinate.commands.split_file import read_split
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.errors import OrdinateError, did_you_mean
@@ -182,15 +182,7 @@ def _as_typed(error: OrdinateError, options: ParsedOptions) -> str:
     for setting in settings:
         if setting.rpartition(".")[2] == name:
             error = error.of(f"--set {setting}")
-    message = str(error)
-    for in_python, typed in (  # The library's advice names arguments of functions.
-        ("skip_unreadable=True", "--skip-unreadable"),
-        ("data=TextOptions()", "--text"),
-        ("max_pixels=N", "--set data.max_pixels=N"),
-        ("word_vectors=FILE", "--set data.word_vectors=FILE"),
-    ):
-        message = message.replace(in_python, typed)
-    return message
+    return in_options(str(error))
 
 
 def _run(command: Command, options: ParsedOptions, started: float) -> None:

@@ -117,6 +117,12 @@ def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
             "low,high",
             "--order: column 'grade' also holds mid, expected every rank of the data; if these rows have no label",
         ),
+        (
+            ["low", "high"],
+            "auto",
+            "Low,High",
+            "--order: column 'grade' also holds high, low, .*; they differ from those of --order in capitals only",
+        ),
         (["low", "high"], "auto", "low,high,low", "--order: got low,high,low, expected two or more different ranks"),
         (["low", "high"], "auto", "low", "--order: got low, expected two or more"),
         (["low", "high"], "auto", "", "--order: got , expected two or more"),

@@ -114,7 +114,7 @@ LABELS_OF_RANKS = [
     ("NaN", np.where(RANKS == 0, np.nan, RANKS), "y: Input contains NaN in 16 labels"),
     ("None", np.where(RANKS == 0, None, RANKS), "y: Input contains NaN in 16 labels"),
     ("NA", pd.Series(RANKS, dtype="Int64").mask(RANKS == 0), "y: Input contains NaN in 16 labels"),
-    ("one class", RANKS * 0, "y: got 48 sample(s) of one class, [0], expected at least two classes"),
+    ("one class", RANKS * 0, "y: got 48 sample(s) of one class, 0, expected at least two classes"),
     ("fractions", TARGET, "y: Unknown label type: continuous"),
     ("too few", RANKS[:-1], "y: got 47 labels for 48 samples, expected one per sample"),
     ("two columns", np.stack([RANKS, RANKS], axis=1), "y should be a 1d array"),
@@ -127,6 +127,7 @@ LABELS_OF_REGRESSION = [
     ("past float32", TARGET * 1e39, "y: got values beyond the range of float32"),
     ("too few", TARGET[:-1], "y: got 47 labels for 48 samples, expected one per sample"),
     ("three dimensions", np.zeros((48, 2, 2)), "Found array with dim 3"),
+    ("text", ["mild", "severe"] * 24, "y: got 'mild', expected numbers; a classifier"),
     ("none at all", None, "y: "),
 ]
 
@@ -165,6 +166,13 @@ def test_supremix_takes_one_target_and_says_who_takes_several():
 def test_cloc_needs_two_ranks_with_two_samples_each(labels):
     with pytest.raises(OrdinateError, match="expected at least 2, for pairs of the same rank"):
         cloc().fit(X[:4], labels)
+
+
+@for_every_estimator
+def test_columns_by_name_that_are_no_table_are_refused(make):
+    columns = {"a": X[:, 0].tolist(), "b": X[:, 1].tolist()}
+    with pytest.raises(OrdinateError, match=r"X: got dict, expected samples in rows; pandas.DataFrame\(X\)"):
+        make().fit(columns, labels_for(make, TARGET))
 
 
 @for_every_estimator
@@ -229,7 +237,7 @@ def fitted():
         ("array", X * 1e300, "X|column"),
         ("frame", FRAME, "The feature names should match those that were passed during fit"),
         ("frame", FRAME.assign(kind="u")[["b", "a", "c", "kind"]], "Feature names must be in the same order"),
-        ("frame", FRAME.assign(kind="u", a="text"), "column 'a': expected numbers, as in training"),
+        ("frame", FRAME.assign(kind="u", a="text"), "column 'a': got "),
         ("frame", FRAME.assign(kind="u", a=-np.inf), "column 'a': got infinity"),
         ("series", X, "X"),
         ("series", np.zeros((4, 3, 20)), "X: got 3 channels, expected 2, those of the training data"),

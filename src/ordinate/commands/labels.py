@@ -135,6 +135,8 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     if unknown:
         problem = f"{name} also holds {', '.join(unknown[:5])}"
         hint = "if these rows have no label, leave their cells blank, and give --unlabelled drop"
+        if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
+            hint = "they differ from those of --order in capitals only"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
     present = [label for label in classes if label in found]
     return Label(text, present, [label for label in classes if label not in found])

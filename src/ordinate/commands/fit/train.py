@@ -13,6 +13,7 @@ from ordinate.commands.division import Division, Rows, divide
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.plan import Plan, epochs_of_cut
 from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.options import in_options
 from ordinate.commands.samples import Samples
 from ordinate.data.images.pixels import decoded_at
 from ordinate.data.rows import Samples as RowsOfSamples
@@ -200,7 +201,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
     model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
     for note in model.notes_:
-        print(f"note: {note}")
+        print(f"note: {in_options(note)}")
     if on_decision is not None:
         print(f"note: {on_decision}")
     epochs = epochs_of_cut(model)

@@ -34,12 +34,12 @@ class ImageTree(FileTree):
 
 
 def holds_images(path: str | Path) -> bool:
-    """Return whether a path is to be read as images: a folder, a zip, or a URL."""
-    return is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() == ".zip"
+    """Return whether a path is to be read as images: a folder, a zip, a URL, or an image."""
+    return is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES)
 
 
 def read_images(path: str | Path, left_out: Callable[[str], None] | None = None) -> ImageFiles:
-    """Return images without labels of a folder, zip or URL: those that a labels.csv names, or all there are.
+    """Return images without labels of a folder, zip or URL: those that a labels.csv names, or all there are; or one.
 
     ``left_out`` gets the reason for every image that it names and that is not there, which is an error without it.
     """

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data, warn
 from ordinate.data.csv_format import CSV
+from ordinate.data.file_tree import IMAGE_SUFFIXES
 from ordinate.data.labelled import Labelled, require_labels
 from ordinate.data.labels_file import with_parts
 from ordinate.data.modality import Modality, Request
@@ -79,7 +80,7 @@ class Tables(Modality):
     def opens(self, path: str | Path) -> bool:
         if ends_in(path, (*TABLES, *NPZ, *TS)) or holds_parquet(path):
             return True
-        return not (is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() == ".zip")
+        return not (is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES))
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file: a table, or the array of an npz, of whichever kind."""
