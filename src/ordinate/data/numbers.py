@@ -70,9 +70,10 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     if not _may_hold_text(values):
         return values, ""
     present = without_words(values)
-    others = present.map(_is_other_word).astype(bool)
-    if 0 < others.sum() <= other_words * present.notna().sum():
-        present = present.astype(object).mask(others)
+    if other_words > 0:
+        others = present.isin(list(filter(_is_other_word, present.unique())))
+        if 0 < others.sum() <= other_words * present.notna().sum():
+            present = present.astype(object).mask(others)
     without, unit = split_unit(present.map(lambda value: LIMIT.sub("", value) if _is_limit(value) else value))
     return as_numbers(without), unit
 
