@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from safetensors.torch import load_file
 
 from ordinate.cli import main
@@ -56,6 +57,20 @@ def test_rows_are_those_of_the_file_after_some_were_left_out(capsys):
     page = Path("report.html").read_text()
     doubted = found[found["row"].isin(split["test"]) & (found["label"] != found["suggested"])]
     assert all(f"row {row}" in page for row in doubted["row"][:3])
+
+
+def test_rows_of_images_are_those_of_the_labels_file(capsys):
+    grades = pd.Series(np.tile([0.0, 1, 2, 3], 10)).mask(np.arange(40) % 13 == 5)
+    Path("images").mkdir()
+    for row in range(40):
+        Image.fromarray(np.full((8, 8), 6 * row, np.uint8)).save(f"images/{row:02}.png")
+    for broken in (7, 25):
+        Path(f"images/{broken:02}.png").write_bytes(b"no image")
+    pd.DataFrame({"path": [f"{row:02}.png" for row in range(40)], "grade": grades}).to_csv("images/labels.csv")
+    left = ["--unlabelled", "drop", "--skip-unreadable"]
+    assert main(["fit", "images", *FIT, *left, "--encoder", "test_resnet", "--image-size", "8"]) == 0
+    split = json.loads(Path("model", "split.json").read_text())
+    assert sorted(split["train"] + split["test"]) == sorted(set(grades.dropna().index) - {7, 25})
 
 
 def test_a_file_without_any_label_is_an_error(capsys):

@@ -138,16 +138,6 @@ def test_the_format_of_a_csv_is_recognised_and_said(tmp_path, text, encoding, no
     assert said == ([] if note is None else [f"{path}: {note}"])
 
 
-def test_decimal_commas_among_words_limits_and_units_are_points():
-    text = "age;crp;temp;seen\n1,5;<0,5;37,5 °C;01.02.2020\n2,5;?;;03.02.2020\n0,5;1.234,25;-40,0 °C;unknown\n"
-    text += "3,5;pending;36,5 °C;a 3,5\n4;7;38 °C;05.02.2020\n"
-    frame = read_csv(io.BytesIO(text.encode()), "data.csv", [].append)
-    assert frame["age"].tolist() == [1.5, 2.5, 0.5, 3.5, 4.0]
-    assert frame["crp"].tolist() == ["<0.5", "?", "1234.25", "pending", "7"]
-    assert frame["temp"].dropna().tolist() == ["37.5 °C", "-40.0 °C", "36.5 °C", "38 °C"]
-    assert frame["seen"].tolist() == ["01.02.2020", "03.02.2020", "unknown", "a 3,5", "05.02.2020"]
-
-
 @pytest.mark.parametrize(
     ("text", "values"),
     [

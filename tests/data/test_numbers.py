@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.data.numbers import as_numbers, split_unit
+from ordinate.data.numbers import as_numbers, read_numbers, split_unit
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.row_columns import find_row_columns
 from ordinate.errors import OrdinateError
@@ -97,3 +97,38 @@ def test_another_unit_than_in_training_is_an_error(trained, expected):
         OrdinateError, match=f"^column 'dose': got numbers with the unit g, expected {expected}, as in training$"
     ):
         features.transform(pd.DataFrame({"dose": ["1 g"]}))
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["1,5", "<0,5", "?", "1.234,25", "7"], [1.5, 0.5, np.nan, 1234.25, 7]),
+        (["37,5 °C", "-40,0 °C", "38 °C"], [37.5, -40, 38]),
+        (["€ 1,50", "€ 0,234"], [1.5, 0.234]),
+        ([",5", "-,5", "1.000"], [0.5, -0.5, 1000]),
+        ([1.5, "2,5", None], [1.5, 2.5, np.nan]),
+        (["1,234", "2,345"], None),
+        (["1.5", "2,5"], None),
+        (["1,2", "1,2,3"], None),
+        (["01.02.2020", "0,5"], None),
+    ],
+)
+def test_decimal_commas_that_are_clear_are_points(texts, numbers):
+    found, _ = read_numbers(pd.Series(texts, dtype=object))
+    if numbers is None:
+        assert found.tolist() == texts
+    else:
+        np.testing.assert_allclose(found, numbers)
+
+
+def test_a_column_with_decimal_commas_is_numbers_with_a_note():
+    frame = pd.DataFrame({"temp": ["36,5", "37,0", "38,25"] * 4})
+    features = TableFeatures.fit(frame)
+    assert features.notes == ["temp: contains numbers with a decimal comma, and is treated as numbers"]
+    bare = pd.DataFrame({"temp": [36.5, 37.0, 38.25] * 4})
+    np.testing.assert_array_equal(features.transform(frame), TableFeatures.fit(bare).transform(bare))
+
+
+def test_lists_in_cells_are_refused_as_before():
+    with pytest.raises(OrdinateError, match="expected a number or a category in every row"):
+        TableFeatures.fit(pd.DataFrame({"x": [[1, 2], [3]]}))

@@ -156,13 +156,22 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
         digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(local_path(data))
         return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), rows=rows)
-    return replace(_decoded(modality, data, labelled, request, options_of(modality), size_for), rows=rows)
+    return _decoded(modality, data, labelled, request, options_of(modality), size_for, rows)
 
 
 def _decoded(
-    modality: Modality, data: str, labelled: Labelled, request: Request, options: Any, size_for: SizeFor | None
+    modality: Modality,
+    data: str,
+    labelled: Labelled,
+    request: Request,
+    options: Any,
+    size_for: SizeFor | None,
+    rows: NDArray[np.int64] | None,
 ) -> Samples:
-    """Return labelled samples with their files read, without those that cannot be read if the request says so."""
+    """Return labelled samples with their files read, without those that cannot be read if the request says so.
+
+    They are these ``rows`` of the data, None for all.
+    """
     labels = pd.Series(labelled.labels)
     choose = size_for and partial(size_for, labels, labelled.splits)
     X, failures = modality.decode(labelled.samples, options, request, choose)
@@ -181,6 +190,7 @@ def _decoded(
     if failures:
         readable = np.setdiff1d(np.arange(len(labelled)), list(failures))
         labelled, files = labelled.take(readable), take(files, readable)
+        rows = readable if rows is None else rows[readable]
     y = pd.Series(labelled.labels)
     columns = [y, labelled.splits, labelled.groups]
     if labelled.weights is not None:
@@ -197,7 +207,7 @@ def _decoded(
     return Samples(
         labelled.samples, y, f"label {y.name!r}", digest.hexdigest(),
         labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
-        files=None if isinstance(files, np.ndarray) else files,
+        files=None if isinstance(files, np.ndarray) else files, rows=rows,
     )  # fmt: skip
 
 

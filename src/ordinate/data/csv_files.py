@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import re
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,9 +19,6 @@ from ordinate.errors import OrdinateError
 
 # "None" may be a grade.
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
-
-# 1.234,5 with a sign, a limit or a currency before it, and a unit after it.
-NUMBER_WITH_COMMA = re.compile(r"[^\w,;]{0,4}(\d{1,3}(\.\d{3})+|\d+|(?=,))(,\d+)?([eE][-+]?\d+)?\s?[^\d\s,;.]{0,10}")
 
 
 def warn(note: str) -> None:
@@ -59,7 +55,7 @@ def read_csv(
     with _parsing(content, where, found):
         frame = _parse(content, found, dtype)
     _require_whole_lines(frame, content, where, found)
-    return _with_points(frame, found)
+    return frame
 
 
 def read_csv_parts(
@@ -76,7 +72,7 @@ def read_csv_parts(
             if part is None:
                 return
             are_whole = are_whole or _require_whole_lines(part, path, path, found)
-            yield _with_points(part, found)
+            yield part
 
 
 def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type] | None, **options: Any) -> Any:
@@ -85,26 +81,6 @@ def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type
         sep=found.separator, decimal=found.decimal, thousands=found.thousands, encoding=found.encoding,
         skiprows=found.skipped, **options,
     )  # fmt: skip
-
-
-def _with_points(frame: pd.DataFrame, found: CsvFormat) -> pd.DataFrame:
-    """Return a table with a decimal point in numbers that pandas left as text, as words stand between them."""
-    if found.decimal == ".":
-        return frame
-    for place, kind in enumerate(frame.dtypes):
-        if not pd.api.types.is_numeric_dtype(kind):
-            cells = frame.iloc[:, place]
-            written = cells.map(_with_point)
-            if 2 * written.notna().sum() >= cells.notna().sum():
-                frame.isetitem(place, written.fillna(cells).array)
-    return frame
-
-
-def _with_point(cell: object) -> str | None:
-    """Return a number with its point, None for what is no number."""
-    if not isinstance(cell, str) or NUMBER_WITH_COMMA.fullmatch(cell) is None:
-        return None
-    return cell.replace(".", "").replace(",", ".")
 
 
 @contextmanager

@@ -13,6 +13,13 @@ UNIT = re.compile(
     r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|\s?[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
 )
 
+# 1.234,5 or 1.234 with a sign or a currency before it, and a unit after it.
+DECIMAL_COMMA = re.compile(
+    r"[^\w.,]{0,3}"
+    r"((?:[1-9]\d{0,2}(?:\.\d{3})+|\d*),\d+(?:[eE][-+]?\d+)?|[1-9]\d{0,2}(?:\.\d{3})+|\d+)"
+    r"\s?[^\d.,]{0,10}"
+)
+DECIMAL_POINT = re.compile(r"\d\.\d|^\.\d")
 LIMIT = re.compile(r"\s*[<>≤≥]=?\s*(?=[-+.\d])")  # The true value lies below or above it.
 
 
@@ -70,11 +77,11 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     if not _may_hold_text(values):
         return values, ""
     present = without_words(values)
-    if other_words > 0:
-        others = present.isin(list(filter(_is_other_word, present.unique())))
-        if 0 < others.sum() <= other_words * present.notna().sum():
-            present = present.astype(object).mask(others)
-    without, unit = split_unit(present.map(lambda value: LIMIT.sub("", value) if _is_limit(value) else value))
+    others = present.map(_is_other_word).astype(bool)
+    if 0 < others.sum() <= other_words * present.notna().sum():
+        present = present.astype(object).mask(others)
+    without = present.map(lambda value: LIMIT.sub("", value) if _is_limit(value) else value)
+    without, unit = split_unit(with_points(without))
     return as_numbers(without), unit
 
 
@@ -98,6 +105,31 @@ def without_words(values: pd.Series) -> pd.Series:
     }  # fmt: skip
     words = values.map(lambda value: isinstance(value, str) and value.strip().casefold() in names)
     return values.astype(object).mask(words.astype(bool)) if words.any() else values
+
+
+def with_points(values: pd.Series) -> pd.Series:
+    """Return a column of text with a decimal point in its numbers that have a decimal comma.
+
+    A number must show that it is one, as 1,234 does not; then points stand between thousands.
+
+    Example:
+        >>> with_points(pd.Series(["1,5 mg", "1.234,25 mg"])).tolist(), with_points(pd.Series(["1,234", "2"])).tolist()
+        (['1.5 mg', '1234.25 mg'], ['1,234', '2'])
+    """
+    if not _may_hold_text(values):
+        return values
+    found = {value: DECIMAL_COMMA.fullmatch(value) for value in values if isinstance(value, str)}
+    if not any(each and is_clear_comma(each[0]) for each in found.values()):
+        return values
+    if any(each is None and DECIMAL_POINT.search(value) for value, each in found.items()):
+        return values
+    written = {value: value.replace(".", "").replace(",", ".") for value, each in found.items() if each}
+    return values.map(lambda value: written.get(value, value) if isinstance(value, str) else value)
+
+
+def is_clear_comma(text: str) -> bool:
+    """Return whether the comma of a number as text is a decimal one, and not one between thousands."""
+    return re.search(r"\.\d{3},|(?<!\d)0?,\d|,(?!\d{3}(?!\d))\d", text) is not None
 
 
 def split_unit(values: pd.Series) -> tuple[pd.Series, str]:

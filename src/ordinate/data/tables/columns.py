@@ -92,6 +92,8 @@ class NumericColumn:
 
     def _read(self, values: pd.Series) -> NDArray[np.float64]:
         """Return values as numbers, NaN where they are missing."""
+        if self.words and not pd.api.types.is_numeric_dtype(values.dtype):
+            values = values.mask(values.map(lambda value: isinstance(value, str) and value in self.words).astype(bool))
         numbers, unit = bare_numbers(values, MOST_WORDS)
         if unit not in ("", self.unit):
             expected = f"the unit {self.unit}" if self.unit else "no unit"

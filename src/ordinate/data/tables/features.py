@@ -294,6 +294,9 @@ def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) ->
         return f"{name}: contains numbers and {'; and '.join(kinds)}{hint}"
     if unit:
         return f"{name}: contains numbers with the unit {unit}, and is treated as numbers"
+    is_text = not pd.api.types.is_numeric_dtype(given.dtype)
+    if is_text and given.map(lambda value: isinstance(value, str) and "," in value).any():
+        return f"{name}: contains numbers with a decimal comma, and is treated as numbers"
     if pd.api.types.infer_dtype(given, skipna=True) == "string":
         return f"{name}: is text that contains only numbers, and is treated as numbers"
     return ""
