@@ -91,13 +91,13 @@ def test_processes_share_the_work_and_keep_the_order(models, folder, in_batches,
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_in_a_later_batch_says_where_and_leaves_no_file(models, folder, in_batches, capsys, jobs):
     frame = pd.read_csv("new.csv").astype({"number": object})
-    frame.loc[30, "number"] = "many"
+    frame.loc[29:33, "number"] = "many"
     frame.to_csv("wrong.csv", index=False)
     before = sorted(folder.rglob("*"))
     in_batches()
     assert main(["predict", str(models / "ranks"), "wrong.csv", "--out", "a.csv", "--jobs", str(jobs)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("ordinate: column 'number': expected numbers, as in training: Unable to parse")
+    assert error.startswith("ordinate: column 'number': got 'many' in 5 of 7 rows, expected numbers, as in training")
     assert error.endswith("in samples 28 to 34, counted from 0\n")
     assert sorted(folder.rglob("*")) == before
 
