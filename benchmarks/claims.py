@@ -140,7 +140,7 @@ SCHEMES = {  # The rows of its Table 8 that Table 7 lacks.
 POSITIVES = {f"SupCR, {count} positives": _with(SUPCR, num_positives=count) for count in (16, 64, 128)}  # Table 13
 SMALL_FUNDUS = replace(budget("retinamnist", "supcr", quick=True), patience=None)
 RATE = {"learning_rate": 1e-4}  # The rate of the siamese and the triplet network in OTD's Appendix B.
-SMALL_KNEES = replace(_koa(30, 50), phase_one=4)
+SMALL_KNEES = replace(_koa(30, 50), head_epochs=10)
 DOUBLED = replace(budget("busi", "otd", quick=True), epochs=8)  # As many steps as 16 epochs of half the images.
 CLAIMS = {
     "busi, pretrained": Claim("busi", budget("busi", "otd", quick=True), OTD_NETWORKS, "embedding_order"),
