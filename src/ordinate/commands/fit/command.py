@@ -84,7 +84,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     _print_result(options, trained, written, plan.label)
     if again != options:
         same = "the same" if trained.is_exact else "nearly the same"
-        print(f"{same} model again: {again.command}")
+        print(f"{same} model again: {again.command} --out again")
 
 
 def check(options: FitOptions) -> Recipe | None:
