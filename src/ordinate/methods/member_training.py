@@ -220,8 +220,9 @@ class _Training:
             while not self.finished:
                 self._train_epoch()
                 bar.set_description(self.members.stages[int(self.history[-1]["stage"])].name, refresh=False)
-                shown = ("train_loss", "val_loss", "val_accuracy", "val_mae")
-                bar.set_postfix({name: f"{self.history[-1].get(name, np.nan):.3g}" for name in shown}, refresh=False)
+                last = self.history[-1]
+                shown = [name for name in ("train_loss", "val_loss", "val_accuracy", "val_mae") if name in last]
+                bar.set_postfix({name: f"{last[name]:.3g}" for name in shown}, refresh=False)
                 bar.update(self.epoch - bar.n)
                 self._keep(now=self.finished)
         for logger in self.options.loggers:
