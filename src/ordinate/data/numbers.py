@@ -1,6 +1,7 @@
 """Columns and labels that hold numbers, whatever their type: it tells how values are stored, not what they are."""
 
 import re
+from collections import Counter
 from decimal import Decimal
 
 import numpy as np
@@ -19,6 +20,10 @@ DECIMAL_COMMA = re.compile(
     r"((?:[1-9]\d{0,2}(?:\.\d{3})+|\d*),\d+(?:[eE][-+]?\d+)?|[1-9]\d{0,2}(?:\.\d{3})+|\d+)"
     r"\s?[^\d.,]{0,10}"
 )
+MISSING_WORDS = {
+    "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
+    "not measured", "not recorded",
+}  # fmt: skip
 DECIMAL_POINT = re.compile(r"\d\.\d|^\.\d")
 LIMIT = re.compile(r"\s*[<>≤≥]=?\s*(?=[-+.\d])")  # The true value lies below or above it.
 
@@ -76,18 +81,24 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     """
     if not _may_hold_text(values):
         return values, ""
-    present = without_words(values)
-    others = present.map(_is_other_word).astype(bool)
-    if 0 < others.sum() <= other_words * present.notna().sum():
-        present = present.astype(object).mask(others)
-    without = present.map(lambda value: LIMIT.sub("", value) if _is_limit(value) else value)
+    numbers = as_numbers(values)
+    if pd.api.types.is_numeric_dtype(numbers.dtype):
+        return numbers, ""
+    counts = Counter(value for value in values if isinstance(value, str))
+    missing = set(filter(_is_missing, counts))
+    others = set(filter(_is_other_word, counts.keys() - missing))
+    present = values.notna().sum() - sum(counts[text] for text in missing)
+    if sum(counts[text] for text in others) > other_words * present:
+        return values, ""
+    bare = {text: LIMIT.sub("", text) if _is_limit(text) else text for text in counts.keys() - missing - others}
+    without = values.map(lambda value: bare.get(value) if isinstance(value, str) else value)
     without, unit = split_unit(with_points(without))
     return as_numbers(without), unit
 
 
 def other_words_of(values: pd.Series) -> list[str]:
     """Return the values that are text without a digit, except words for missing values such as "unknown"."""
-    return list(filter(_is_other_word, without_words(values))) if _may_hold_text(values) else []
+    return [value for value in values if _is_other_word(value)] if _may_hold_text(values) else []
 
 
 def limits_of(values: pd.Series) -> list[str]:
@@ -99,12 +110,8 @@ def without_words(values: pd.Series) -> pd.Series:
     """Return a column of text with words such as "unknown" replaced by missing values; others as they are."""
     if not _may_hold_text(values):
         return values
-    names = {
-        "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
-        "not measured", "not recorded",
-    }  # fmt: skip
-    words = values.map(lambda value: isinstance(value, str) and value.strip().casefold() in names)
-    return values.astype(object).mask(words.astype(bool)) if words.any() else values
+    words = values.map(_is_missing).astype(bool)
+    return values.astype(object).mask(words) if words.any() else values
 
 
 def with_points(values: pd.Series) -> pd.Series:
@@ -184,8 +191,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
 
 
+def _is_missing(value: object) -> bool:
+    return isinstance(value, str) and value.strip().casefold() in MISSING_WORDS
+
+
 def _is_other_word(value: object) -> bool:
-    return isinstance(value, str) and not any(letter.isdigit() for letter in value)
+    return isinstance(value, str) and re.search(r"\d", value) is None and not _is_missing(value)
 
 
 def _is_whole(value: object) -> bool:
