@@ -60,13 +60,13 @@ class TableFeatures(Reader):
     kind = "table"
     graph_dtype = torch.float64
     export_note: ClassVar[str] = (
-        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is "
-        "a number x, its median where missing or one of its words: first (x - mean) / scale, 0 with a scale of 0; with "
+        "samples has a column for each of features: those of reader.columns in their order. A column with a mean is a "
+        "number x, its median where missing or one of its words: first (x - mean) / scale, 0 with a scale of 0; with "
         "quantiles, then its normal score, the standard normal quantile, within -3 and 3, of its place among them: the "
         "mean of the place interpolated from the left and from the right, 0 at the first quantile and 1 at the last; "
-        "with indicator, then 1 where it was missing and 0 elsewhere. A column with parts is a date, and its parts are such "
-        "numbers of it: days since origin, year, month, day, weekday from Monday, 0, and hour with its minutes as a "
-        "fraction. A column with means is text: components of its words, whose weights are in the saved model. A "
+        "with indicator, then 1 where it was missing and 0 elsewhere. A column with parts is a date, and its parts are "
+        "such numbers of it: days since origin, year, month, day, weekday from Monday, 0, and hour with its minutes as "
+        "a fraction. A column with means is text: components of its words, whose weights are in the saved model. A "
         "column with categories is text (whole numbers without .0): 1 at its category and 0 at the others, all 0 where "
         "missing or none of them."
     )
