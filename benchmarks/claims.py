@@ -319,6 +319,9 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS, help="file of results (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="tiny networks and two epochs")
     options = parser.parse_args()
+    unknown = set(options.arms).difference(*(CLAIMS[name].arms for name in options.only))
+    if unknown:
+        parser.error(f"--arms: {', '.join(sorted(unknown))} in none of the claims {', '.join(options.only)}")
     claims = [quick(CLAIMS[name]) if options.quick else CLAIMS[name] for name in options.only]
     runs = [run for seed in range(options.seeds) for claim in claims for run in claim.runs(seed, options.arms)]
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -136,7 +136,7 @@ def _main(argv: Sequence[str] | None, started: float, received: Sequence[int]) -
         print(f"ordinate: {_as_typed(error, options).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
-        return say_stopped(stop)
+        return say_stopped(str(stop))
     except BrokenPipeError:
         raise
     except Exception as error:

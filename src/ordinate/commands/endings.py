@@ -43,9 +43,9 @@ def unread() -> int:
     return 1
 
 
-def say_stopped(stop: KeyboardInterrupt | None = None) -> int:
-    """Print that the command was stopped, and return the exit code."""
-    print(f"ordinate: {str(stop or '') or 'stopped; the same command continues where it was'}", file=sys.stderr)
+def say_stopped(message: str = "") -> int:
+    """Print that the command was stopped, or the message, and return the exit code."""
+    print(f"ordinate: {message or 'stopped; the same command continues where it was'}", file=sys.stderr)
     return STOPPED
 
 

@@ -85,7 +85,7 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     if pd.api.types.is_numeric_dtype(numbers.dtype):
         return numbers, ""
     counts = Counter(value for value in values if isinstance(value, str))
-    missing = set(filter(_is_missing, counts))
+    missing = set(filter(is_missing_word, counts))
     others = set(filter(_is_other_word, counts.keys() - missing))
     present = values.notna().sum() - sum(counts[text] for text in missing)
     if sum(counts[text] for text in others) > other_words * present:
@@ -106,14 +106,6 @@ def limits_of(values: pd.Series) -> list[str]:
     return list(filter(_is_limit, values)) if _may_hold_text(values) else []
 
 
-def without_words(values: pd.Series) -> pd.Series:
-    """Return a column of text with words such as "unknown" replaced by missing values; others as they are."""
-    if not _may_hold_text(values):
-        return values
-    words = values.map(_is_missing).astype(bool)
-    return values.astype(object).mask(words) if words.any() else values
-
-
 def with_points(values: pd.Series) -> pd.Series:
     """Return a column of text with a decimal point in its numbers that have a decimal comma.
 
@@ -126,7 +118,7 @@ def with_points(values: pd.Series) -> pd.Series:
     if not _may_hold_text(values):
         return values
     found = {value: DECIMAL_COMMA.fullmatch(value) for value in values if isinstance(value, str)}
-    if not any(each and is_clear_comma(each[0]) for each in found.values()):
+    if not any(each and _is_clear_comma(each[0]) for each in found.values()):
         return values
     if any(each is None and DECIMAL_POINT.search(value) for value, each in found.items()):
         return values
@@ -134,7 +126,7 @@ def with_points(values: pd.Series) -> pd.Series:
     return values.map(lambda value: written.get(value, value) if isinstance(value, str) else value)
 
 
-def is_clear_comma(text: str) -> bool:
+def _is_clear_comma(text: str) -> bool:
     """Return whether the comma of a number as text is a decimal one, and not one between thousands."""
     return re.search(r"\.\d{3},|(?<!\d)0?,\d|,(?!\d{3}(?!\d))\d", text) is not None
 
@@ -191,12 +183,13 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
 
 
-def _is_missing(value: object) -> bool:
+def is_missing_word(value: object) -> bool:
+    """Return whether a value is a word for a missing one, such as "unknown"."""
     return isinstance(value, str) and value.strip().casefold() in MISSING_WORDS
 
 
 def _is_other_word(value: object) -> bool:
-    return isinstance(value, str) and re.search(r"\d", value) is None and not _is_missing(value)
+    return isinstance(value, str) and re.search(r"\d", value) is None and not is_missing_word(value)
 
 
 def _is_whole(value: object) -> bool:

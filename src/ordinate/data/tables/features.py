@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
-from ordinate.data.numbers import limits_of, other_words_of, read_numbers, without_words
+from ordinate.data.numbers import is_missing_word, limits_of, other_words_of, read_numbers
 from ordinate.data.saved_fields import JsonObject, checked_fields
 from ordinate.data.tables.columns import (
     ROWS_AT_ONCE,
@@ -275,7 +275,7 @@ def _restored(state: JsonObject) -> Column:
 
 
 def _number(state: JsonObject) -> NumericColumn:
-    tuples = {name: tuple(state.get(name, ())) for name in ("quantiles", "words")}
+    tuples = {name: tuple(state[name]) for name in ("quantiles", "words")}
     return checked_fields(NumericColumn(**{**state, **tuples}))
 
 
@@ -320,7 +320,7 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
         notes.append(f"{name}: {ambiguous}")
     categories = tuple(sorted(set(texts_of(values)[1])))
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
-    almost = None if is_declared else almost_numbers(sorted(set(texts_of(without_words(values))[1])))
+    almost = None if is_declared else almost_numbers([text for text in categories if not is_missing_word(text)])
     too_many = len(categories) > min(max(50, len(values) // 10), MOST_CATEGORIES)
     if not is_declared and (too_many or 2 * len(categories) > len(values)) and is_free_text(categories):
         text = fit_text(name, values)
