@@ -120,6 +120,7 @@ OTD_NETWORKS = {
 AIRFOIL = replace(budget("airfoil", "supremix"), epochs=30)
 SUPCON = Arm("supcon", {"temperature": 1.0, "projection_dim": 128})
 SUPREMIX = Arm("supremix_l1", {"temperature": 1.0, "window": 7.0})
+TABLE_5 = {"vanilla": Arm("l1"), "SupCon": SUPCON, "SupReMix": SUPREMIX}
 SCALES = {f"CLOC, {name}": Arm("cloc", {"reduction": name}) for name in ("sum", "pair_mean", "published")}
 CONTRASTIVE = {"SupCon": Arm("supcon"), "RnC": Arm("rnc")}
 SUPCR = Arm("supcr_l1")
@@ -140,7 +141,8 @@ SCHEMES = {  # The rows of its Table 8 that Table 7 lacks.
 POSITIVES = {f"SupCR, {count} positives": _with(SUPCR, num_positives=count) for count in (16, 64, 128)}  # Table 13
 SMALL_FUNDUS = replace(budget("retinamnist", "supcr", quick=True), patience=None)
 RATE = {"learning_rate": 1e-4}  # The rate of the siamese and the triplet network in OTD's Appendix B.
-SMALL_KNEES = replace(_koa(30, 50), head_epochs=10)
+# About as many steps as on RetinaMNIST.
+SMALL_KNEES = replace(budget("koa", "supcr", quick=True), patience=None, epochs=8, head_epochs=4)
 DOUBLED = replace(budget("busi", "otd", quick=True), epochs=8)  # As many steps as 16 epochs of half the images.
 CLAIMS = {
     "busi, pretrained": Claim("busi", budget("busi", "otd", quick=True), OTD_NETWORKS, "embedding_order"),
@@ -204,7 +206,20 @@ CLAIMS = {
         "retinamnist", SMALL_FUNDUS, {"L1": Arm("l1"), "SupCR": SUPCR}, "corruption_robustness"
     ),
     "koa, corruptions": Claim("koa", SMALL_KNEES, {"L1": Arm("l1"), "SupCR": SUPCR}, "corruption_robustness"),
+    "koa, similarities": Claim("koa", SMALL_KNEES, {**SIMILARITIES, **SCHEMES}, "plain"),
     "retinamnist, similarities": Claim("retinamnist", SMALL_FUNDUS, {**SIMILARITIES, **SCHEMES}, "plain"),
+    "airfoil, Table 5": Claim(
+        "airfoil",
+        budget("airfoil", "supremix"),
+        {
+            **TABLE_5,
+            **{
+                f"{name}, standardised": replace(arm, budget={"encoder": "airfoil_standardised"})
+                for name, arm in TABLE_5.items()
+            },
+        },
+        "plain",
+    ),
     "airfoil, parts": Claim(
         "airfoil",
         AIRFOIL,

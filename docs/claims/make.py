@@ -71,8 +71,8 @@ def read(file: str) -> list[dict[str, Any]]:
         result = json.loads(line)
         run, model = result["run"], result["run"]["settings"].get("model", {})
         if result["state"] == "done":
-            fields = {"dataset": run["dataset"], "encoder": run["facts"]["budget"]["encoder"]}
-            fields |= {name: run[name] for name in ("protocol", "model", "seed")}
+            fields = {name: run[name] for name in ("dataset", "protocol", "model", "seed")}
+            fields |= {name: run["facts"]["budget"][name] for name in ("encoder", "epochs")}
             fields["conditions"] = run["settings"].get("protocol", {})
             fields["margins"] = "fixed" if "critical_margins" in model else "learned"
             runs.append({**fields, **model, "settings": model, **result["metrics"]})

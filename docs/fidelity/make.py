@@ -59,8 +59,9 @@ Each row gives the place in the paper, the place in the code, and one of these s
 - *differs* or *missing*, with the reason.
 - *open*, with the choice made here.
 
-Rows on tables and figures say whether the experiment was run, and in which setting. `ordinate table NAME` runs it. The
-counts above do not include these rows.
+Rows on tables and figures say whether the experiment was run, and in which setting. `ordinate table NAME` runs it,
+by default with three seeds; `--seeds 5` makes the five folds, blocks or seeds of the papers. The counts above do not
+include these rows.
 
 The defaults of `fit` differ from the recipes where other settings gave better results; see [](measured.md).
 

@@ -57,6 +57,14 @@ def test_a_table_is_printed_and_labels_are_left_out_where_no_column_is_named(mod
     assert [line[2:] for line in lines[2::2]] == [[str(row), "1.0000"] for row in range(48)]
 
 
+def test_a_missing_label_stays_empty(model):
+    frame = pd.read_csv("knees.csv").astype({"grade": object})
+    frame.loc[[3, 40], "grade"] = None
+    frame.to_csv("some.csv", index=False)
+    search("model", "some.csv", "some.csv", "grade", 1, "found.csv")
+    assert pd.read_csv("found.csv")["label"].isna().to_numpy().nonzero()[0].tolist() == [3, 40]
+
+
 def test_images_go_by_their_paths_with_the_ranks_of_their_folders(folder):
     ranks = np.arange(24) % 3
     drawn = pictures.draw(ranks)

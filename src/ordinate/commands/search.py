@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ordinate.commands.batches import FileOfSamples, columns_of, with_progress
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
-from ordinate.data.labelled import require_labels
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
@@ -33,7 +32,8 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
 
     Rows of a table are named by the column that identifies them, if training left out one, and otherwise by their
     numbers from 0; images are named by their paths. ``target`` is the column of the labels in ``among``; images in one
-    folder per rank have labels without it. ``among`` is read in batches, of which only the nearest samples are kept.
+    folder per rank have labels without it. A missing label stays empty. ``among`` is read in batches, of which only the
+    nearest samples are kept.
     """
     estimator = load(model)
     references, labels = _references(among, target)
@@ -73,7 +73,7 @@ def _references(data: str, target: str | None) -> tuple[Samples, Labels | None]:
             return samples, None
     try:
         with reading(data):
-            labelled = modality.read_labelled(data, Request(target, say=lambda _: None))
+            labelled = modality.read_labelled(data, Request(target, say=lambda _: None, drop_unlabelled=True))
     except OrdinateError:
         if target is not None:
             raise
@@ -109,7 +109,6 @@ def _embedded(
         if isinstance(y, pd.DataFrame) and target is not None:
             y = y[target].set_axis(range(done, done + len(y)))
             done += len(y)
-            require_labels(y, data)
         yield embeddings, y
 
 

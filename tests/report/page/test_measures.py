@@ -41,6 +41,12 @@ def test_scores_are_scikit_learns_and_lie_in_their_intervals():
         assert score.low < score.value < score.high
 
 
+def test_an_accuracy_without_errors_has_an_interval():
+    score = score_all(contents(TRUE[:38], TRUE[:38]))[0].scores["accuracy"]
+    assert (score.value, score.high) == (1, 1)
+    assert score.low == pytest.approx(0.025 ** (1 / 38))  # 38 hits have this chance of a tail.
+
+
 def test_simple_predictors_know_the_training_samples_alone(rng):
     seen, labels = rng.normal(size=(60, 2)), rng.integers(0, 4, 60)
     inputs = rng.normal(size=(200, 2))
