@@ -139,6 +139,13 @@ SCHEMES = {  # The rows of its Table 8 that Table 7 lacks.
     "L1": Arm("l1"),
 }
 POSITIVES = {f"SupCR, {count} positives": _with(SUPCR, num_positives=count) for count in (16, 64, 128)}  # Table 13
+ORDINAL = {name: Arm(name.lower()) for name in ("ORCNN", "POE", "GOL", "MWR", "RnC", "SupCon", "SimCLR", "DINO")}
+MARGINS = {  # The rows of CLOC's Table 4, by the reduction of the authors' code.
+    "CLOC": {},
+    "CLOC, phase 1": {"stages": 1},
+    "CLOC, shared margins": {"shared_margins": True},
+    "CLOC, margins of 1": {"margins": 1.0},
+}
 SMALL_FUNDUS = replace(budget("retinamnist", "supcr", quick=True), patience=None)
 RATE = {"learning_rate": 1e-4}  # The rate of the siamese and the triplet network in OTD's Appendix B.
 # About as many steps as on RetinaMNIST.
@@ -199,8 +206,20 @@ CLAIMS = {
         "label_bias",
         {"boundary": (1, 2), "up": 0.6, "down": 0.3},
     ),
+    "retinamnist, CLOC": Claim(
+        "retinamnist",
+        replace(budget("retinamnist", "cloc", quick=True), patience=None),
+        {
+            **{name: Arm("cloc", {"reduction": "published", **settings}) for name, settings in MARGINS.items()},
+            **ORDINAL,
+        },
+    ),
     "airfoil, similarities": Claim(
-        "airfoil", budget("airfoil", "supcr"), {**SIMILARITIES, **SCHEMES, **POSITIVES}, "plain"
+        "airfoil",
+        budget("airfoil", "supcr"),
+        {**SIMILARITIES, **SCHEMES, **POSITIVES},
+        "plain",
+        {"targets": "as in the file"},
     ),
     "retinamnist, corruptions": Claim(
         "retinamnist", SMALL_FUNDUS, {"L1": Arm("l1"), "SupCR": SUPCR}, "corruption_robustness"
@@ -277,9 +296,9 @@ def measure(run: Run, folder: Path) -> Metrics:
     """Execute a run and return its metrics."""
     warnings.filterwarnings("ignore", message="the margins at the boundaries")  # The arms' margins are in the results.
     trial = Trial.of(run.dataset, run, folder, run.settings.get("data", {}))
-    if run.dataset == "airfoil":
-        trial = replace(trial, y=np.round(trial.y))  # Bins of 1 dB (SupReMix, Table 12): positives share one.
     conditions = dict(run.settings.get("protocol", {}))
+    if run.dataset == "airfoil" and conditions.pop("targets", None) is None:
+        trial = replace(trial, y=np.round(trial.y))  # Bins of 1 dB (SupReMix, Table 12): positives share one.
     if conditions.pop("mirrored", None) is not None:
         trial = _mirrored_first(trial, folder / "mirrored")
     if run.protocol != "scores":
@@ -314,7 +333,7 @@ def quick(claim: Claim) -> Claim:
         return replace(claim, budget=replace(claim.budget, epochs=2, head_epochs=1))
     if claim.dataset in ("busi", "retinamnist"):
         images = {**(claim.budget.images or {}), "size": 28, "pretrained": False}
-        small = replace(claim.budget, epochs=2, encoder="test_resnet", images=images)
+        small = replace(claim.budget, epochs=2, phase_one=1, encoder="test_resnet", images=images)
         arms = {name: replace(arm, budget={}) for name, arm in claim.arms.items()}
         return replace(claim, budget=small, arms=arms)
     images = {**(claim.budget.images or {}), "size": [30, 50], "equalize": False, "pretrained": False}
