@@ -140,7 +140,7 @@ SCHEMES = {  # The rows of its Table 8 that Table 7 lacks.
 }
 POSITIVES = {f"SupCR, {count} positives": _with(SUPCR, num_positives=count) for count in (16, 64, 128)}  # Table 13
 ORDINAL = {name: Arm(name.lower()) for name in ("ORCNN", "POE", "GOL", "MWR", "RnC", "SupCon", "SimCLR", "DINO")}
-MARGINS = {  # The rows of CLOC's Table 4, by the reduction of the authors' code.
+MARGINS: Mapping[str, Mapping[str, Any]] = {  # The rows of CLOC's Table 4, by the reduction of the authors' code.
     "CLOC": {},
     "CLOC, phase 1": {"stages": 1},
     "CLOC, shared margins": {"shared_margins": True},

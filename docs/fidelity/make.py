@@ -203,7 +203,7 @@ def _run_state(name: str) -> str:
 @cache
 def _claimed() -> set[str]:
     """Return the names of tables and figures that a measured claim compares rows of."""
-    measured = [claim for claim in tomllib.loads(CLAIMS.read_text("utf-8"))["claims"] if "file" in claim]
+    measured = [claim for claim in tomllib.loads(CLAIMS.read_text("utf-8"))["claims"] if "runs" in claim]
     names = set()
     for claim in measured:
         kind, _, number = claim["source"].partition(" ")
