@@ -22,7 +22,7 @@ METRICS: Mapping[str, str] = {
         for group in ("all", "many", "medium", "few", "seen", "unseen", "genuine", "permuted")
         for name, better in CONTINUOUS_METRICS.items()
     },
-    **dict.fromkeys(("order_genuine", "order_permuted", "order", "neighbour_accuracy"), "higher"),
+    **dict.fromkeys(("order_genuine", "genuine_order_permuted", "order", "neighbour_accuracy"), "higher"),
     **dict.fromkeys(("positive_logits", "logit_gap"), "higher"),
     "hard_negative_logits": "lower",
     **dict.fromkeys(("corrupted_mae", "critical_error", "seconds", "seconds_n_pair_1000",
