@@ -40,9 +40,10 @@ def retrieval(
         ``rows``, one of them: the scores of the predictions; ``average_precision``, see
         :func:`~ordinate.metrics.mean_average_precision`; ``ndcg``, of the first 10 places, see
         :func:`~ordinate.metrics.ndcg`; ``order``, the :func:`~ordinate.metrics.distance_rank_correlation` of the test
-        samples by cosine, from up to 500 of them to all; and ``direction``, Spearman's correlation of the test labels
-        with the one direction of the embedding that fits the training labels best (ridge regression on embeddings of
-        norm 1).
+        samples by cosine, from up to 500 of them to all; ``direction``, Spearman's correlation of the test labels with
+        the one direction of the embedding that fits the training labels best (ridge regression on embeddings of norm
+        1); and, of a regressor, ``average_precision_of_predictions``, that of a search without an embedding: for the
+        training samples whose labels are nearest to the prediction.
 
     Example:
         >>> from ordinate import OTDClassifier
@@ -67,8 +68,14 @@ def retrieval(
         model = train(estimator, X, y, "all", groups)
         embeddings, queries = model.transform(X), model.transform(X_test)
         found: dict[str, Any] = {"ref_emb": embeddings, "ref_labels": seen}
+        by_prediction = {}
+        if not is_classifier(estimator):
+            known, predicted = _on_half_circle(seen, np.asarray(model.predict(X_test), dtype=np.float64))
+            precision = mean_average_precision(predicted, unseen, within=within, ref_emb=known, ref_labels=seen)
+            by_prediction = {"average_precision_of_predictions": precision}
         return {
             **score(model, X_test, y_test),
+            **by_prediction,
             "average_precision": mean_average_precision(queries, unseen, within=within, **found),
             "ndcg": ndcg(queries, unseen, min(10, len(seen)), **found),
             "order": distance_rank_correlation(queries, unseen, similarity="cosine", anchors=500),
@@ -76,6 +83,13 @@ def retrieval(
         }
 
     return {"rows": [keep("all", trial)]}
+
+
+def _on_half_circle(*values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return points (n, 2) whose cosine similarity falls with the difference of the values (n,)."""
+    low, high = min(each.min() for each in values), max(each.max() for each in values)
+    angles = [np.pi * (each - low) / (high - low) for each in values]
+    return [np.column_stack([np.cos(angle), np.sin(angle)]) for angle in angles]
 
 
 def _along_one_direction(

@@ -62,3 +62,15 @@ def test_an_arc_has_full_order_and_direction():
     [row] = retrieval(Angles(), x, x[:, 0], x_test, x_test[:, 0])["rows"]
     assert row["order"] == pytest.approx(1) == row["direction"]
     assert row["mae"] == 0
+
+
+def test_a_search_by_predictions_ranks_training_samples_by_their_labels():
+    y, y_test = angle(X), angle(X_TEST)
+    [row] = retrieval(Targets(), X, y, X_TEST, y_test)["rows"]
+    precisions = []
+    for predicted, true in zip(Targets().fit(X, y).predict(X_TEST), y_test, strict=True):
+        relevant = np.abs(y - true)[np.argsort(np.abs(y - predicted))] <= y.std() / 4
+        if relevant.any():
+            precisions.append(np.mean((np.cumsum(relevant) / np.arange(1, 61))[relevant]))
+    assert row["average_precision_of_predictions"] == pytest.approx(np.mean(precisions))
+    assert "average_precision_of_predictions" not in retrieval(Ranks(), X, X[:, 0] > 0, X, X[:, 0] > 0)["rows"][0]
