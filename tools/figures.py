@@ -107,7 +107,8 @@ def _run(result: dict[str, Any]) -> dict[str, Any]:
         return result
     run = result["run"]
     names = {name: run[name] for name in ("dataset", "model", "protocol")}
-    names["encoder"] = run["facts"]["budget"]["encoder"]
+    budget = run["facts"]["budget"]
+    names |= {"encoder": budget["encoder"], "epochs": str(budget["epochs"])}
     return {**names, "settings": json.dumps(run["settings"], sort_keys=True), **(result["metrics"] or {})}
 
 
