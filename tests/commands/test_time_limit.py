@@ -61,6 +61,7 @@ def of_table(rows, **options):
         (60, {}, 2), (20_001, {}, 5), (60, {"time_limit": 3.5}, 3.5), (60, {"method": "cloc"}, None),
         (60, {"method": "blend"}, None), (60, {"epochs": 3}, None),
         (60, {"margin": ["0,1=0.8"]}, None), (60, {"set": ["training.learning_rate=0.1"]}, 10),
+        (60, {"set": ["class_weight=balanced"]}, 2),
     ],
 )  # fmt: skip
 def test_a_table_whose_training_is_left_open_has_minutes(rows, options, minutes, capsys):

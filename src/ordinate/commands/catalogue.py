@@ -255,7 +255,7 @@ COMMANDS = (
     Command(
         "tune",
         "tune a method's hyperparameters, then train with them",
-        "Tune the hyperparameters of a method by cross-validation on the training rows within a time limit, then "
+        "Tune the hyperparameters of a method on parts of the training rows within a time limit, then "
         "train, measure and save a model with the best ones. The defaults are kept unless others are clearly better. A "
         "run that was stopped continues when the same command is given again.",
         _add_tune,

@@ -47,14 +47,14 @@ class Training(OptionGroup):
         train_encoder: Part of a network with weights that is trained: ``"all"``, its last k blocks (residual blocks,
             transformer layers), or ``"none"``, for images on features that are computed once. None follows ``frozen``
             of the options of images or text.
-        patience: Epochs without a lower validation error after which the last stage ends (early stopping); None trains
-            all epochs. ``"auto"`` for 50 epochs for regressors on tables, for the blend as many as led to the best
-            (within bounds), and None otherwise.
+        patience: Epochs without a lower validation error after which a stage ends early: the last one of classifiers,
+            the encoder's of regressors (both with ``fine_tune``); None trains all epochs. ``"auto"`` for 50 epochs for
+            regressors on tables, for the blend as many as led to the best (within bounds), and None otherwise.
         validation_fraction: Share of the samples held out for validation, at most 10,000 samples; not used below 20
             samples. ``"auto"`` for 0 for classifiers and the blend; for regressors 0.1, and 0.2 of fewer than 500
             samples where ``patience`` depends on them.
-        refit: Share of the epochs up to the best one for which a model that stopped early is then trained on all
-            samples, while the learning rate falls to 0; 0 for none.
+        refit: Share of the epochs up to the best one for which a regressor on tables, or a blend, that stopped early
+            is then trained on all samples, while the learning rate falls to 0; 0 for none.
         calibration: Whether a classifier trains a second time, on two thirds of the samples, and calibrates its
             probabilities on the other third; ``"auto"`` for tables that fit in memory. Validation samples replace the
             second training.

@@ -283,8 +283,8 @@ def _check(plan: Plan, *, is_weighted: bool) -> None:
 
 
 def _may_blend(settings: Settings) -> bool:
-    """Return whether the blend is tried: it trains in one process, and settings are for the methods."""
-    elsewhere = {*(f"training.{name}" for name in RUNTIME), "data.pretrained"}
+    """Return whether the blend is tried: it trains in one process, and most settings are for the methods."""
+    elsewhere = {*(f"training.{name}" for name in RUNTIME), "class_weight", "data.pretrained"}
     devices = settings.build(Training, "training").devices
     several = joined_processes() > 1 or devices not in (None, 1)
     return elsewhere.issuperset(settings.texts) and not several
