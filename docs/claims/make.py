@@ -23,6 +23,7 @@ from scipy.stats import t as student
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "claims.md"
 RESULTS = HERE.parents[1] / "benchmarks" / "results"
+AGAIN = "the same"  # The claim of a further row.
 FEWEST = 3  # An interval needs at least this many seeds.
 NOISE = 1e-6  # A smaller share of the figures is rounding.
 VERDICTS = (
@@ -34,31 +35,32 @@ VERDICTS = (
     "not settled",
     "cannot be run",
 )
-BESIDE = "Comparisons that are not in the papers"  # Its claims are not counted.
+BESIDE = "Comparisons that the papers do not claim"  # Its claims are not counted.
 HEAD = """\
 # Claims of the papers
 
-This page lists the headline claims of the four papers and whether Ordinate's measurements support them. Of {count}
-claims:
+This page lists {claims} headline claims of the four papers and whether Ordinate's measurements support them. Some are
+measured in several settings. Of {count} comparisons:
 
-| verdict | claims |
+| verdict | comparisons |
 |---|---|
 {tally}
 
 The verdicts are computed from the numbers:
 
 - "Measured here" gives the difference between two models as a mean over pairs of runs with the same split and seed,
-  with its 95% interval (Student's t over the seeds). Where only means and deviations are kept (the linked file is a
-  table), the interval is Welch's. The difference is positive if the paper's claim holds; a difference of less than a
-  millionth of the figures counts as 0.
-- **reproduced**: the interval lies above 0, in the paper's setting, as far as the paper describes it.
+  with its 95% interval (Student's t over the seeds, or over the losses where several are compared). Where only means
+  and deviations are kept (the linked file is a table), the interval is Welch's. The difference is positive if the
+  paper's claim holds; a difference of less than a millionth of the figures counts as 0.
+- **reproduced**: the interval lies above 0, in the paper's setting, as far as the paper describes it (it may leave
+  open, for example, whether inputs are scaled).
 - **direction only**: the interval lies above 0, but on other data, at a smaller size or with another network.
 - **not reproduced**: the interval contains 0.
 - **contradicted**: the interval lies below 0; *in another setting* if data, size or network are not the paper's.
 - **not settled**: fewer than three seeds, or not run, or for the reason that is given.
 - **cannot be run**: the data are not available here.
 
-Nearly all settings differ from the papers' in data, size or network: read "not reproduced" as "not seen in this
+Nearly all settings differ from the papers' in data, size or network; read "not reproduced" as "not seen in this
 setting". Intervals are not corrected for the number of claims: of 40 differences that are 0, about two have an interval
 without 0. "The same" refers to the row above.
 
@@ -84,7 +86,7 @@ def claims() -> list[dict[str, Any]]:
         again: dict[str, str] = {}
         for run in claim.pop("runs", [{}]):
             rows.append({**claim, **again, **listed["settings"].get(run.get("at"), {}), **run})
-            again = {"claim": "the same", "says": ""}
+            again = {"claim": AGAIN, "says": ""}
     return rows
 
 
@@ -215,9 +217,14 @@ def tally() -> str:
     return "\n".join(f"| {name} | {counts[name]} |" for name in VERDICTS)
 
 
+def _names(rows: list[dict[str, Any]]) -> int:
+    """Return how many rows are not "the same" claim in another setting."""
+    return sum(row["claim"] != AGAIN for row in rows)
+
+
 def page() -> str:
     """Return the page."""
-    lines = [HEAD.format(count=len(counted()), tally=tally())]
+    lines = [HEAD.format(claims=_names(counted()), count=len(counted()), tally=tally())]
     for paper in dict.fromkeys(claim["paper"] for claim in claims()):
         lines += [f"## {paper}\n", "| claim | the paper | measured here | verdict |", "|---|---|---|---|"]
         for claim in claims():
