@@ -113,7 +113,8 @@ def test_embeddings_are_those_of_transform(models, folder, in_batches, capsys, n
         np.testing.assert_allclose(np.load(name), expected, rtol=1e-12)
         return
     written = pd.read_csv(name) if name == "a.csv" else pd.read_parquet(name)
-    assert list(written.columns) == [f"embedding_{place}" for place in range(8)]
+    assert list(written.columns) == ["row", *(f"embedding_{place}" for place in range(8))]
+    assert written.pop("row").tolist() == list(range(48))
     np.testing.assert_allclose(written, expected, rtol=1e-5 if name == "a.csv" else 1e-12, atol=1e-9)
 
 

@@ -9,15 +9,14 @@ from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
 from ordinate.commands.batches import FileOfSamples
+from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file
-from ordinate.data.registry import modality_of
-from ordinate.data.rows import Samples
 from ordinate.estimators import load
 
 
 def transform(model: str, data: str, *, skip_unreadable: bool = False, jobs: int = 1, out: str) -> None:
-    """Write embeddings to ``out``: a table with the paths of files if there are some, or an array in an npy file."""
+    """Write embeddings to ``out``: a table whose rows are named as in predictions, or an array in an npy file."""
     is_array = out.lower().endswith(".npy")
     estimator = load(model)
     samples = FileOfSamples(estimator, data, skip_unreadable, jobs)
@@ -31,17 +30,14 @@ def transform(model: str, data: str, *, skip_unreadable: bool = False, jobs: int
         with new_file(Path(out)) as pending:
             _write_array((embeddings for _, embeddings in embedded), (rows, dimensions), pending)
     else:
+        named = samples.named(embedded, read_split(model)["identity"])
         with samples.telling():
-            rows = write_table((_table(X, embeddings) for X, embeddings in embedded), out)
+            rows = write_table((names.join(_table(embeddings)) for names, embeddings in named), out)
     print(f"{rows} embeddings of {dimensions} dimensions: {out}")
 
 
-def _table(X: Samples, embeddings: NDArray[np.float64]) -> pd.DataFrame:
-    table = pd.DataFrame(embeddings).add_prefix("embedding_")
-    paths = modality_of(X).paths(X)
-    if paths is not None:
-        table.insert(0, "path", paths)
-    return table
+def _table(embeddings: NDArray[np.float64]) -> pd.DataFrame:
+    return pd.DataFrame(embeddings).add_prefix("embedding_")
 
 
 def _write_array(parts: Iterable[NDArray[np.float64]], shape: tuple[int, int], path: Path) -> None:
