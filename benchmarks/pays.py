@@ -52,16 +52,10 @@ from runs import Run, complete, parser_of, where
 TARGETS, RANKS = ("l1", "supcr", "supremix"), ("cross_entropy", "cloc", "otd")  # The plain loss comes first.
 SHARES = (0.1, 0.2, 0.5)
 WRONG = 0.3  # This share of the training labels is exchanged at random.
+BY_PREDICTION = "average_precision_of_predictions"
 HIGHER = (
-    "accuracy",
-    "quadratic_weighted_kappa",
-    "average_precision",
-    "average_precision_of_predictions",
-    "ndcg",
-    "order",
-    "direction",
-    "r2",
-)
+    "accuracy", "quadratic_weighted_kappa", "average_precision", BY_PREDICTION, "ndcg", "order", "direction", "r2"
+)  # fmt: skip
 PIXELS: dict[str, tuple[Any, int]] = {  # Each set gets a size and a number of channels.
     "retinamnist": (28, 3), "koa": ((60, 100), 1), "koa, small": ((30, 50), 1), "koa, square": (28, 3),
 }  # fmt: skip
@@ -293,8 +287,8 @@ SEEN = (
     "ranked_probability_score", "ranked_probability_score, corrupted",
 )  # fmt: skip
 RARE = tuple(f"mae, {of}{kind}" for kind in ("", ", weighted") for of in ("all", "mean of grades", "rarest grade"))
-BY_PREDICTION = "average_precision_of_predictions"
 FOUND = ("average_precision", "ndcg", "order", "direction", "mae")
+FOUND_TARGETS = ("average_precision", BY_PREDICTION, "ndcg", "order", "direction", "mae")
 EXPERIMENTS = {
     "few labels: airfoil": Experiment("airfoil", few_labels, FEW),
     "few labels: concrete": Experiment("concrete", few_labels, FEW),
@@ -333,9 +327,9 @@ EXPERIMENTS = {
         "koa, small", at_boundaries, ("error 1 | 2", "error 0 | 1", "error 2 | 3", "error 3 | 4", "mae", "accuracy"),
         SMALL, epochs=10, margins=(1.5, 2.0),
     ),
-    "retrieval: airfoil": Experiment("airfoil", neighbours, (FOUND[0], BY_PREDICTION, *FOUND[1:])),
-    "retrieval: concrete": Experiment("concrete", neighbours, (FOUND[0], BY_PREDICTION, *FOUND[1:])),
-    "retrieval: FloodModeling1": Experiment("floodmodeling1", neighbours, FOUND),
+    "retrieval: airfoil": Experiment("airfoil", neighbours, FOUND_TARGETS),
+    "retrieval: concrete": Experiment("concrete", neighbours, FOUND_TARGETS),
+    "retrieval: FloodModeling1": Experiment("floodmodeling1", neighbours, FOUND_TARGETS),
     "retrieval: LEV": Experiment("lev", neighbours, (*FOUND, "accuracy")),
     "retrieval: Car": Experiment("car", neighbours, (*FOUND, "accuracy")),
     "images: RetinaMNIST": Experiment("retinamnist", of_pictures, SEEN, SMALL, epochs=20),

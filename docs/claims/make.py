@@ -4,8 +4,8 @@
 results, the runs of ``ours`` and of the ``other`` side (values of their fields; ``settings`` are all of a model's), a
 ``figure``, or several to average, or one per side (``other_figure``), and which way is ``better``; or why it is
 ``unsettled``. Its ``runs`` are further fields, each for a row, of which ``at`` names shared ``settings``. Runs of both
-sides are compared in pairs, by seed. A table of results (.csv) has one row per side, with
-mean and deviation, or, where ``losses`` is true, a pair of rows for each regression loss.
+sides are compared in pairs, by seed. A table of results (.csv) has one row per side, with mean and deviation, or, where
+``losses`` is true, a pair of rows for each regression loss.
 """
 
 import csv

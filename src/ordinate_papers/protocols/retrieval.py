@@ -88,7 +88,7 @@ def retrieval(
 def _on_half_circle(*values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Return points (n, 2) whose cosine similarity falls with the difference of the values (n,)."""
     low, high = min(each.min() for each in values), max(each.max() for each in values)
-    angles = [np.pi * (each - low) / (high - low) for each in values]
+    angles = [np.pi * (each - low) / ((high - low) or 1.0) for each in values]
     return [np.column_stack([np.cos(angle), np.sin(angle)]) for angle in angles]
 
 
