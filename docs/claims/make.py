@@ -136,7 +136,7 @@ def _number(run: dict[str, Any], figure: str) -> Any:
     """Return a figure of a run, such as ``mae``, ``errors[1]`` (a place) or ``few.mae`` (a part)."""
     name, _, place = figure.partition("[")
     part, _, inner = name.partition(".")
-    value = run[part][inner] if inner and part in run else run[name]
+    value = run[part][inner] if inner else run[name]
     return value[int(place[:-1])] if place else value
 
 
