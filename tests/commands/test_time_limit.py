@@ -66,7 +66,9 @@ def of_table(rows, **options):
 )  # fmt: skip
 def test_a_table_whose_training_is_left_open_has_minutes(rows, options, minutes, capsys):
     assert of_table(rows, **options) == minutes
-    assert ("plan: " in capsys.readouterr().out) == (minutes is not None)
+    said = capsys.readouterr().out
+    assert ("plan: " in said) == (minutes is not None)
+    assert ("without the blend" in said) == ("plan: cloc" in said)
 
 
 def test_the_plan_is_what_is_trained(capsys):

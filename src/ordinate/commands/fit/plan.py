@@ -252,7 +252,10 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
         method = recipe.method
     candidates: tuple[str, ...] = (method,)
     if method == "auto":
-        first = defaults_of(modality).has_columns and _may_blend(settings)
+        first = defaults_of(modality).has_columns
+        if first and not _may_blend(settings):
+            print("note: with these settings the methods are compared without the blend; --method blend trains the blend")
+            first = False
         candidates = _candidates(label, blend=first)
         if data.plan is not None:
             candidates = candidates[: data.plan.candidates]
