@@ -62,7 +62,8 @@ The verdicts are computed from the numbers:
 
 Nearly all settings differ from the papers' in data, size or network; read "not reproduced" as "not seen in this
 setting". Intervals are not corrected for the number of claims: of 40 differences that are 0, about two have an interval
-without 0. "The same" refers to the row above.
+without 0. "The same" refers to the row above. The images of KOA that were
+measured had been equalised by CLAHE before; the runs of 12 epochs equalise their contrast again, as CLOC does.
 
 `python docs/claims/make.py` generates this page from the linked result files.
 """

@@ -11,6 +11,7 @@ names the test, or is "read" if code and text were compared by reading. ``is`` g
 that recipes and tables must have, restricted to the data sets ``sets`` or the models ``models`` where given.
 """
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -27,9 +28,14 @@ CLAIMS = HERE.parent / "claims" / "claims.toml"
 PAPERS = ("cloc", "supcr", "supremix", "otd")
 REASONS = ("differs", "missing", "open")  # An entry has at most one.
 RESULTS = HERE.parents[1] / "benchmarks" / "results" / "tables"
-AS_DESCRIBED = "as its description; files of the owner are required"
+NOT_CHECKED = "not checked"
 AT_HAND = ("koa", "busi", "fingers", "airfoil", "stsb_dir", "car", "nursery", "hayes_roth", "balance_scale")
-IN_THE_PAPERS_SETTING = ("supremix-5", "otd-2")
+RUN_IN_FULL = {
+    "supremix-5": "run with the paper's network and, as far as it gives them, its settings; SupCon in bins of 0.001 dB "
+    "([in those of Table 12](../claims.md))",
+    "otd-2": "run on all four tables, with the network, epochs and splits given above; on Nursery Thresh-Eucl has two "
+    "of three seeds, Ord-LMNN one",
+}
 SMALL_RUNS = {  # The keys are folders of results.
     "adam": "small networks, few epochs", "retinamnist": "RetinaMNIST instead of the paper's sets",
     "airfoil": "airfoil instead of the paper's sets", "floodmodeling1": "FloodModeling1 instead of the paper's sets",
@@ -44,11 +50,12 @@ description: "How closely Ordinate follows the four papers: steps, settings, dat
 
 Does Ordinate implement what the papers describe? The table counts the steps, settings, data sets and baselines of each
 paper: those in which Ordinate follows the paper (*as the paper*), deviates from it for a stated reason (*differs*), or
-does not implement it (*missing*). In the *open* rows, the paper does not specify something or contradicts itself. A
-paper's page has one row for each item, and one for each table and figure.
+does not implement it (*missing*). In the *open* rows, the paper does not specify something or contradicts itself;
+*not checked* are data sets that are not at hand. A paper's page has one row for each item, and one for each table and
+figure.
 
-| paper | rows | as the paper | differs | missing | open |
-|---|---|---|---|---|---|
+| paper | rows | as the paper | differs | missing | open | not checked |
+|---|---|---|---|---|---|---|
 {counts}
 
 Each row gives the place in the paper, the place in the code, and one of these states:
@@ -58,6 +65,7 @@ Each row gives the place in the paper, the place in the code, and one of these s
   a test compares the recipes with this list.
 - *differs* or *missing*, with the reason.
 - *open*, with the choice made here.
+- *not checked*: a data set whose reader follows the description of its owner, and has never read the owner's files.
 
 Rows on tables and figures say whether the experiment was run, and in which setting. `ordinate table NAME` runs it,
 by default with three seeds; `--seeds 5` makes the five folds, blocks or seeds of the papers. The counts above do not
@@ -138,7 +146,7 @@ def _counts(paper: str) -> str:
     """Return the overview's row of a paper, which counts the states of all rows but tables and figures."""
     counted = {heading: rows for heading, rows in parts(paper).items() if heading != "Tables and figures"}
     states = [entry.state for rows in counted.values() for entry in rows]
-    reasons = [sum(state.startswith(f"{reason}:") for state in states) for reason in REASONS]
+    reasons = [sum(state.startswith(f"{reason}:") for state in states) for reason in (*REASONS, NOT_CHECKED)]
     cells = [len(states), len(states) - sum(reasons), *reasons]
     return f"| [{declared(paper)['title']}](fidelity/{paper}.md) | {' | '.join(map(str, cells))} |"
 
@@ -182,34 +190,56 @@ def _data(data: DataSet, title: str, paper: str) -> Entry:
     used = next(part.strip() for part in data.papers.split(";") if part.strip().startswith(title))
     recipes = "".join(f", recipe `{one.name}`" for one in recipes_of(paper) if one.dataset == data.name)
     here = f"`ordinate datasets {data.name}`{recipes}; {data.split}"
-    usual = "as the paper: read from the owner's files" if data.name in AT_HAND else AS_DESCRIBED
-    state = f"differs: {data.differs[title]}" if title in data.differs else usual
+    state = "as the paper: read from the owner's files"
+    if data.name not in AT_HAND:
+        state = f"{NOT_CHECKED}: the owner's files are not at hand"
+    reasons = {"differs": data.differs[title]} if title in data.differs else {}
+    reasons |= declared(paper).get("data", {}).get(data.name, {})
+    for kind, reason in reasons.items():
+        state = f"{kind}: {reason}"
     return Entry(data.title, used.removeprefix(title).strip(), here, state)
 
 
-def _run_state(name: str) -> str:
+def _run_state(table: Table) -> str:
     """Return in which settings a table has stored results."""
-    if name in IN_THE_PAPERS_SETTING:
-        return "run in the paper's setting, as far as the paper tells it"
-    folders = [folder for folder in SMALL_RUNS if (RESULTS / folder / f"{name}.md").exists()]
-    small = dict.fromkeys(SMALL_RUNS[folder] for folder in folders)
+    if table.name in RUN_IN_FULL:
+        return RUN_IN_FULL[table.name]
+    folders = [folder for folder in SMALL_RUNS if (RESULTS / folder / f"{table.name}.md").exists()]
+    small = dict.fromkeys(f"{SMALL_RUNS[folder]}{_extent(folder, table.name)}" for folder in folders)
     if small:
         return f"run in a small version: {'; '.join(small)}"
-    if name in _claimed():
-        return "not run as a whole: single comparisons of it are among the [claims](../claims.md)"
+    paper, _, place = table.source.partition(", ")
+    if _claimed() & {(paper, one) for one in places(place)}:
+        return "not run as a whole: the [claims](../claims.md) compare some of its models, nearly always on other data"
     return "not run: the command is there"
 
 
+def _extent(folder: str, name: str) -> str:
+    """Return how many seeds a stored table has, and which data sets it lacks."""
+    text = (RESULTS / folder / f"{name}.md").read_text("utf-8")
+    seeds = sorted(set(map(int, re.findall(r"(?<=[\d)] )\((\d+)\)", text))))
+    lacking = re.findall(r"^\[\d+\] (\w+): not in", text, re.MULTILINE)
+    extent = f", {seeds[-1]} seed{'s' if seeds[-1] > 1 else ''}" if seeds else ""
+    return extent + (f", without {', '.join(lacking)}" if lacking else "")
+
+
 @cache
-def _claimed() -> set[str]:
-    """Return the names of tables and figures that a measured claim compares rows of."""
+def _claimed() -> set[tuple[str, str]]:
+    """Return (paper, table, figure or section) that a measured claim compares rows of."""
     measured = [claim for claim in tomllib.loads(CLAIMS.read_text("utf-8"))["claims"] if "runs" in claim]
-    names = set()
-    for claim in measured:
-        kind, _, number = claim["source"].partition(" ")
-        paper = claim["paper"].split()[0].lower()
-        names.add(f"{paper}-{number}" if kind == "Table" else f"{paper}-fig{number}")
-    return names
+    return {(claim["paper"].split()[0], place) for claim in measured for place in places(claim["source"])}
+
+
+def places(source: str) -> list[str]:
+    """Return what a source names: "Figs. 5 to 8" are four, "Tables 1, 3" two, "Section 4.5, Fig. 5" one of each."""
+    found = []
+    for kind, numbers in re.findall(r"(Table|Fig|Section)s?\.? ((?:[\d.]+(?:, | to )?)+)", source):
+        name = "Fig." if kind == "Fig" else kind
+        for part in filter(None, numbers.split(", ")):
+            first, _, last = part.partition(" to ")
+            several = range(int(first), int(last) + 1) if last else [first]
+            found += [f"{name} {number}" for number in several]
+    return found
 
 
 def numbered(paper: str) -> list[Entry]:
@@ -217,15 +247,6 @@ def numbered(paper: str) -> list[Entry]:
     found = [_table(table) for table in tables_of(paper)]
     found += [_entry(one)._replace(source=one["number"]) for one in declared(paper)["elsewhere"]]
     return sorted(found, key=lambda entry: _place(entry.source))
-
-
-def numbers(source: str) -> list[str]:
-    """Return the tables or figures that a source names: "Figs. 5 to 8" are four."""
-    kind, _, rest = source.partition(" ")
-    first, _, last = rest.partition(" to ")
-    if not last:
-        return [source]
-    return [f"{kind.replace('s', '')} {number}" for number in range(int(first), int(last) + 1)]
 
 
 def _place(source: str) -> tuple[bool, int]:
@@ -241,7 +262,7 @@ def _table(table: Table) -> Entry:
         if cell.choice.missing:
             lacking.setdefault(cell.choice.missing, []).append(cell.row.name)
     here = f"`ordinate table {table.name}`" + (f". {table.note}" if table.note else "")
-    state = _run_state(table.name)
+    state = _run_state(table)
     if lacking and not all(cell.choice.missing for cell in cells):  # The others are tables of facts.
         rows = (f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in lacking.items())
         state = f"{state}; missing: {'; '.join(rows)}"

@@ -61,7 +61,7 @@ def test_every_entry_says_where_it_is_or_why_not(paper):
 def test_every_numbered_table_and_figure_has_its_row(paper):
     tables, figures = NUMBERED[paper]
     wanted = {*(f"Table {n + 1}" for n in range(tables)), *(f"Fig. {n + 1}" for n in range(figures))}
-    rows = Counter(name for entry in fidelity.numbered(paper) for name in fidelity.numbers(entry.source))
+    rows = Counter(name for entry in fidelity.numbered(paper) for name in fidelity.places(entry.source))
     assert set(rows) >= wanted
     assert max(rows.values()) == 1, "the catalogue has what the list has too: take it out of the list"
 
@@ -80,6 +80,29 @@ def test_what_a_set_differs_by_is_said_of_a_paper_that_uses_it():
     for data in SETS.values():
         assert set(data.differs) <= titles
         assert all(paper in data.papers and len(reason) > 10 for paper, reason in data.differs.items())
+
+
+@pytest.mark.parametrize("paper", fidelity.PAPERS)
+def test_what_a_paper_leaves_open_of_a_set_is_one_reason_on_a_set_of_its_own(paper):
+    of_paper = {data.name for data in fidelity.data_of(paper)}
+    title = fidelity.declared(paper)["title"]
+    for name, reasons in fidelity.declared(paper).get("data", {}).items():
+        assert name in of_paper
+        assert title not in SETS[name].differs
+        assert len(reasons) == 1
+        assert set(reasons) <= set(fidelity.REASONS)
+
+
+@pytest.mark.parametrize(
+    ("source", "places"),
+    [
+        ("Table 1", ["Table 1"]), ("Tables 1, 3, 4", ["Table 1", "Table 3", "Table 4"]),
+        ("Figs. 5 to 8", ["Fig. 5", "Fig. 6", "Fig. 7", "Fig. 8"]), ("Tables 1 to 2", ["Table 1", "Table 2"]),
+        ("Section 4.5, Fig. 5", ["Section 4.5", "Fig. 5"]), ("Fig. 1, Theorem 3", ["Fig. 1"]), ("eq. 2", []),
+    ],
+)  # fmt: skip
+def test_the_places_of_a_source(source, places):
+    assert fidelity.places(source) == places
 
 
 @cache

@@ -254,7 +254,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
     if method == "auto":
         first = defaults_of(modality).has_columns
         if first and not _may_blend(settings):
-            print("note: with these settings the methods are compared without the blend; --method blend trains the blend")
+            print("note: these settings leave the methods without the blend; --method blend trains the blend with them")
             first = False
         candidates = _candidates(label, blend=first)
         if data.plan is not None:

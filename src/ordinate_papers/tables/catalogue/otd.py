@@ -109,7 +109,7 @@ TABLES = (
         (Column("order", metric="order"),), _every_network(), protocol="embedding_order", picture="cosines",
         settings=BEST_EPOCH,
         note="The paper has pictures. The order is the rank correlation of cosine distances with rank distances, over "
-        f"all pairs of test samples. {BEST}",
+        f"all pairs of up to 1000 test samples; the paper compares all samples. {BEST}",
     ),
     Table(
         "otd-fig9", "Image search: the 15 nearest neighbours", "OTD, Figs. 9 to 12",

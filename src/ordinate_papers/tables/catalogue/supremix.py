@@ -112,7 +112,7 @@ TABLES = (
         "supremix-3", "SupReMix on IMDB-WIKI", "SupReMix, Table 3", _columns("mae", "mse", "geometric_mean_error"),
         _methods(
             {"Vanilla": (5.55, 65.24, 3.30), "SupCon": (6.06, 71.92, 3.67), "SupCR": (5.70, 66.00, 3.45),
-             "SupReMix": (5.38, 62.40, 3.15)}, 0.3, 5.0,
+             "SupReMix": (5.38, 62.40, 3.15)}, 0.3, 5.0, supcon={"bin_size": 1.0},
         ),
         dataset="imdb_wiki_dir",
     ),
@@ -287,7 +287,7 @@ TABLES = (
         ),
         _methods(
             {"Vanilla": (5.81, 7.54, 3.49, 5.99), "SupCon": (5.72, 6.86, 3.41, 4.52), "SupCR": (6.00, 7.36, 3.69, 5.18),
-             "SupReMix": (5.52, 6.14, 3.23, 3.80)}, 0.3, 5.0,
+             "SupReMix": (5.52, 6.14, 3.23, 3.80)}, 0.3, 5.0, supcon={"bin_size": 1.0},
         ),
         dataset="imdb_wiki_dir", protocol="unseen_targets",
         conditions={"ranges": ((20, 25), (50, 55), (75, 80))},
