@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate.functional import angular_distance, angular_triangle
+from ordinate.functional import angular_distance, angular_triangle, angular_triangle_distance
 from tests.functional.both_ways import compiled_and_not  # noqa: F401
 from tests.functional.brute_force import assert_agrees, embeddings
 
@@ -142,3 +142,33 @@ def test_the_angular_distance_broadcasts_and_keeps_the_dtype_of_its_first_argume
     assert distance.dtype == torch.float32
     assert distance[2, 4, 1] == angular_distance(a[2, 0, 1], b[4, 0])
     assert torch.autograd.gradcheck(angular_distance, (embeddings(3), embeddings(1, seed=1)))
+
+
+# angular_triangle_distance
+
+
+def arccos_distance(a, b):
+    return torch.nn.functional.cosine_similarity(a, b, dim=-1).acos() / math.pi
+
+
+def test_the_angular_triangle_distance_is_eq_2():
+    a, b, c = embeddings(6), embeddings(6, seed=1), embeddings(6, seed=2)
+    expected = arccos_distance(a, b) + arccos_distance(b, c)
+    torch.testing.assert_close(angular_triangle_distance(a, b, c), expected, rtol=0, atol=1e-12)
+    assert torch.autograd.gradcheck(angular_triangle_distance, (a, b, c))
+
+
+@given(seed=st.integers(0, 10_000), d=st.integers(2, 5))
+def test_the_angular_triangle_distance_has_the_properties_of_theorem_1(seed, d):
+    distance = angular_triangle_distance
+    m, n, o, p, q = torch.randn(5, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    assert distance(m, n, o) >= 0
+    assert distance(m, m, m) == 0
+    torch.testing.assert_close(distance(m, n, o), distance(o, n, m), rtol=1e-14, atol=0)
+    assert distance(m, n, o) + distance(o, p, q) >= distance(m, o, q) - 1e-12
+
+
+def test_the_angular_triangle_distance_along_a_half_circle_is_that_of_its_ends():
+    angles = torch.linspace(0, math.pi, 5, dtype=torch.float64)
+    ranks = torch.stack([angles.cos(), angles.sin()], dim=1)
+    torch.testing.assert_close(angular_triangle_distance(ranks[0], ranks, ranks[4]), torch.ones(5).double())

@@ -65,6 +65,31 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Floa
     return (_PairAngle.apply(u, v) / math.pi).reshape(shape).to(dtype)
 
 
+def angular_triangle_distance(
+    a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"], c: Float[Tensor, "*k d"]
+) -> Float[Tensor, "..."]:
+    """Angular triangle distance (OTD, eq. 2): the angular distance from ``a`` to ``b`` and on to ``c``, from 0 to 2.
+
+    It is the angular distance from ``a`` to ``c`` if ``b`` lies between them on a half circle, as the ranks of an
+    optimal embedding do, and larger otherwise.
+
+    Args:
+        a: (..., d), floating point.
+        b: (..., d), broadcasts with ``a``.
+        c: (..., d), broadcasts with ``b``.
+
+    Returns:
+        (...), in the dtype of the first argument; in float32 where it is float16 or bfloat16.
+
+    Example:
+        >>> import torch
+        >>> low, middle, high = torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> angular_triangle_distance(low, middle, high).item(), angular_triangle_distance(low, high, middle).item()
+        (0.5, 0.75)
+    """
+    return angular_distance(a, b) + angular_distance(b, c)
+
+
 def angular_triangle(  # noqa: D417  # The class of the options explains each of them.
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
