@@ -4,8 +4,9 @@
 
 An experiment is a promise of the papers on a data set: few labels, unseen and out-of-range targets, wrong labels, a
 critical boundary, corrupted images, rare grades, transfer, retrieval and order, embeddings of 2 to 512 dimensions. All
-models have their default settings, network and budget, but regressors train all epochs, so that the loss is all that
-differs; the plain loss is the absolute error (targets) or cross-entropy (ranks).
+models have the same encoder and otherwise their default settings, but regressors train all epochs and probabilities are
+not calibrated; docs/pays.md says where the defaults differ. The plain loss is the absolute error (targets) or
+cross-entropy (ranks).
 A seed is a split, or a run on the owner's split, the same for all models. The tables show the mean of every model and
 its mean difference to the plain loss over pairs, with the 95% interval (Student's t over the seeds). Every finished run
 is kept in the results file; the script continues where it was stopped. At the end it writes the tables of the
@@ -92,7 +93,7 @@ class Experiment:
 
     def build(self, model: str, seed: int) -> Any:
         """Return the unfitted estimator of a model."""
-        settings: dict[str, Any] = {"decision": None, **self.settings}
+        settings: dict[str, Any] = {"decision": None, "training__calibration": False, **self.settings}
         if self.task == "continuous":
             settings = {"training__patience": None, **self.settings}
         model, _, margin = model.partition(", ")

@@ -62,8 +62,14 @@ The verdicts are computed from the numbers:
 
 Nearly all settings differ from the papers' in data, size or network; read "not reproduced" as "not seen in this
 setting". Intervals are not corrected for the number of claims: of 40 differences that are 0, about two have an interval
-without 0. "The same" refers to the row above. The images of KOA that were
-measured had been equalised by CLAHE before; the runs of 12 epochs equalise their contrast again, as CLOC does.
+without 0. "The same" refers to the row above.
+
+Where networks and epochs are said to be the same, some things that belong to a method still differ. SupCR, SupCon,
+RnC, SimCLR and DINO see two views of every image, the others one; on RetinaMNIST SimCLR and DINO see those of SupCR.
+CLOC's classifier has a hidden layer, that of cross-entropy has none. Models predict by the rule of their papers: CLOC
+and cross-entropy the most probable rank, ORCNN the median, GOL the mean rank of neighbours. On tables and sentences,
+[](pays.md#settings) and [](measured/text_and_series.md#text) say what differs. The images of KOA that were measured had
+been equalised by CLAHE before; the runs of 12 epochs equalise their contrast again, as CLOC does.
 
 `python docs/claims/make.py` generates this page from the linked result files.
 """
