@@ -2,10 +2,10 @@
 
     ORDINATE_DATA=DIR python benchmarks/text.py [--seeds 3] [--jobs 2]
 
-The split is the authors' 5249/1000/1000; the validation part chooses the heads, and the epoch of regression. The paper's word vectors
-have 300 dimensions, and its BiLSTM follows STS-B-DIR's authors, who have 1500 units each way; at hand are 100
-dimensions, and 128 units keep a run on one core within a few minutes. Temperature 1, window 1, 128 dimensions, batches
-of 128 and a linear probe are the paper's (Table 13). MiniLM is all-MiniLM-L6-v2.
+The split is the authors' 5249/1000/1000; the validation part chooses the heads, and the epoch of regression. The
+paper's word vectors have 300 dimensions, and its BiLSTM follows STS-B-DIR's authors, who have 1500 units each way; at
+hand are 100 dimensions, and 128 units keep a run on one core within a few minutes. Temperature 1, window 1, 128
+dimensions, batches of 128 and a linear probe are the paper's (Table 13). MiniLM is all-MiniLM-L6-v2.
 """
 
 import os
