@@ -30,6 +30,7 @@ from leaderboard_page import BOARDS, Board, Page, read_runs
 from ordinate import __version__
 from ordinate.data.rows import take
 from ordinate.data.tables.features import TableFeatures
+from ordinate.decisions import predict_ranks
 from ordinate.estimators.registry import build as build_ours
 from ordinate.metrics import accuracy, mae, quadratic_weighted_kappa, ranked_probability_score, rmse
 from ordinate_papers.datasets import reading
@@ -181,6 +182,7 @@ def _measures(board: Board, model: Any, X: Any, y: NDArray[Any], labels: NDArray
     probabilities[:, np.asarray(model.classes_, dtype=np.int64)] = model.predict_proba(X)
     return {
         "mae": mae(y, predicted),
+        "mae_median": mae(y, predict_ranks(probabilities, "median")),
         "qwk": quadratic_weighted_kappa(y, predicted, ranks),
         "accuracy": accuracy(y, predicted),
         "rps": ranked_probability_score(y, probabilities),

@@ -16,12 +16,15 @@ from ordinate_papers.figures.critical_difference import Ranking, critical_differ
 
 PUBLISHED = Path(__file__).with_name("leaderboard_published.csv")
 HIGHER_IS_BETTER = ("accuracy", "qwk")
-TITLES = {"mae": "MAE", "qwk": "QWK", "accuracy": "accuracy", "rps": "RPS", "rmse": "RMSE"}
+TITLES = {
+    "mae": "MAE", "mae_median": "MAE of the median", "qwk": "QWK", "accuracy": "accuracy", "rps": "RPS", "rmse": "RMSE",
+}  # fmt: skip
 CHOSEN_ON = (
     "The settings of the blend were chosen on inner splits of the training part of the first split of ESL, SWD, Car, "
-    "diabetes, Boston and airfoil, which later splits test on in part. Errors of test parts of Car and of "
-    "the four tables of UCI had been seen before the last of these choices."
+    "diabetes, Boston and airfoil, which later splits test on in part. Its training was made faster when the errors on "
+    "all test parts were known; inner splits of LEV and ERA, and yacht, had a part in that."
 )
+BY_MEDIAN = ("blend", "cloc", "otd")  # Their own rule on tables is the median.
 OF_TABLES = ("random forest", "gradient boosting", "XGBoost", "CatBoost", "RealMLP", "TabM")
 
 Lines = tuple[list[str], list[list[str]]]  # A table is a header and its rows.
@@ -54,9 +57,11 @@ BOARDS = {
         "ranks",
         {**dict.fromkeys(("esl", "lev", "era", "swd", "balance_scale", "car", "hayes_roth"), 30), "nursery": 3},
         ("blend", "cloc", "otd", "LogisticAT", *OF_TABLES),
-        ("mae", "qwk", "accuracy", "rps"),
+        ("mae", "mae_median", "qwk", "accuracy", "rps"),
         "Stratified 70/30 splits with the seeds 0 to 29, as TOC-UCO describes its own; its published means are of "
-        f"other draws of the same kind, and its ranked probability score is on another scale. {CHOSEN_ON}",
+        "other draws of the same kind, and its ranked probability score is on another scale. The blend and LogisticAT "
+        "predict the median of their probabilities, which favours their MAE, the other models the most probable rank; "
+        f"the MAE of the median lets all of them predict the median. {CHOSEN_ON}",
     ),
     "tabular-regression": Board(
         "Continuous targets of tables",
@@ -97,6 +102,9 @@ class Page:
         self.name = name
         self.board = BOARDS[name]
         self.runs = runs.sort_values(["set", "model", "split"], ignore_index=True)
+        if "mae_median" in self.board.measures:
+            by_median = self.runs["model"].isin(BY_MEDIAN)
+            self.runs.loc[by_median, "mae_median"] = self.runs.loc[by_median, "mae"]
         published = pd.read_csv(PUBLISHED)
         published = published[(published["board"] == name) & published["set"].isin(set(runs["set"]))]
         published = published.assign(model=published["model"] + " (published)")

@@ -26,6 +26,7 @@ from torch import nn
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor
 from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
+from ordinate.estimators.cloc import CLOCMethod
 from ordinate.metrics import knn_error
 from ordinate.report.text import table
 from ordinate.training.optimization import Optimization, undecayed_parameters
@@ -116,7 +117,7 @@ def network(
     head = nn.Linear(64, outputs)
     centre, scale = (0.0, 1.0) if ranks else (float(y[train].mean()), float(y[train].std()))
     wanted = torch.from_numpy(y if ranks else ((y - centre) / scale).astype(np.float32)[:, None])
-    decay = CLOCClassifier.usual_decay if ours and ranks else 1e-4  # CLOC and SupCR use these weight decays.
+    decay = CLOCMethod.usual_decay if ours and ranks else 1e-4  # CLOC and SupCR use these weight decays.
     train_network(encoder, head, x[train], wanted[train], decay, seed)
     with torch.no_grad():
         embeddings = encoder(x)

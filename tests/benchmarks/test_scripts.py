@@ -37,6 +37,16 @@ def test_calls_name_arguments_that_exist(script):
             assert {given.arg for given in call.keywords if given.arg} <= set(parameters), ast.unparse(call)
 
 
+@pytest.mark.parametrize("script", sorted(path.stem for path in BENCHMARKS.glob("*.py")))
+def test_attributes_of_imported_classes_and_modules_exist(script):
+    module = importlib.import_module(script)
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = getattr(module, node.value.id, None)
+            if inspect.isclass(owner) or inspect.ismodule(owner):
+                assert hasattr(owner, node.attr), ast.unparse(node)
+
+
 @pytest.mark.parametrize("way", planted_margin.WAYS)
 def test_models_of_planted_margins_can_be_built(way):
     assert CLOCClassifier(random_state=3, **planted_margin.WAYS[way]).random_state == 3
