@@ -91,6 +91,12 @@ VARIANTS: dict[str, Variant] = {
     "MiniLM frozen, vanilla for longer": _vanilla("minilm", data=MINILM, epochs=400, training=Training(patience=40)),
     "MiniLM frozen, SupReMix": _contrastive(SupReMixRegressor, "minilm", data=MINILM, epochs=(40, 20)),
     "MiniLM frozen, SupCR": _contrastive(SupCRRegressor, "minilm", data=MINILM, epochs=(40, 20)),
+    **{
+        f"MiniLM frozen, {name}, linear head": _contrastive(
+            model, "minilm", data=MINILM, epochs=(40, 20), head=Head("linear", loss="mse")
+        )
+        for name, model in (("SupReMix", SupReMixRegressor), ("SupCR", SupCRRegressor))
+    },
     "MiniLM's last two blocks, vanilla": _vanilla("minilm", data=LAST_BLOCKS, epochs=8, **TUNED),
     "MiniLM's last two blocks, SupReMix added to the regression": _contrastive(
         SupReMixRegressor, "minilm", data=LAST_BLOCKS, scheme="regularise", epochs=(8, 1), **TUNED
