@@ -24,7 +24,6 @@ CHOSEN_ON = (
     "diabetes, Boston and airfoil, which later splits test on in part. Its training was made faster when the errors on "
     "all test parts were known; inner splits of LEV and ERA, and yacht, had a part in that."
 )
-BY_MEDIAN = ("blend", "cloc", "otd")  # Their own rule on tables is the median.
 OF_TABLES = ("random forest", "gradient boosting", "XGBoost", "CatBoost", "RealMLP", "TabM")
 
 Lines = tuple[list[str], list[list[str]]]  # A table is a header and its rows.
@@ -102,9 +101,6 @@ class Page:
         self.name = name
         self.board = BOARDS[name]
         self.runs = runs.sort_values(["set", "model", "split"], ignore_index=True)
-        if "mae_median" in self.board.measures:
-            by_median = self.runs["model"].isin(BY_MEDIAN)
-            self.runs.loc[by_median, "mae_median"] = self.runs.loc[by_median, "mae"]
         published = pd.read_csv(PUBLISHED)
         published = published[(published["board"] == name) & published["set"].isin(set(runs["set"]))]
         published = published.assign(model=published["model"] + " (published)")

@@ -50,13 +50,12 @@ def test_measures_of_ranks_are_those_of_scikit_learn():
     assert 0 < found["rps"] < found["mae"]
 
 
-@pytest.mark.parametrize("model", ["LogisticAT", *leaderboard_page.BY_MEDIAN])
-def test_some_models_predict_the_median_of_their_probabilities(model, monkeypatch):
+@pytest.mark.parametrize("model", ["LogisticAT", "blend"])
+def test_the_models_of_which_the_page_says_it_predict_the_median(model, monkeypatch):
     X, y, train, test = load("swd", 2)
     monkeypatch.setattr(leaderboard, "load", lambda *_: (X, y, train[:200], test))
     found = execute(Run("swd", model, "tabular-ordinal", seed=2), None)
     assert found["mae_median"] == pytest.approx(found["mae"], abs=1e-9)
-    assert found["accuracy"] < 1
 
 
 def test_a_rank_that_the_training_part_lacks_has_no_probability(monkeypatch):

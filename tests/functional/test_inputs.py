@@ -223,6 +223,14 @@ def gaze(**options):
         (lambda: mmnp(Z, RANKS, triplets=torch.tensor([[1, 0, 2]])), r"triplets: got one of the ranks \[1, 0, 2\]"),
         (lambda: functional.angular_distance(Z.long(), Z), "a, b: got dtypes torch.int64 and torch.float64"),
         (lambda: functional.angular_distance(Z, Z[:, :2]), r"a, b: got shapes \(10, 3\) and \(10, 2\)"),
+        (
+            lambda: functional.angular_triangle_distance(Z, Z, Z.long()),
+            "a, b, c: got dtypes torch.float64 and torch.float64 and torch.int64",
+        ),
+        (
+            lambda: functional.angular_triangle_distance(Z[:4], Z[:1], Z),
+            r"a, b, c: got shapes \(4, 3\) and \(1, 3\) and \(10, 3\), which do not broadcast",
+        ),
         (lambda: functional.angular_distance(Z, Z[:4]), r"a, b: got shapes \(10, 3\) and \(4, 3\)"),
         (lambda: functional.flatten_views(Z, RANKS), r"embeddings: got shape \(10, 3\), expected \(b, v, d\)"),
         (lambda: functional.flatten_views(Z[None], RANKS), r"labels: got shape \(10,\), expected 1 rows"),

@@ -51,14 +51,7 @@ def angular_distance(a: Float[Tensor, "*n d"], b: Float[Tensor, "*m d"]) -> Floa
         >>> angular_distance(torch.tensor([1.0, 0.0]), torch.tensor([[1.0, 0.0], [0.0, 3.0], [-1.0, 0.0]])).tolist()
         [0.0, 0.5, 1.0]
     """
-    if not a.is_floating_point() or not b.is_floating_point():
-        raise OrdinateError("a, b", f"dtypes {a.dtype} and {b.dtype}", "floating-point tensors")
-    if a.dim() == 0 or b.dim() == 0 or a.shape[-1] != b.shape[-1]:
-        raise OrdinateError("a, b", f"shapes {tuple(a.shape)} and {tuple(b.shape)}", "(..., d) with one d")
-    try:
-        u, v = torch.broadcast_tensors(a, b)
-    except RuntimeError:
-        raise OrdinateError("a, b", f"shapes {tuple(a.shape)} and {tuple(b.shape)}, which do not broadcast") from None
+    u, v = _directions("a, b", a, b)
     shape = u.shape[:-1]
     dtype = upcast_half(a).dtype
     u, v = unit(u.reshape(-1, u.shape[-1])), unit(v.reshape(-1, v.shape[-1]))
@@ -76,10 +69,13 @@ def angular_triangle_distance(
     Args:
         a: (..., d), floating point.
         b: (..., d), broadcasts with ``a``.
-        c: (..., d), broadcasts with ``b``.
+        c: (..., d), broadcasts with ``a`` and ``b``.
 
     Returns:
-        (...), in the dtype of the first argument; in float32 where it is float16 or bfloat16.
+        (...), in the dtype of ``a`` and ``b``; in float32 where it is float16 or bfloat16.
+
+    Raises:
+        OrdinateError: The inputs are not floating point, or do not broadcast.
 
     Example:
         >>> import torch
@@ -87,7 +83,23 @@ def angular_triangle_distance(
         >>> angular_triangle_distance(low, middle, high).item(), angular_triangle_distance(low, high, middle).item()
         (0.5, 0.75)
     """
+    a, b, c = _directions("a, b, c", a, b, c)
     return angular_distance(a, b) + angular_distance(b, c)
+
+
+def _directions(names: str, *vectors: Tensor) -> tuple[Tensor, ...]:
+    """Return floating-point vectors (..., d), broadcast against each other."""
+    if not all(each.is_floating_point() for each in vectors):
+        raise OrdinateError(
+            names, f"dtypes {' and '.join(str(each.dtype) for each in vectors)}", "floating-point tensors"
+        )
+    shapes = f"shapes {' and '.join(str(tuple(each.shape)) for each in vectors)}"
+    if len({each.shape[-1:] for each in vectors}) > 1 or vectors[0].dim() == 0:
+        raise OrdinateError(names, shapes, "(..., d) with one d")
+    try:
+        return torch.broadcast_tensors(*vectors)
+    except RuntimeError:
+        raise OrdinateError(names, f"{shapes}, which do not broadcast") from None
 
 
 def angular_triangle(  # noqa: D417  # The class of the options explains each of them.

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -80,7 +81,7 @@ def _beta_quantiles(alpha: float, beta: float) -> Float[Tensor, " q"]:
 
     The distribution drawn from agrees with Beta at every quantile kept.
     """
-    return torch.from_numpy(beta_quantiles(alpha, beta, QUANTILES)).float()
+    return torch.from_numpy(beta_quantiles(alpha, beta, QUANTILES).astype(np.float32))
 
 
 def draw_shares(
