@@ -59,6 +59,20 @@ def test_uint8_and_floating_images_give_the_same_in_the_dtype_of_the_weights(wei
     assert torch.equal(encoder(x), encoder(x.to(images)))
 
 
+@pytest.mark.parametrize("channels", [1, 2, 3])
+@pytest.mark.parametrize("images", [torch.uint8, torch.float32])
+@pytest.mark.parametrize("part", [None, (8, 6)])
+def test_a_network_computes_with_channels_last_whatever_their_number(channels, images, part):
+    backbone = nn.Sequential(nn.Conv2d(channels, 5, 3), nn.Flatten())
+    encoder = ImageEncoder(backbone, 5 * 6 * 4, 3, [0.5] * channels, [0.25] * channels)
+    encoder.seen = part
+    outputs = []
+    backbone[0].register_forward_hook(lambda module, inputs, output: outputs.append(output))
+    size = (8, 6) if part is None else (12, 10)
+    encoder(pixels(4, channels, *size).to(images))
+    assert outputs[0].stride()[1] == 1
+
+
 # networks by name
 
 
