@@ -233,6 +233,16 @@ CLAIMS = {
     "koa, corruptions": Claim("koa", SMALL_KNEES, {"L1": Arm("l1"), "SupCR": SUPCR}, "corruption_robustness"),
     "koa, similarities": Claim("koa", SMALL_KNEES, BY_NUMBER, "plain"),
     "retinamnist, similarities": Claim("retinamnist", SMALL_FUNDUS, BY_NUMBER, "plain"),
+    "airfoil, time of an epoch": Claim(  # SupCR, Table 14
+        "airfoil",
+        budget("airfoil", "supcr"),
+        {"SupCR": SUPCR},
+        "epoch_time",
+        {"beside": ["supcon"], "targets": "as in the file"},
+    ),
+    "retinamnist, time of an epoch": Claim(
+        "retinamnist", SMALL_FUNDUS, {"SupCR": SUPCR}, "epoch_time", {"beside": ["supcon"], "task": "continuous"}
+    ),
     "airfoil, Table 5": Claim(
         "airfoil",
         budget("airfoil", "supremix"),
