@@ -79,8 +79,8 @@ class ImageEncoder(PixelEncoder):
             top, left = ((side - kept) // 2 for side, kept in zip(x.shape[-2:], self.seen, strict=True))
             x = x[..., top : top + self.seen[0], left : left + self.seen[1]]
         x = super().normalised(x)
-        # With channels last, a training step of EfficientNet-Lite0 on a CPU is 1.4 to 1.7 times faster. For one channel,
-        # x.contiguous would leave the order as it is.
+        # With channels last, a training step of EfficientNet-Lite0 on a CPU is 1.4 to 1.7 times faster. With a single
+        # channel, x.contiguous would leave the order as it is.
         return torch.empty_like(x, memory_format=torch.channels_last).copy_(x)
 
     def train_only(self, trained: int | str) -> PartlyTrained:
