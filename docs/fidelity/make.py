@@ -29,6 +29,7 @@ PAPERS = ("cloc", "supcr", "supremix", "otd")
 REASONS = ("differs", "missing", "open")  # An entry has at most one.
 RESULTS = HERE.parents[1] / "benchmarks" / "results" / "tables"
 NOT_CHECKED = "not checked"
+NOTHING = "nothing to run"
 AT_HAND = ("koa", "busi", "fingers", "airfoil", "stsb_dir", "car", "nursery", "hayes_roth", "balance_scale")
 RUN_IN_FULL = {
     "supremix-5": "run with the paper's network and, as far as it gives them, its settings; SupCon in bins of 0.001 dB "
@@ -37,7 +38,7 @@ RUN_IN_FULL = {
     "of three seeds, Ord-LMNN one",
 }
 SMALL_RUNS = {  # The keys are folders of results.
-    "adam": "small networks, few epochs", "retinamnist": "RetinaMNIST instead of the paper's sets",
+    "adam": "small networks, few epochs by Adam", "retinamnist": "RetinaMNIST instead of the paper's sets",
     "airfoil": "airfoil instead of the paper's sets", "floodmodeling1": "FloodModeling1 instead of the paper's sets",
     "": "small networks, few epochs",
 }  # fmt: skip
@@ -174,7 +175,7 @@ def _entry(one: dict[str, Any]) -> Entry:
 def _without_reason(one: dict[str, Any]) -> str:
     """Return the state of an entry that agrees with the paper; drawings have none."""
     if "number" in one:
-        return "nothing to run"
+        return NOTHING
     if "is" in one:
         return "as the paper: values of the recipes, tested"
     return "as the paper: compared line by line" if one["checked"] == "read" else f"as the paper: `{one['checked']}`"
@@ -219,7 +220,9 @@ def _extent(folder: str, name: str) -> str:
     text = (RESULTS / folder / f"{name}.md").read_text("utf-8")
     seeds = sorted(set(map(int, re.findall(r"(?<=[\d)] )\((\d+)\)", text))))
     lacking = re.findall(r"^\[\d+\] (\w+): not in", text, re.MULTILINE)
-    extent = f", {seeds[-1]} seed{'s' if seeds[-1] > 1 else ''}" if seeds else ""
+    elsewhere = re.search(r"; here on (\w+)\*\*", text)
+    extent = f", {SMALL_RUNS[elsewhere[1]]}" if elsewhere and elsewhere[1] != folder else ""
+    extent += f", {seeds[-1]} seed{'s' if seeds[-1] > 1 else ''}" if seeds else ""
     return extent + (f", without {', '.join(lacking)}" if lacking else "")
 
 
@@ -262,8 +265,10 @@ def _table(table: Table) -> Entry:
         if cell.choice.missing:
             lacking.setdefault(cell.choice.missing, []).append(cell.row.name)
     here = f"`ordinate table {table.name}`" + (f". {table.note}" if table.note else "")
+    if all(cell.choice.missing for cell in cells):  # A table of facts.
+        return Entry(table.title, table.source.partition(", ")[2], here, NOTHING)
     state = _run_state(table)
-    if lacking and not all(cell.choice.missing for cell in cells):  # The others are tables of facts.
+    if lacking:
         rows = (f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in lacking.items())
         state = f"{state}; missing: {'; '.join(rows)}"
     return Entry(table.title, table.source.partition(", ")[2], here, state)

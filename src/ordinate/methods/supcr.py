@@ -23,7 +23,7 @@ class SupCR(ContrastiveRegression):
         encoder: Network that maps a batch to embeddings (n, embedding_dim), not normalised.
         embedding_dim: Dimension d of the embeddings.
         target_dim: Dimension p of the targets (n, p).
-        scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"`` (Table 7).
+        scheme: ``"linear_probe"``, ``"fine_tune"`` or ``"regularise"`` (Table 8).
         head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
         epochs: Epochs of the encoder and of the head; 400 and 100 in the paper.
         temperature, similarity, label_distance, num_positives, tie_tolerance: Options of the loss.
