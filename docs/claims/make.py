@@ -3,10 +3,10 @@
 ``python docs/claims/make.py`` writes it from ``claims.toml`` and the results of benchmarks. A claim names a file of
 results, the runs of ``ours`` and of the ``other`` side (values of their fields; ``settings`` are all of a model's), a
 ``figure``, or several to average, or one per side (``other_figure``), and which way is ``better``; "accuracy and MAE"
-are two rows. It may say why it is ``unsettled``. For "at most 1.1 ``times`` as long" the other side is multiplied. Its ``runs`` are further fields, each
-for a row, of which ``at`` names shared ``settings``. Runs of both sides are compared in pairs, by seed. A table of
-results (.csv) has one row per side, with mean and deviation, or, where ``losses`` is true, a pair of rows for each
-regression loss.
+are two rows. It may say why it is ``unsettled``. For "at most 1.1 ``times`` as long" the other side is multiplied. Its
+``runs`` are further fields, each for a row, of which ``at`` names shared ``settings``. Runs of both sides are compared
+in pairs, by seed. A table of results (.csv) has one row per side, with mean and deviation, or, where ``losses`` is
+true, a pair of rows for each regression loss.
 """
 
 import csv
