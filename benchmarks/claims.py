@@ -187,6 +187,7 @@ CLAIMS = {
         },
         "embedding_order",
     ),
+    "fingers": Claim("fingers", budget("fingers", "otd", quick=True), OTD_NETWORKS, "embedding_order"),
     "koa": Claim("koa", _koa(120, 200), {"cross-entropy": Arm("cross_entropy"), **SCALES, **CONTRASTIVE}),
     "koa, fixed margin": Claim(
         "koa",
@@ -349,7 +350,7 @@ def quick(claim: Claim) -> Claim:
     """Return a claim with a tiny network and budget."""
     if claim.dataset == "airfoil":
         return replace(claim, budget=replace(claim.budget, epochs=2, head_epochs=1))
-    if claim.dataset in ("busi", "retinamnist"):
+    if claim.dataset in ("busi", "fingers", "retinamnist"):
         images = {**(claim.budget.images or {}), "size": 28, "pretrained": False}
         small = replace(claim.budget, epochs=2, phase_one=1, encoder="test_resnet", images=images)
         arms = {name: replace(arm, budget={}) for name, arm in claim.arms.items()}

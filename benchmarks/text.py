@@ -37,6 +37,7 @@ METRICS = {"mse": "MSE", "pearson": "Pearson", "mae": "MAE"} | {
 PAPER = {
     "BiLSTM, vanilla": "0.974 / 0.744 / 0.794",
     "BiLSTM, SupCon": "0.954 / 0.745 / 0.786",
+    "BiLSTM, SimCSE": "0.935 / 0.756 / 0.776",
     "BiLSTM, SupReMix": "0.893 / 0.760 / 0.759",
 }
 
@@ -73,6 +74,15 @@ VARIANTS: dict[str, Variant] = {
         temperature=1.0,
         epochs=(10, 5),
         **{**BY_HEAD, "head": Head(loss="mse", bin_size=0.1)},
+    ),
+    "BiLSTM, SimCSE": partial(
+        RepresentationRegressor,
+        "bilstm",
+        data=GLOVE,
+        loss="simcse",
+        positives_above=2.0,
+        epochs=(10, 5),
+        **{**BY_HEAD, "embedding_dim": None},
     ),
     "BiLSTM, SupReMix": _contrastive(SupReMixRegressor, "bilstm", data=GLOVE, epochs=(10, 5)),
     **{
