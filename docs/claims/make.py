@@ -44,8 +44,6 @@ HEAD = """\
 This page lists {claims} headline claims of the four papers and whether Ordinate's measurements support them. Some are
 measured in several settings. Of {count} comparisons:
 
-| verdict | comparisons |
-|---|---|
 {tally}
 
 The verdicts are computed from the numbers:
@@ -240,22 +238,67 @@ def counted() -> list[dict[str, Any]]:
     return [claim for claim in claims() if claim["paper"] != BESIDE]
 
 
+def _kind(claim: dict[str, Any]) -> str:
+    """Return the verdict on a claim without the reason after a colon."""
+    return compare(claim)[1].partition(":")[0]
+
+
 def tally() -> str:
-    """Return one row of a table per verdict, with its number of claims; a reason after a colon is left out."""
-    counts = Counter(compare(claim)[1].partition(":")[0] for claim in counted())
-    return "\n".join(f"| {name} | {counts[name]} |" for name in VERDICTS)
+    """Return a table with one row per verdict: its number of comparisons for each paper, and in all."""
+    counts = Counter((_kind(claim), claim["paper"]) for claim in counted())
+    papers = list(dict.fromkeys(claim["paper"] for claim in counted()))
+    lines = [f"| verdict | {' | '.join(papers)} | all |", "|---" * (len(papers) + 2) + "|"]
+    for name in VERDICTS:
+        numbers = [counts[name, paper] for paper in papers]
+        lines.append(f"| {' | '.join(map(str, [name, *numbers, sum(numbers)]))} |")
+    return "\n".join(lines)
 
 
-def _names(rows: list[dict[str, Any]]) -> int:
-    """Return how many rows are not "the same" claim in another setting."""
-    return sum(not row["claim"].startswith(AGAIN) for row in rows)
+def by_claim(paper: str) -> dict[str, list[str]]:
+    """Return the verdicts on the comparisons of each claim; "the same" in another setting belongs to the row above."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for claim in claims():
+        if claim["paper"] != paper:
+            continue
+        if not claim["claim"].startswith(AGAIN):
+            name = claim["claim"]
+        found.setdefault(name, []).append(_kind(claim))
+    return found
+
+
+def summary(paper: str) -> str:
+    """Return in how many of its comparisons each claim of a paper holds, in words."""
+    held: dict[str, list[str]] = {name: [] for name in ("all", "some", "none", "contradicted", "not settled")}
+    for claim, verdicts in by_claim(paper).items():
+        settled = [verdict for verdict in verdicts if verdict not in VERDICTS[-2:]]
+        positive = [verdict for verdict in settled if verdict in VERDICTS[:2]]
+        if not settled:
+            held["not settled"].append(claim)
+        elif any(verdict.startswith("contradicted") for verdict in settled):
+            held["contradicted"].append(claim)
+        elif len(positive) == len(settled):
+            held["all"].append(claim)
+        else:
+            held["some" if positive else "none"].append(claim)
+    counts = {name: len(claims) for name, claims in held.items()}
+    text = (
+        f"Of {sum(counts.values())} claims, {counts['all']} hold in all settled comparisons (reproduced or direction "
+        f"only), {counts['some']} in some of them, {counts['none']} in none; {counts['contradicted']} are contradicted "
+        f"in at least one, and {counts['not settled']} are not settled or cannot be run."
+    )
+    return f"{text} In all comparisons: {'; '.join(held['all'])}." if held["all"] else text
 
 
 def page() -> str:
     """Return the page."""
-    lines = [HEAD.format(claims=_names(counted()), count=len(counted()), tally=tally())]
+    number = sum(len(by_claim(paper)) for paper in {claim["paper"] for claim in counted()})
+    lines = [HEAD.format(claims=number, count=len(counted()), tally=tally())]
     for paper in dict.fromkeys(claim["paper"] for claim in claims()):
-        lines += [f"## {paper}\n", "| claim | the paper | measured here | verdict |", "|---|---|---|---|"]
+        lines.append(f"## {paper}\n")
+        if paper != BESIDE:
+            lines.append(f"{summary(paper)}\n")
+        lines += ["| claim | the paper | measured here | verdict |", "|---|---|---|---|"]
         for claim in claims():
             if claim["paper"] != paper:
                 continue
