@@ -62,15 +62,15 @@ The verdicts are computed from the numbers:
 
 Nearly all settings differ from the papers' in data, size or network; read "not reproduced" as "not seen in this
 setting". Intervals are not corrected for the number of claims: of 40 differences that are 0, about two have an interval
-without 0. Runs of one data set share samples, and losses on SupCR share its encoders, so that intervals are somewhat
-too short. "The same" refers to the row above.
+without 0. Accuracy and MAE of the same runs are two comparisons. Runs of one data set share samples, and losses on
+SupCR share its encoders, so that intervals are somewhat too short. "The same" refers to the row above.
 
-Where networks and epochs are said to be the same, some things that belong to a method still differ. SupCR, SupCon,
-RnC, SimCLR and DINO see two views of every image, the others one; on RetinaMNIST SimCLR and DINO see the stronger views
-of SupCR's paper, which no other model here sees, SupCR included. CLOC's classifier has a hidden layer, that of
+Where networks and epochs are said to be the same, some things that belong to a method still differ. SupCR, SupCon, RnC,
+SimCLR and DINO see two views of every image, the others one; on RetinaMNIST SimCLR and DINO see the stronger views of
+SupCR's paper, which no other model here sees, SupCR included. CLOC's classifier has a hidden layer, that of
 cross-entropy has none. CLOC and cross-entropy predict the most probable rank, ORCNN the median, GOL the mean rank of
-neighbours; on the embeddings of RnC, SupCon, SimCLR and DINO, ranks are predicted by logistic regression (RnC's own
-paper has regression). Encoders that are trained first have further epochs for their heads. On tables and sentences,
+neighbours. In CLOC's rows, logistic regression predicts ranks from the embeddings of RnC, SupCon, SimCLR and DINO
+(RnC's own paper has regression); in SupCR's rows, a linear probe predicts numbers. On tables and sentences,
 [](pays.md#settings) and [](measured/text_and_series.md#text) say what differs. The images of KOA that were measured had
 been equalised by CLAHE before; the runs of 12 epochs equalise their contrast again, as CLOC does.
 
@@ -173,9 +173,12 @@ def in_pairs(claim: dict[str, Any], runs: list[dict[str, Any]]) -> Measured | No
     gains: NDArray[np.float64] = _gain(claim, ours, other)
     gains[np.abs(gains) < NOISE * np.maximum(np.abs(ours), np.abs(other))] = 0.0
     half = np.nan
+    gain = float(gains.mean())
+    if abs(gain) < NOISE * max(abs(ours.mean()), abs(other.mean())):
+        gain = 0.0
     if len(gains) >= FEWEST:
         half = float(student.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)))
-    return Measured(float(ours.mean()), float(other.mean()), float(gains.mean()), half, len(gains))
+    return Measured(float(ours.mean()), float(other.mean()), gain, half, len(gains))
 
 
 def of_two_rows(claim: dict[str, Any], rows: list[dict[str, Any]]) -> Measured:
@@ -283,11 +286,11 @@ def summary(paper: str) -> str:
             held["some" if positive else "none"].append(claim)
     counts = {name: len(claims) for name, claims in held.items()}
     text = (
-        f"Of {sum(counts.values())} claims, {counts['all']} hold in all settled comparisons (reproduced or direction "
-        f"only), {counts['some']} in some of them, {counts['none']} in none; {counts['contradicted']} are contradicted "
-        f"in at least one, and {counts['not settled']} are not settled or cannot be run."
+        f"Of {sum(counts.values())} claims, {counts['all']} hold in all settled comparisons, often a single one "
+        f"(reproduced or direction only), {counts['some']} in some of them, {counts['none']} in none; "
+        f"{counts['contradicted']} are contradicted in at least one, and {counts['not settled']} have no settled one."
     )
-    return f"{text} In all comparisons: {'; '.join(held['all'])}." if held["all"] else text
+    return f"{text} In all settled comparisons: {'; '.join(held['all'])}." if held["all"] else text
 
 
 def page() -> str:
@@ -304,7 +307,9 @@ def page() -> str:
                 continue
             measured, found = compare(claim)
             place = f"[{claim['setting']}](../benchmarks/results/{claim['file']})" if "file" in claim else ""
-            says = f"{claim['source']}: {claim['says']}" if claim["says"] else "as above"
+            says = ": ".join(filter(None, (claim["source"], claim["says"])))
+            if claim["claim"] == AGAIN:
+                says = "as above"
             cells = (claim["claim"], says, f"{place}. {measured}".strip(". "), found)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
         lines.append("")
