@@ -165,7 +165,7 @@ TABLES = (
         ),
         dataset="idrid", model="cloc", protocol="epoch_time", settings=EQ_2,
         conditions={"beside": ("rnc", "supcon", "simclr", "dino", "orcnn", "poe", "gol", "mwr"), "rounds": 1},
-        note="Hours are 100 times those of an epoch, of which 3 are timed per phase of CLOC and 6 of the others.",
+        note="Hours are 100 times the median epoch of a few: 2 of phase one, 3 of phase two, 5 of the others.",
     ),
     Table(
         "cloc-8", "CLOC with other encoders", "CLOC, Table 8",
