@@ -286,11 +286,12 @@ def summary(paper: str) -> str:
             held["some" if positive else "none"].append(claim)
     counts = {name: len(claims) for name, claims in held.items()}
     text = (
-        f"Of {sum(counts.values())} claims, {counts['all']} hold in all settled comparisons, often a single one "
-        f"(reproduced or direction only), {counts['some']} in some of them, {counts['none']} in none; "
-        f"{counts['contradicted']} are contradicted in at least one, and {counts['not settled']} have no settled one."
+        f"Of {sum(counts.values())} claims, {counts['all']} hold (reproduced or direction only) in all settled "
+        f"comparisons, {counts['some']} in some of them, {counts['none']} in none; {counts['contradicted']} are "
+        f"contradicted in at least one, and {counts['not settled']} have no settled one. In all of them, often a single "
+        "one, hold:\n"
     )
-    return f"{text} In all settled comparisons: {'; '.join(held['all'])}." if held["all"] else text
+    return "\n".join([text, *(f"- {claim}" for claim in held["all"])])
 
 
 def page() -> str:
