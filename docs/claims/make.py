@@ -288,8 +288,8 @@ def summary(paper: str) -> str:
     text = (
         f"Of {sum(counts.values())} claims, {counts['all']} hold (reproduced or direction only) in all settled "
         f"comparisons, {counts['some']} in some of them, {counts['none']} in none; {counts['contradicted']} are "
-        f"contradicted in at least one, and {counts['not settled']} have no settled one. In all of them, often a single "
-        "one, hold:\n"
+        f"contradicted in at least one, and {counts['not settled']} have no settled one. Those that hold in all, often "
+        "a single one:\n"
     )
     return "\n".join([text, *(f"- {claim}" for claim in held["all"])])
 
