@@ -89,3 +89,14 @@ def test_two_ranks_are_the_triplet_margin_loss_of_pytorch_metric_learning():
     ranks = torch.arange(10) % 2
     ours = mmnp(embeddings(10), ranks, margins_of(0.4))
     torch.testing.assert_close(ours, triplet_loss(embeddings(10), ranks), rtol=0, atol=1e-12)
+
+
+def test_margins_from_one_on_have_the_same_gradient_if_no_component_is_negative():
+    ranks = torch.tensor(RANKS["all"])
+    gradients = []
+    for margin in (1.0, 1.5, 2.0):
+        emb = embeddings(9).detach().abs().requires_grad_()
+        mmnp(emb, ranks, margins_of(0.7, margin, 0.6), reduction="sum").backward()
+        gradients.append(emb.grad)
+    assert gradients[0].abs().max() > 0
+    torch.testing.assert_close(gradients[1:], gradients[:1] * 2, rtol=0, atol=1e-12)

@@ -33,7 +33,9 @@ class CLOCClassifier(RankClassifier):
     Args:
         critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the labels 1 and 2, which must be
             adjacent, and learns the others (CLOC, Section 4.4); labels that are text as ``{("mild", "severe"): 0.8}``.
-            Inside ensembles of scikit-learn, which recode labels, give class_order too.
+            Inside ensembles of scikit-learn, which recode labels, give class_order too. A margin is at most 2, the
+            largest difference of two cosines. Embeddings without negative components, such as the features of a network
+            that ends in ReLU (``embedding_dim=None``), have cosines >= 0, and margins above 1 have the effect of 1.
         margin_floor: Lower bound of learned margins, >= 0.
         shared_margins: Whether all boundaries share one learned margin.
         epochs: Largest numbers of epochs of the two phases; None for 100 and 200, or as many as 1000 and 2000 batches
