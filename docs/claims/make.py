@@ -288,10 +288,12 @@ def summary(paper: str) -> str:
     text = (
         f"Of {sum(counts.values())} claims, {counts['all']} hold (reproduced or direction only) in all settled "
         f"comparisons, {counts['some']} in some of them, {counts['none']} in none; {counts['contradicted']} are "
-        f"contradicted in at least one, and {counts['not settled']} have no settled one. Those that hold in all, often "
-        "a single one:\n"
+        f"contradicted in at least one, and {counts['not settled']} have no settled one."
     )
-    return "\n".join([text, *(f"- {claim}" for claim in held["all"])])
+    if not held["all"]:
+        return text
+    listed = "\n".join(f"- {claim}" for claim in held["all"])
+    return f"{text} Those that hold in all, often a single one:\n\n{listed}"
 
 
 def page() -> str:

@@ -43,7 +43,7 @@ SMALL_RUNS = {  # The keys are folders of results.
     "airfoil": "airfoil instead of the paper's sets",
     "floodmodeling1": "FloodModeling1 instead of the paper's sets, a small network, 100 epochs",
     "": "small networks, few epochs",
-}  # fmt: skip
+}
 HEAD = """\
 ---
 description: "How closely Ordinate follows the four papers: steps, settings, data sets, baselines, tables and figures."
