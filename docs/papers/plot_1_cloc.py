@@ -72,8 +72,8 @@ for spine in right.spines.values():
 # %%
 # In the first training phase the margins are learned together with the encoder. Smaller margins always give a smaller
 # loss, so the paper prevents their collapse with several precautions and an early end of the phase. In the second phase
-# the margins are fixed and a classifier is trained. A margin that you set yourself (``critical_margins``) is not
-# learned. Set it for a boundary that matters to you.
+# the margins stay as they are, and encoder and classifier are trained on. A margin that you set yourself
+# (``critical_margins``) is not learned. Set it for a boundary that matters to you.
 #
 # In the library: :func:`ordinate.functional.mmnp`, :class:`ordinate.losses.MMNPLoss`, :class:`ordinate.methods.CLOC`,
 # :class:`ordinate.CLOCClassifier`.

@@ -121,12 +121,13 @@ def test_margins_that_shrank_to_nothing_are_reported():
     assert method.collapsed_boundaries == [(0, 1), (2, 3)]  # the fixed one is as the user wants it
 
 
+@pytest.mark.parametrize("reduction", ["sum", "pair_mean", "published"])
 @pytest.mark.parametrize("weight", [0.0, 1.0, 3.0])
-def test_the_loss_is_cross_entropy_and_the_weighted_mmnp_loss(weight):
-    method, data = cloc(mmnp_weight=weight), ranks()
+def test_the_loss_is_cross_entropy_and_the_weighted_mmnp_loss(weight, reduction):
+    method, data = cloc(mmnp_weight=weight, reduction=reduction), ranks()
     embeddings = method.encoder(data.x)
     expected = cross_entropy(method.classifier(embeddings), data.y)
-    expected += weight * functional.mmnp(embeddings, data.y, method.mmnp.margins, reduction="pair_mean")
+    expected += weight * functional.mmnp(embeddings, data.y, method.mmnp.margins, reduction=reduction)
     method.log_mean = lambda *_: None
     torch.testing.assert_close(method.batch_loss(data.x, data.y), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(method.validate_embeddings(embeddings, data.y)["val_loss"], expected, rtol=0, atol=1e-6)
