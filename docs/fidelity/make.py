@@ -37,12 +37,13 @@ RUN_IN_FULL = {
     "otd-2": "run on all four tables, with the network, epochs and splits given above; on Nursery Thresh-Eucl has two "
     "of three seeds, Ord-LMNN one",
 }
-SMALL_RUNS = {  # The keys are folders of results, or folder and paper.
+SMALL_RUNS = {  # The keys are folders of results, some with a paper or a table.
     "adam": "small networks, few epochs by Adam",
-    "adam/cloc": "KOA at 30 x 50, not equalised, or RetinaMNIST at 28 x 28; a small network without ImageNet weights, "
-    "20 epochs by Adam",
+    "adam/cloc": "KOA at 30 x 50, not equalised, a small network without ImageNet weights, 20 epochs by Adam",
+    "adam/cloc-3": "RetinaMNIST at 28 x 28, a small network without ImageNet weights, 20 epochs by Adam",
     "adam/otd": "BUSI at 96 x 96 with EfficientNet-Lite0 from ImageNet, 16 epochs; Fingers at 64 x 64 with "
     "augmentation and a small network, 2 epochs; one learning rate for all networks",
+    "adam/otd-5": "BUSI at 96 x 96 with EfficientNet-Lite0 from ImageNet, the time of a few epochs",
     "retinamnist": "RetinaMNIST instead of the paper's sets, a small network, 20 epochs by AdamW, losses as in `fit`",
     "airfoil": "airfoil instead of the paper's sets, a network of 3 x 256, 400 epochs by AdamW, then 1,000 of the head",
     "floodmodeling1": "FloodModeling1 instead of the paper's sets, a small network, 100 epochs by AdamW, batches of 64",
@@ -217,8 +218,10 @@ def _run_state(table: Table) -> str:
         claimed = "the [claims](../claims.md) compare some of its models, in the settings given there"
     folders = [folder for folder in SMALL_RUNS if (RESULTS / folder / f"{table.name}.md").exists()]
     if folders:
-        settings = [SMALL_RUNS.get(f"{folder}/{paper.lower()}", SMALL_RUNS[folder]) for folder in folders]
-        small = [setting + _extent(folder, table) for setting, folder in zip(settings, folders, strict=True)]
+        small = []
+        for folder in folders:
+            names = (f"{folder}/{table.name}", f"{folder}/{paper.lower()}", folder)
+            small.append(SMALL_RUNS[next(name for name in names if name in SMALL_RUNS)] + _extent(folder, table))
         return "; ".join(filter(None, [f"run in a small version: {'; '.join(small)}", claimed]))
     return f"not run as a whole: {claimed}" if claimed else "not run: the command is there"
 

@@ -35,7 +35,7 @@ class OTDClassifier(RankClassifier):
             One more vote is spread over all ranks, so that no probability is 0.
         epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
         by_rank: Whether every rank of a batch counts the same; False for eq. 5, the plain mean over all triplets, in
-            which large ranks count by the cube of their size.
+            which the triplets within a rank grow with the cube of its size.
         monitored: Value by which ``patience`` chooses the best epoch: ``"loss"`` or, as in the paper, ``"accuracy"``
             of the 3 nearest training embeddings on the validation samples.
         ends_in_relu: Whether the embedding ends in ReLU, as in the paper's Table 3. Cosines are then >= 0, so that

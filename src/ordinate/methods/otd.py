@@ -30,7 +30,7 @@ class OTD(SeenEmbeddings):
         num_classes: C.
         epochs: 50 in the paper.
         by_rank: Whether every rank counts the same (the mean over its anchors, then over ranks) instead of every
-            triplet, of which large ranks have their size's cube. Weights of a balance replace this; weights
+            triplet; those within a rank grow with the cube of its size. Weights of a balance replace this; weights
             of samples multiply what an anchor counts.
         monitored: Value by which ``patience`` chooses the best epoch: ``"loss"``, the validation loss, or
             ``"accuracy"``, that of the 3 nearest training embeddings on the validation samples, as in the paper; of
