@@ -44,8 +44,9 @@ def require_path(path: Path) -> None:
     if there and not (path.is_file() or path.is_dir()):
         raise OrdinateError(path, problem="is a pipe or device", expected="a file or folder")
     if not there:
-        names = [near.name for near in path.parent.glob("*")]
-        raise OrdinateError(path, problem="no such file", hint=did_you_mean(path.name, names, str))
+        beside = sorted(path.parent.glob("*"), key=lambda near: near.suffix == path.suffix)
+        names = {near.stem: near.name for near in beside}  # A common ending alone does not make two names similar.
+        raise OrdinateError(path, problem="no such file", hint=did_you_mean(path.stem, names, names.__getitem__))
 
 
 @contextmanager

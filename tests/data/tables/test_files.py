@@ -232,8 +232,12 @@ def test_reading_an_npz_runs_no_code_from_it(npz):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("date.csv", r"; did you mean data\.csv\?"), ("xyzzy", ""), ("nowhere/data.csv", "")]
-)
+    ("name", "hint"),
+    [
+        ("date.csv", r"; did you mean data\.csv\?"), ("data.tsv", r"; did you mean data\.csv\?"),
+        ("d.csv", ""), ("xyzzy", ""), ("nowhere/data.csv", ""),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("read", [read_samples, lambda path: read_labelled(path, "grade")], ids=["samples", "labelled"])
 def test_a_missing_file_is_an_error_that_knows_the_near_name(csv, name, hint, read):
     path = csv("a,grade\n1,2\n").parent / name
