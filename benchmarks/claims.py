@@ -376,6 +376,9 @@ def main() -> None:
     if unknown:
         parser.error(f"--arms: {', '.join(sorted(unknown))} in none of the claims {', '.join(options.only)}")
     claims = [quick(CLAIMS[name]) if options.quick else CLAIMS[name] for name in options.only]
+    absent = sorted({reason for claim in claims if (reason := reading.unavailable(claim.dataset))})
+    if absent:
+        parser.error("; ".join(absent))
     runs = [run for seed in range(options.seeds) for claim in claims for run in claim.runs(seed, options.arms)]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     complete(runs, measure, ResultsFile(options.results), jobs=options.jobs)

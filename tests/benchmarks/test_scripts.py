@@ -81,3 +81,12 @@ def test_arms_of_claims_can_be_built(name):
         task = task_of(arm.model, dataset(claim.dataset).task)
         built = build(arm.model, task, budget=budget, seed=3, **arm.settings)
         assert built.random_state == 3
+
+
+def test_claims_on_data_that_are_not_there_leave_no_failed_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ORDINATE_DATA", str(tmp_path / "none"))
+    monkeypatch.setattr("sys.argv", ["claims.py", "--only", "airfoil, parts", "--results", str(tmp_path / "r.jsonl")])
+    with pytest.raises(SystemExit):
+        claims.main()
+    assert "airfoil: not in $ORDINATE_DATA" in capsys.readouterr().err
+    assert not (tmp_path / "r.jsonl").exists()
