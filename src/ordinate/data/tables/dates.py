@@ -105,9 +105,9 @@ def fit_date(name: str, values: pd.Series, form: str) -> tuple[DateColumn, str]:
     times = _times(name, values, form)
     origin = pd.Timestamp(0) if times.isna().all() else times.min()
     if form in TIMES_OF_DAY:
-        hours = fit_numeric(f"{name}, hour", _numbers(times, origin)["hour"])[0]
+        hours = fit_numeric(f"{name}, hour", _numbers(times, origin)["hour"])
         return DateColumn(name, form, origin.isoformat(), (hours,)), f"{name}: times of day, converted to hours"
-    columns = [fit_numeric(f"{name}, {part}", numbers)[0] for part, numbers in _numbers(times, origin).items()]
+    columns = [fit_numeric(f"{name}, {part}", numbers) for part, numbers in _numbers(times, origin).items()]
     columns = [columns[0], *(replace(column, indicator=False) for column in columns[1:] if column.scale)]
     parts = [column.name.removeprefix(f"{name}, ") for column in columns]
     note = f"{name}: dates from {origin:%Y-%m-%d} on, converted to {', '.join(parts)}"

@@ -17,6 +17,7 @@ SCALES = (  # Words are ordered from lowest to highest; words with the same mean
     "never < rarely|seldom < sometimes|occasionally < often|frequently|usually < always",
     "very small|tiny < small < medium|mid < large|big < very large|huge",
     "xs < s < m < l < xl < xxl",
+    "no < yes",
 )
 
 
