@@ -74,7 +74,7 @@ class FitOptions:
     categorical: str = option("", "numeric columns that are codes of categories", metavar="COLUMNS")
     missing: str | None = option(
         None,
-        "values that mean missing, in every column: numbers, codes, labels or other text",
+        "values that mean missing, in every column: numbers, codes, labels or other text; COLUMN=VALUE for one column",
         metavar="VALUES",
         may_be_list=True,
     )

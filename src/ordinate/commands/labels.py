@@ -114,6 +114,8 @@ def _numbers_of_text(y: pd.Series, name: str, *, may_have_unit: bool) -> pd.Seri
     if numbers.notna().all():
         return numbers
     labels = sorted(set(map(str, y)))
+    if isinstance(y.dtype, pd.CategoricalDtype):
+        labels = [str(label) for label in y.dtype.categories if str(label) in labels]
     problem = order_problem(labels)
     if numbers.notna().any() and known_order(labels) is None:
         odd = sorted(set(map(str, y[numbers.isna()])))

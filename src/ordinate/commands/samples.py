@@ -307,7 +307,7 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             expected="at least one that describes them",
             hint="--keep trains on those it names",
         )
-    X = _usable(X[names], data, say)
+    X = _usable(X[names], keep, data, say)
     y = pd.DataFrame(samples.y)
     in_order = [name for each in y for name in find_row_order(X, y[each])]
     for name in dict.fromkeys(in_order):
@@ -325,11 +325,17 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
     return replace(samples, X=X, identity=identity)
 
 
-def _usable(X: Any, data: str, say: Callable[[str], None], most: int = 3) -> Any:
-    """Return a table without the columns that features cannot be learned from; one note names them all."""
+def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], most: int = 3) -> Any:
+    """Return a table without the columns that features cannot be learned from; one note names them all.
+
+    A column to keep that cannot be used is an error.
+    """
     problems = unusable_columns(X)
     if not problems:
         return X
+    for name in keep:
+        if name in problems:
+            raise problems[name]
     left = [name for name in X.columns if name not in problems]
     if not left:
         first = next(iter(problems.values()))

@@ -194,9 +194,10 @@ def labelled_by(
 def with_parts(
     labelled: Labelled, table: Samples, where: Path | str, split: str | None, group: str | None, weight: str | None
 ) -> Labelled:
-    """Return samples with the splits, groups and weights in columns of a table, of which no value may be missing."""
+    """Return samples with the splits, groups and weights in columns of a table; samples with a label have all of them."""
+    has_label = pd.DataFrame(labelled.labels).notna().all(axis=1).to_numpy()
     for name in filter(None, (split, group, weight)):
-        require_filled(table[name], where)
+        require_filled(table[name][has_label], where)
     if split is not None:
         labelled = replace(labelled, splits=table[split].astype(str).map(split_name))
     if group is not None:

@@ -213,7 +213,7 @@ class Modality(ABC):
         >>> from ordinate.data import modalities
         >>> tables = next(modality for modality in modalities() if modality.name == "tables")
         >>> tables.name, tables.parameter, [reader.kind for reader in tables.readers]
-        ('tables', '', ['table'])
+        ('tables', 'tables', ['table'])
     """
 
     name: str  # The plural of the samples, such as "images".

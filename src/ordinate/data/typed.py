@@ -27,12 +27,12 @@ class Declared:
     Args:
         labels: Labels by code.
         missing: Codes declared as missing: pairs of the lowest and the highest, both included, or texts.
-        measure: ``"nominal"``, ``"ordinal"`` or ``"scale"`` where the file says so.
+        is_amount: Whether the file says that the codes are amounts.
     """
 
     labels: Mapping[Any, str] = field(default_factory=dict)
     missing: tuple[tuple[Any, Any], ...] = ()
-    measure: str | None = None
+    is_amount: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Reading:
     """How the columns of a table are understood, where the file leaves it open or the user knows better.
 
     Args:
-        missing: Texts of values, codes or labels that mean missing, in every column.
+        missing: Texts of values, codes or labels that mean missing, in every column; ``"column=value"`` names those of
+            one column.
         keep_missing: Whether codes that are declared missing, and labels such as "refused", are values.
         targets: Columns of the label.
         order: Ranks of the label from the lowest to the highest; none of them is missing.
@@ -73,10 +74,12 @@ class Found:
 
     Args:
         missing: Rows by the value that is missing in them, of each column.
+        named: Number of rows, of each column, that hold a value that the user names as missing.
         scales: Labels of codes, of each column of the label that is a number.
     """
 
     missing: dict[str, Counter[str]] = field(default_factory=dict)
+    named: Counter[str] = field(default_factory=Counter)
     scales: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def notes(self, reading: Reading, most: int = 3) -> list[str]:
@@ -91,6 +94,10 @@ class Found:
                 columns = "another column" if len(named) == most + 1 else f"{len(named) - most} other columns"
                 parts.append(f"{columns}: {_counts(others)}")
             notes.append(f"read as missing in {'; '.join(parts)} (--keep-missing reads them as values)")
+        if self.named:
+            listed = ", ".join(f"{name} in {_rows(count)}" for name, count in self.named.most_common(most))
+            more = f", and {len(self.named) - most} more columns" if len(self.named) > most else ""
+            notes.append(f"values that --missing names are missing in {listed}{more}")
         for name, labels in self.scales.items():
             listed = ", ".join(f"{code} = {label}" for code, label in labels.items())
             notes.append(f"the codes of {name!r} are its values: {listed}")
@@ -121,7 +128,10 @@ def typed(
         said = declared.get(name)
         if said is not None and not are_times(values):
             values = _of_codes(values, said, reading, found)
+        before = values.notna().sum()
         values = without_missing(values, reading.missing)
+        if named := int(before - values.notna().sum()):
+            found.named[str(name)] += named
         if name in reading.targets:
             values = _of_target(values, reading, found)
         columns[name] = values
@@ -139,8 +149,7 @@ def without_missing(values: pd.Series, missing: tuple[str, ...]) -> pd.Series:
     """
     if not missing:
         return values
-    texts = {text.strip() for text in missing}
-    numbers = {float(text) for text in texts if _is_number(text)}
+    texts, numbers = _named_for(str(values.name), missing)
     if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype):
         at = values.isin(numbers)
         return values.mask(at) if at.any() else values
@@ -158,7 +167,7 @@ def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found)
     name = str(values.name)
     labels = {_code(code): " ".join(str(label).split()) for code, label in said.labels.items()}
     different = [_code(code) for code in pd.unique(values.dropna())]
-    gone = _missing_codes(different, labels, said, reading, is_target=name in reading.targets)
+    gone = _missing_codes(name, different, labels, said, reading)
     if gone:
         values = _without(values, different, gone, labels, name, found)
         different = [code for code in different if code not in gone]
@@ -169,21 +178,20 @@ def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found)
         if shown and name in reading.targets:
             found.scales[name] = shown
         return _whole(values)
-    return _categories(values, different, labels, said, name)
+    return _categories(values, different, labels, name)
 
 
 def _missing_codes(
-    different: list[Any], labels: Mapping[Any, str], said: Declared, reading: Reading, *, is_target: bool
+    name: str, different: list[Any], labels: Mapping[Any, str], said: Declared, reading: Reading
 ) -> set[Any]:
     """Return the codes of a column, with or without a label, that mean missing."""
-    texts = {text.strip() for text in reading.missing}
-    numbers = {float(text) for text in texts if _is_number(text)}
+    texts, numbers = _named_for(name, reading.missing)
     gone = {code for code in (*labels, *different) if _is_named(code, texts, numbers) or labels.get(code) in texts}
     if reading.keep_missing:
         return gone
     usual = {code for code in (*labels, *different) if any(_is_within(code, *ends) for ends in said.missing)}
     usual |= {code for code, label in labels.items() if says_no_answer(label, is_negative=_is_negative(code))}
-    if is_target:
+    if name in reading.targets:
         usual = {code for code in usual if not {labels.get(code), plain_text(code)} & set(reading.order)}
     if len(set(different) - gone - usual) < 2 <= len(set(different) - gone):
         return gone  # A column of "accepted" and "refused" has an answer in every row.
@@ -225,22 +233,20 @@ def _is_number_column(
     unlabelled = [code for code in different if code not in labels]
     if not unlabelled:
         return False
-    if said.measure == "scale":
+    if said.is_amount:
         return True
     # Ends and middle of a scale may have labels, as one of many codes such as "90 or older" may.
-    return 2 * len(unlabelled) >= len(labels) or any(code % 1 for code in unlabelled)
+    return 2 * len(unlabelled) >= len(labels) or any(code % 1 for code in different)
 
 
-def _categories(
-    values: pd.Series, different: list[Any], labels: Mapping[Any, str], said: Declared, name: str
-) -> pd.Series:
+def _categories(values: pd.Series, different: list[Any], labels: Mapping[Any, str], name: str) -> pd.Series:
     """Return codes as the categories of their labels: ranks where their order says more than the alphabet."""
     codes = sorted({*labels, *different}, key=lambda code: (isinstance(code, str), code))
     texts = [labels.get(code, plain_text(code)) for code in codes]
     twice = {text for text, count in Counter(texts).items() if count > 1}
     names = [f"{text} ({plain_text(code)})" if text in twice else text for code, text in zip(codes, texts, strict=True)]
     are_numbers = all(isinstance(code, float) for code in codes)
-    ordered = are_numbers and (said.measure == "ordinal" or says_more_than_the_alphabet(texts))
+    ordered = are_numbers and says_more_than_the_alphabet(texts)
     place = {code: index for index, code in enumerate(codes)}
     at = np.array([place[code] for code in different] + [-1], dtype=np.int64)
     held = _codes(values)
@@ -283,12 +289,21 @@ def _of_target(values: pd.Series, reading: Reading, found: Found) -> pd.Series:
     return values.mask(values.isin(gone))
 
 
+def _named_for(name: str, missing: tuple[str, ...]) -> tuple[set[str], set[float]]:
+    """Return the texts that mean missing in a column, and the numbers that some of them are."""
+    texts = {text.strip() for text in missing} | {text.removeprefix(f"{name}=").strip() for text in missing}
+    return texts, {float(text) for text in texts if _is_number(text)}
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
 def _counts(counts: Counter[str], most: int = 5) -> str:
     listed = [f"{value} in {count}" for value, count in counts.most_common(most)]
     if len(counts) > most:
         listed.append(f"{len(counts) - most} more")
-    rows = "row" if sum(counts.values()) == 1 else "rows"
-    return f"{', '.join(listed)} {rows}"
+    return f"{', '.join(listed)} {'row' if sum(counts.values()) == 1 else 'rows'}"
 
 
 def _code(code: Any) -> float | str:

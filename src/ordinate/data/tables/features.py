@@ -109,8 +109,9 @@ class TableFeatures(Reader):
             )
         incomplete: dict[str, int] = {}
         problems: dict[str, OrdinateError] = {}
-        for name in map(str, frame.columns):
-            given = without_missing(frame[name], tuple(missing))
+        for each in frame.columns:
+            name = str(each)
+            given = without_missing(frame[each], tuple(missing))
             try:
                 column, said = _fit_column(name, given)
             except OrdinateError as error:
@@ -427,7 +428,7 @@ def unusable_columns(frame: pd.DataFrame | ParquetTable) -> dict[str, OrdinateEr
     if streams(frame):
         frame = frame.spread(LEARNED_FROM)
     problems = {}
-    for name in map(str, frame.columns):
+    for name in frame.columns:
         try:
             kind = _kind_of(name, frame[name])
             if kind.form is not None and kind.categories is None:

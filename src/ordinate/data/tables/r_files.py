@@ -57,13 +57,15 @@ def _frame(columns: Mapping[str, Any], _: Mapping[str, Any]) -> pd.DataFrame:
         else:
             series[name] = _column(values)
     frame = pd.DataFrame(series)
-    frame.attrs[DECLARED] = {name: each.attrs[DECLARED] for name, each in series.items() if DECLARED in each.attrs}
+    frame.attrs[DECLARED] = {str(name): each.attrs[DECLARED] for name, each in series.items() if DECLARED in each.attrs}
     return frame
 
 
 def _column(values: Any) -> pd.Series:
     """Return a column, in which a missing number or truth value of R is missing."""
-    if isinstance(values, pd.Series | pd.Categorical):
+    if isinstance(values, pd.Series):
+        return values
+    if isinstance(values, pd.Categorical):
         return pd.Series(values)
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values)

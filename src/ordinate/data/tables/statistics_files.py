@@ -17,7 +17,7 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
     """Return the codes of a file, and what it says of its columns; empty text is missing, as in these programs.
 
     Missing values of Stata and SAS, ``.`` and ``.a`` to ``.z``, are missing. Values that SPSS declares as missing are
-    codes, whose ranges are among what is said.
+    codes of a .sav, whose ranges are among what is said.
 
     Args:
         path: Path of the file.
@@ -27,7 +27,7 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
     name = path.name.lower()
     read = getattr(pyreadstat, next(method for endings, method in READERS.items() if name.endswith(endings)))
     options: dict[str, Any] = {}
-    if name.endswith((*SPSS, *PORTABLE)):
+    if name.endswith(SPSS):
         options["user_missing"] = True
     dropped: list[str] = []
     if drop and not name.endswith(PORTABLE):
@@ -47,4 +47,5 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
 def _declared(name: str, said: Any) -> Declared:
     ranges: Mapping[str, Any] = said.missing_ranges
     missing = tuple((each["lo"], each["hi"]) for each in ranges.get(name, ()))
-    return Declared(said.variable_value_labels.get(name, {}), missing, said.variable_measure.get(name))
+    is_amount = said.variable_measure.get(name) == "scale"
+    return Declared(said.variable_value_labels.get(name, {}), missing, is_amount)
