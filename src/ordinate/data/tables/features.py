@@ -25,7 +25,8 @@ from ordinate.data.tables.columns import (
     is_number,
     texts_of,
 )
-from ordinate.data.tables.dates import AMBIGUOUS, DateColumn, date_form, fit_date
+from ordinate.data.tables.date_forms import NOT_TOLD, date_form
+from ordinate.data.tables.dates import DateColumn, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
 from ordinate.data.tables.streamed_rows import StreamedRows
@@ -65,10 +66,10 @@ class TableFeatures(Reader):
         "quantiles, then its normal score, the standard normal quantile, within -3 and 3, of its place among them: the "
         "mean of the place interpolated from the left and from the right, 0 at the first quantile and 1 at the last; "
         "with indicator, then 1 where it was missing and 0 elsewhere. A column with parts is a date, and its parts are "
-        "such numbers of it: days since origin, year, month, day, weekday from Monday, 0, and hour with its minutes as "
-        "a fraction. A column with means is text: components of its words, whose weights are in the saved model. A "
-        "column with categories is text (whole numbers without .0): 1 at its category and 0 at the others, all 0 where "
-        "missing or none of them."
+        "such numbers of it: days since origin, year, month, day, weekday from Monday, 0, and hour with its minutes "
+        "and seconds as a fraction; of a time of day hour alone, and of a duration seconds. A column with means is "
+        "text: components of its words, whose weights are in the saved model. A column with categories is text (whole "
+        "numbers without .0): 1 at its category and 0 at the others, all 0 where missing or none of them."
     )
 
     def __init__(self, columns: Sequence[Column], notes: Sequence[str] = (), most_periodic: int | None = None) -> None:
@@ -306,7 +307,7 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
     """Learn a column (n,), and return it with notes on what it became."""
     values, unit = read_numbers(given, STRAY_WORDS)
     form = date_form(values)
-    if form not in (None, AMBIGUOUS):
+    if form is not None and form not in NOT_TOLD:
         date, note = fit_date(name, values, form)
         return date, [note]
     if is_number(values):
@@ -315,9 +316,8 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
         words = tuple(sorted(set(other_words_of(given))))
         return replace(number, unit=unit, words=words), list(filter(None, said))
     notes = []
-    ambiguous = "day and month of its dates are ambiguous; write them as 2020-01-31"
-    if form == AMBIGUOUS:
-        notes.append(f"{name}: {ambiguous}")
+    if form is not None:
+        notes.append(f"{name}: {NOT_TOLD[form]}")
     categories = tuple(sorted(set(texts_of(values)[1])))
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
     almost = None if is_declared else almost_numbers([text for text in categories if not is_missing_word(text)])
@@ -325,13 +325,13 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
     if not is_declared and (too_many or 2 * len(categories) > len(values)) and is_free_text(categories):
         text = fit_text(name, values)
         if text.width > 0:
-            return text, [f"{name}: is free text, and is treated as {text.width} components of its words"]
+            return text, [*notes, f"{name}: is free text, and is treated as {text.width} components of its words"]
     if too_many:
         hint = "drop identifiers; data=TextOptions() reads free text"
         if len(categories) < values.notna().sum():
             hint = "drop it; where rows of one value belong together, --group (groups in Python) names it"
-        if form == AMBIGUOUS:
-            hint = ambiguous
+        if form is not None:
+            hint = NOT_TOLD[form]
         elif almost:
             hint = f"it has {almost}; leave cells without a number empty"
         got = f"text with {len(categories)} different values in {len(values)} rows"
