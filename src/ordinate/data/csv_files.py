@@ -12,13 +12,10 @@ from typing import IO, Any
 import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
-from ordinate.data.csv_format import CsvFormat, opened, recognise, usual_separator, without_mark
+from ordinate.data.csv_format import MISSING, CsvFormat, opened, recognise, usual_separator, without_mark
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
-
-# "None" may be a grade.
-MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
 
 
 def warn(note: str) -> None:

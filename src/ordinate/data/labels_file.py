@@ -194,7 +194,7 @@ def labelled_by(
 def with_parts(
     labelled: Labelled, table: Samples, where: Path | str, split: str | None, group: str | None, weight: str | None
 ) -> Labelled:
-    """Return samples with the splits, groups and weights in columns of a table; samples with a label have all of them."""
+    """Return samples with the splits, groups and weights in columns of a table, which none with a label lacks."""
     has_label = pd.DataFrame(labelled.labels).notna().all(axis=1).to_numpy()
     for name in filter(None, (split, group, weight)):
         require_filled(table[name][has_label], where)

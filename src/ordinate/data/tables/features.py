@@ -25,7 +25,8 @@ from ordinate.data.tables.columns import (
     is_number,
     texts_of,
 )
-from ordinate.data.tables.dates import AMBIGUOUS, DateColumn, date_form, fit_date
+from ordinate.data.tables.date_forms import NOT_TOLD, date_form
+from ordinate.data.tables.dates import DateColumn, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
 from ordinate.data.tables.streamed_rows import StreamedRows
@@ -40,7 +41,6 @@ STRAY_WORDS = 0.05  # A column of numbers may hold other text in this share of i
 MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
 LEARNED_FROM = 2**20  # Features are learned from this many rows of a streamed parquet table.
-AMBIGUOUS_DATES = "day and month of its dates are ambiguous; write them as 2020-01-31"
 IN_MEMORY = 2**27  # More bytes of a parquet table's numbers lie in a file.
 
 
@@ -67,10 +67,10 @@ class TableFeatures(Reader):
         "quantiles, then its normal score, the standard normal quantile, within -3 and 3, of its place among them: the "
         "mean of the place interpolated from the left and from the right, 0 at the first quantile and 1 at the last; "
         "with indicator, then 1 where it was missing and 0 elsewhere. A column with parts is a date, and its parts are "
-        "such numbers of it: days since origin, year, month, day, weekday from Monday, 0, and hour with its minutes as "
-        "a fraction. A column with means is text: components of its words, whose weights are in the saved model. A "
-        "column with categories is text (whole numbers without .0): 1 at its category and 0 at the others, all 0 where "
-        "missing or none of them."
+        "such numbers of it: days since origin, year, month, day, weekday from Monday, 0, and hour with its minutes "
+        "and seconds as a fraction; of a time of day hour alone, and of a duration seconds. A column with means is "
+        "text: components of its words, whose weights are in the saved model. A column with categories is text (whole "
+        "numbers without .0): 1 at its category and 0 at the others, all 0 where missing or none of them."
     )
 
     def __init__(
@@ -365,7 +365,7 @@ def _kind_of(name: str, given: pd.Series) -> _Kind:
     """Return what a column (n,) is; one that cannot be used is an error."""
     values, unit = read_numbers(given, STRAY_WORDS)
     form = date_form(values)
-    if form not in (None, AMBIGUOUS):
+    if form is not None and form not in NOT_TOLD:
         return _Kind(values, unit, form)
     if is_number(values):
         if np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan)).any():
@@ -389,8 +389,8 @@ def _too_many(
     hint = "drop identifiers; data=TextOptions() reads free text"
     if len(categories) < values.notna().sum():
         hint = "drop it; where rows of one value belong together, --group (groups in Python) names it"
-    if form == AMBIGUOUS:
-        hint = AMBIGUOUS_DATES
+    if form is not None:
+        hint = NOT_TOLD[form]
     elif almost:
         hint = f"it has {almost}; leave cells without a number empty"
     got = f"text with {len(categories)} different values in {len(values)} rows"
@@ -409,15 +409,15 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
         said = _note_on_text(name, given, values, kind.unit)
         words = tuple(sorted(set(other_words_of(given))))
         return replace(number, unit=kind.unit, words=words), list(filter(None, [said]))
+    notes = []
+    if kind.form is not None:
+        notes.append(f"{name}: {NOT_TOLD[kind.form]}")
     if kind.is_text:
         text = fit_text(name, values)
         if text.width > 0:
-            return text, [f"{name}: is free text, and is treated as {text.width} components of its words"]
+            return text, [*notes, f"{name}: is free text, and is treated as {text.width} components of its words"]
         if len(kind.categories) > MOST_CATEGORIES:
             raise _too_many(name, values, kind.categories, kind.form, kind.almost)
-    notes = []
-    if kind.form == AMBIGUOUS:
-        notes.append(f"{name}: {AMBIGUOUS_DATES}")
     if kind.almost:
         notes.append(f"{name}: has {kind.almost}, and is treated as {len(kind.categories)} categories")
     return CategoricalColumn(name, kind.categories), notes

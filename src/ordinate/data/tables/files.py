@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.data.csv_files import MISSING, read_csv, warn
-from ordinate.data.csv_format import CSV
+from ordinate.data.csv_files import read_csv, warn
+from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import first_named, reading, require_names, require_path
