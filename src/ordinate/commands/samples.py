@@ -73,6 +73,15 @@ class Samples:
     files: Any = None
     rows: NDArray[np.int64] | None = None
 
+    def take(self, places: NDArray[np.int64]) -> "Samples":
+        """Return some of the samples, by their places."""
+        taken = {}
+        for name in ("X", "y", "splits", "groups", "weights", "paths", "identity", "files"):
+            column = getattr(self, name)
+            if column is not None:
+                taken[name] = take(column, places, renumber=True)
+        return replace(self, **taken, rows=self.in_data(places))
+
     def in_data(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the data that some samples are, by their places among the samples."""
         return places if self.rows is None else self.rows[places]
