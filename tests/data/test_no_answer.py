@@ -3,14 +3,18 @@ import pytest
 from ordinate.data.no_answer import no_answers_among, says_no_answer
 
 NO_ANSWERS = [
-    "Refused", "-9. Refused", "[-1] keine Angabe", "(9) Missing", "99 = No answer", "DON'T KNOW", "don\u2019t know", "DK",
+    "Refused", "-9. Refused", "[-1] keine Angabe", "(9) Missing", "99 = No answer", "DON'T KNOW", "don\u2019t know",
+    "DK",
     "IAP", "Dk,na", "Don't know / no answer", "Refusal; not asked", "Don't know (spontaneous)", "Not applicable",
-    "Inap. (not 1 in V12)", "<missing>", "Prefer not to say", "Wei\u00df nicht", "Ne sait pas", "Sans r\u00e9ponse", "NS/NC",
+    "Inap. (not 1 in V12)", "<missing>", "Prefer not to say", "Wei\u00df nicht", "Ne sait pas", "Sans r\u00e9ponse",
+    "NS/NC",
     "No sabe / no contesta", "N\u00e3o sabe", "Weet niet", "\u00d8nsker ikke \u00e5 svare", "Nie wiem", "Non so",
-    "\u041d\u0435\u0442 \u043e\u0442\u0432\u0435\u0442\u0430", "\u7121\u56de\u7b54", "\u4e0d\u77e5\u9053", "Bilmiyorum", "Stage X",
+    "\u041d\u0435\u0442 \u043e\u0442\u0432\u0435\u0442\u0430", "\u7121\u56de\u7b54", "\u4e0d\u77e5\u9053",
+    "Bilmiyorum", "Stage X",
 ]  # fmt: skip
 ANSWERS = [
-    "No", "None", "Never", "Excellent", "Not at all", "No trust at all", "Not important", "No opinion", "Neither", "Refugee",
+    "No", "None", "Never", "Excellent", "Not at all", "No trust at all", "Not important", "No opinion", "Neither",
+    "Refugee",
     "Undecided", "Unknown territory", "Not sure", "1", "", "trifft nicht zu", "Not relevant", "Missing tooth", "NS",
 ]  # fmt: skip
 

@@ -58,7 +58,8 @@ def test_codes_that_are_text_have_no_order():
     ("labels", "says_more"),
     [
         (["low", "mid", "high"], True), (["high", "low", "medium"], False), (["High", "low", "Medium"], False),
-        (["1. Excellent", "2. Good", "3. Poor"], True), (["Stage I", "Stage II", "Stage III"], True), (["A", "B", "C"], False),
+        (["1. Excellent", "2. Good", "3. Poor"], True), (["Stage I", "Stage II", "Stage III"], True), (["A", "B",
+        "C"], False),
         (["no", "yes"], True), (["yes", "no"], True), (["a", "b"], False), (["b", "a"], True),
     ],
 )  # fmt: skip

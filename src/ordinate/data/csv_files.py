@@ -14,7 +14,7 @@ from pandas.errors import ParserError, ParserWarning
 
 from ordinate.data.csv_format import MISSING, CsvFormat, opened, recognise, usual_separator, without_mark
 from ordinate.data.memory import available_memory, require_memory
-from ordinate.data.paths import not_text
+from ordinate.data.paths import first_named, not_text
 from ordinate.errors import OrdinateError
 
 
@@ -29,7 +29,14 @@ def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str],
     note = found.note(usual_separator(where))
     if note is not None:
         say(f"{where}: {note}")
+    if found.doubled:
+        say(f"{where}: {note_on_doubled(found.doubled)}")
     return found
+
+
+def note_on_doubled(names: Collection[str]) -> str:
+    """Return the note on names that several columns have."""
+    return f"several columns are named {first_named(map(repr, names))}; the first of each is read"
 
 
 def read_csv(
@@ -54,7 +61,7 @@ def read_csv(
     with _parsing(content, where, found):
         frame = _parse(content, found, dtype, na_values=_missing_texts(found, ranks or {}))
     _require_whole_lines(frame, content, where, found)
-    return frame
+    return _first_of_each(frame, found)
 
 
 def read_csv_parts(
@@ -71,7 +78,15 @@ def read_csv_parts(
             if part is None:
                 return
             are_whole = are_whole or _require_whole_lines(part, path, path, found)
-            yield part
+            yield _first_of_each(part, found)
+
+
+def _first_of_each(frame: pd.DataFrame, found: CsvFormat) -> pd.DataFrame:
+    """Return a table with the first of the columns that have the same name, which pandas has renamed."""
+    if not found.doubled:
+        return frame
+    later = [place for place, name in enumerate(found.names) if name and name in found.names[:place]]
+    return frame.drop(columns=frame.columns[later])
 
 
 def _missing_texts(found: CsvFormat, ranks: Mapping[str, Collection[str]]) -> Any:

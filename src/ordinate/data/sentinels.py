@@ -33,7 +33,9 @@ def sentinel_problem(values: pd.Series) -> str | None:
         return None
     others = different[~far]
     found = dict(zip(different[far].astype(np.int64).tolist(), counts[far].tolist(), strict=True))
-    shown = " and ".join(f"{number} in {count} rows" for number, count in found.items()).replace(" in 1 rows", " in 1 row")
+    shown = " and ".join(f"{number} in {count} rows" for number, count in found.items()).replace(
+        " in 1 rows", " in 1 row"
+    )
     return f"holds {shown}, far from its other values, {others.min():g} to {others.max():g}"
 
 

@@ -19,6 +19,8 @@ from ordinate.data.no_answer import no_answers_among, says_no_answer
 from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.times import are_times
 
+DESCRIPTIONS = "descriptions"  # Descriptions of columns by name, among the attributes of a DataFrame.
+
 
 @dataclass(frozen=True)
 class Declared:
@@ -28,11 +30,13 @@ class Declared:
         labels: Labels by code.
         missing: Codes declared as missing: pairs of the lowest and the highest, both included, or texts.
         is_amount: Whether the file says that the codes are amounts.
+        description: What the column is, in the words of the file.
     """
 
     labels: Mapping[Any, str] = field(default_factory=dict)
     missing: tuple[tuple[Any, Any], ...] = ()
     is_amount: bool = False
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,11 @@ def typed(
         if name in reading.targets:
             values = _of_target(values, reading, found)
         columns[name] = values
-    return pd.DataFrame(columns, columns=frame.columns, index=frame.index), found
+    table = pd.DataFrame(columns, columns=frame.columns, index=frame.index)
+    descriptions = {name: said.description for name, said in declared.items() if said.description}
+    if descriptions:
+        table.attrs[DESCRIPTIONS] = descriptions
+    return table, found
 
 
 def without_missing(values: pd.Series, missing: tuple[str, ...]) -> pd.Series:

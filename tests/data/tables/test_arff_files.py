@@ -75,7 +75,8 @@ def test_a_sparse_row_names_its_cells_that_are_not_zero(write):
 
 
 def test_cells_may_be_separated_by_tabs(write):
-    assert read_arff(write("@relation r\n@attribute a real\n@attribute b real\n@data\n1\t2\n3\t4\n")).to_numpy().tolist() == [
+    path = write("@relation r\n@attribute a real\n@attribute b real\n@data\n1\t2\n3\t4\n")
+    assert read_arff(path).to_numpy().tolist() == [
         [1, 2], [3, 4],
     ]  # fmt: skip
 

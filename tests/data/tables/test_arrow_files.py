@@ -27,7 +27,8 @@ def order_of_all_pairs(orders):
 @pytest.mark.parametrize(
     "orders",
     [
-        ["ab", "abc"], ["ab", "axb"], ["ac", "bc"], ["ab", "bc", "cd"], ["ab", "ba"], ["abc", "cab"], ["ad", "abc", "cd"],
+        ["ab", "abc"], ["ab", "axb"], ["ac", "bc"], ["ab", "bc", "cd"], ["ab", "ba"], ["abc", "cab"], ["ad", "abc",
+        "cd"],
         ["ab", "cd"], ["abcd"], ["abd", "acd", "bc"],
     ],
 )  # fmt: skip

@@ -355,7 +355,8 @@ def test_features_survive_json(sizes, colours):
 
 def test_what_was_missing_is_noted():
     assert TableFeatures.fit(MIXED).notes == [
-        "missing values of size (1 of 4), colour (1 of 4) are set to the median and marked in a column, or to no category"
+        "missing values of size (1 of 4), colour (1 of 4) are set to the median and marked in a column, or to no "
+        "category"
     ]
 
 

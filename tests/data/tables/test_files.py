@@ -310,7 +310,6 @@ WHOLE_GZ = gzip.compress(b"a,grade\n" + b"1,2\n" * 50, mtime=0)
         ("a.npz", GARBAGE, "could not be read: "),
         ("a.npz", "", "could not be read: "),
         ("a.csv.gz", WHOLE_GZ[:-12], "could not be read: "),
-        ("a.csv", "a,grade,a,grade\n1,2,3,4\n", "several columns are named 'a', 'grade', expected one name per"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_an_error_that_names_it(csv, name, content, message):

@@ -22,8 +22,11 @@ def test_the_forms_of_pandas_are_read(tmp_path, options):
 @pytest.mark.parametrize(
     "text",
     [
-        '[{"a": 1, "g": "x"}, {"a": 2, "g": "y"}]', '{"a": 1, "g": "x"}\n\n{"a": 2, "g": "y"}\n', '{"a": [1, 2], "g": ["x", "y"]}',
-        '{"a": {"0": 1, "1": 2}, "g": {"0": "x", "1": "y"}}', '\ufeff[{"a": 1, "g": "x"},\n {"a": 2, "g": "y"}]',
+        '[{"a": 1, "g": "x"}, {"a": 2, "g": "y"}]',
+        '{"a": 1, "g": "x"}\n\n{"a": 2, "g": "y"}\n',
+        '{"a": [1, 2], "g": ["x", "y"]}',
+        '{"a": {"0": 1, "1": 2}, "g": {"0": "x", "1": "y"}}',
+        '\ufeff[{"a": 1, "g": "x"},\n {"a": 2, "g": "y"}]',
     ],
 )  # fmt: skip
 def test_rows_and_columns_are_read(tmp_path, text):

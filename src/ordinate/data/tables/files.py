@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.data.csv_files import read_csv, warn
+from ordinate.data.csv_files import note_on_doubled, read_csv, warn
 from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
-from ordinate.data.paths import first_named, reading, require_names, require_path
+from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.table_formats import ARFF, ARROW, EXCEL, JSON, STATISTICS, TABLES, R, require_packages
 from ordinate.data.tables.arff_files import read_arff
 from ordinate.data.tables.arrow_files import read_arrow, read_parquet
@@ -114,8 +114,9 @@ def _read(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame 
     frame = frame.drop(columns=[name for name in how.drop if name in frame])
     with reading(path):
         frame, found = typed(frame, declared, how)
-    for note in found.notes(how):
-        say(f"{path}: {note}")
+    if how.targets:  # A model knows what is missing in the rows that it predicts.
+        for note in found.notes(how):
+            say(f"{path}: {note}")
     return frame
 
 
@@ -176,13 +177,8 @@ def checked_frame(frame: pd.DataFrame, path: Path | str, say: Callable[[str], No
     if not twice:
         return frame
     if say is not None:
-        say(f"{path}: {first_of_each(twice)}")
+        say(f"{path}: {note_on_doubled(twice)}")
     return frame.loc[:, ~frame.columns.duplicated()]
-
-
-def first_of_each(twice: Collection[str]) -> str:
-    """Return the note on names that several columns have."""
-    return f"several columns are named {first_named(map(repr, twice))}; the first of each is read"
 
 
 def _array(arrays: dict[str, np.ndarray], name: str, path: Path) -> np.ndarray:

@@ -48,4 +48,5 @@ def _declared(name: str, said: Any) -> Declared:
     ranges: Mapping[str, Any] = said.missing_ranges
     missing = tuple((each["lo"], each["hi"]) for each in ranges.get(name, ()))
     is_amount = said.variable_measure.get(name) == "scale"
-    return Declared(said.variable_value_labels.get(name, {}), missing, is_amount)
+    description = said.column_names_to_labels.get(name) or ""
+    return Declared(said.variable_value_labels.get(name, {}), missing, is_amount, description)
