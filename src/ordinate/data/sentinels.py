@@ -17,7 +17,11 @@ def sentinel_problem(values: pd.Series, sentinels: Sequence[int] = (-9999, -999,
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return None
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    others = numbers[np.isfinite(numbers) & ~np.isin(numbers, sentinels)]
+    ends = {np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)}
+    if ends.isdisjoint((*sentinels, np.inf, -np.inf)):
+        return None  # No sentinel lies outside of the others.
+    numbers = numbers[np.isfinite(numbers)]
+    others = numbers[~np.isin(numbers, sentinels)]
     if len(others) == 0 or others.min() == others.max():
         return None
     low, high = others.min(), others.max()
