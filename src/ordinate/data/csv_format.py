@@ -178,7 +178,7 @@ def recognise(
     cells = [cell.strip() for row in rows for cell in row]
     if separator != known_separator:
         known_decimal = None
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+    numbers = list(filter(NUMBER.fullmatch, dict.fromkeys(cells)))
     decimal, thousands = _marks(numbers, separator, given.decimal, known_decimal)
     has_fractions = any(cell.count(decimal) == 1 for cell in numbers)  # Dates have two points.
     return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped, has_fractions)
@@ -314,11 +314,14 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
 
     The ``given`` mark is the decimal one. The ``known`` one is, if no number tells: 1,234 and 1.234 do not.
     """
-    unclear = _of_form(r"[-+]?[1-9]\d{0,2},\d{3}", numbers)  # 1,234 has a decimal comma, or one between thousands.
+    unclear = _of_form(
+        r"[-+]?[1-9]\d{0,2},\d{3}", [text for text in numbers if "," in text]
+    )  # 1,234 has a decimal comma, or one between thousands.
     clear = [text for text in numbers if text not in unclear]
-    decimal_comma = bool(_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", clear))
-    thousands_comma = bool(_of_form(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", clear))
-    decimal_point = bool(_of_form(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?", clear))
+    with_comma = [text for text in clear if "," in text]
+    decimal_comma = _any_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", with_comma)
+    thousands_comma = _any_of_form(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", with_comma)
+    decimal_point = _any_of_form(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?", clear)
     has_commas = decimal_comma or (unclear and separator != ",")
     if separator == "," and any("." in text for text in numbers):
         has_commas = False  # Quoted commas of one column do not make thousands of another's points.
@@ -334,6 +337,11 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
     if (thousands_comma or unclear) and not decimal_comma:
         return ".", ","
     return ".", None
+
+
+def _any_of_form(pattern: str, texts: Sequence[str]) -> bool:
+    """Return whether a pattern matches a text as a whole."""
+    return any(re.fullmatch(pattern, text) for text in texts)
 
 
 def _of_form(pattern: str, texts: Sequence[str]) -> set[str]:

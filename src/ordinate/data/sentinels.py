@@ -24,6 +24,9 @@ def sentinel_problem(values: pd.Series) -> str | None:
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return None
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    ends = {np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)}
+    if ends.isdisjoint((*BELOW_ZERO, *ABOVE, *ONE_DIGIT, np.inf, -np.inf)):
+        return None  # No code lies outside of the others.
     different, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
     codes = [*BELOW_ZERO, *ABOVE]
     if len(different) <= 12 and bool((different % 1 == 0).all()):

@@ -118,10 +118,8 @@ def _form_of_times(values: pd.Series) -> str:
 
 def _different_texts(values: pd.Series) -> list[str]:
     """Return the different values of a column of text without spaces around; none of a column of anything else."""
-    different = values.dropna().unique().tolist()
-    if not all(isinstance(value, str) for value in different):
-        return []
-    return [value.strip() for value in different]
+    is_text = isinstance(values.dtype, pd.StringDtype) or pd.api.types.infer_dtype(values, skipna=True) == "string"
+    return [text.strip() for text in values.dropna().unique()] if is_text else []
 
 
 def _looks_like_date(text: str) -> bool:
