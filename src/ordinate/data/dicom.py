@@ -193,9 +193,10 @@ def _decompressed(file: "Dataset", name: str, syntax: "UID", channels: int, kind
     if found != expected:
         raise ValueError(f"the compressed image has rows, columns and channels {found}, the file says {expected}")
     values = decode_stream(stream, header, f"{name} (compressed as {syntax.name})", "dicom")
-    if kind in ("YBR_ICT", "YBR_RCT"):  # These are transformations of JPEG 2000, which its decoder reverses.
-        kind = "RGB"
-    elif header.names in (b"RGB", b"rgb"):
+    if kind in ("YBR_ICT", "YBR_RCT") or header.names in (
+        b"RGB",
+        b"rgb",
+    ):  # These are transformations of JPEG 2000, which its decoder reverses.
         kind = "RGB"
     elif header.is_jfif and not header.is_lossless and kind == "RGB":
         kind = "YBR_FULL"

@@ -1,5 +1,8 @@
 """Tables of R: the data frame in an .rds, .rda or .RData file. Nothing of the file is run."""
 
+import bz2
+import gzip
+import lzma
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.data.memory import require_memory
 from ordinate.data.typed import Declared
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -28,7 +32,7 @@ def read_r(path: Path) -> tuple[pd.DataFrame, dict[str, Declared]]:
         "data.frame": _frame, "factor": _factor, "ordered": _ordered, "Date": _date, "POSIXct": _time,
         "haven_labelled": _labelled, "haven_labelled_spss": _labelled, "labelled": _labelled,
     }  # fmt: skip
-    content = rdata.parser.parse_file(path, extension=_kind(path))
+    content = rdata.parser.parse_data(_unpacked(path), extension=_kind(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Classes without a constructor, such as tbl_df, are read as those they extend.
         held = rdata.conversion.convert(content, {**rdata.conversion.DEFAULT_CLASS_MAP, **constructors})
@@ -42,6 +46,21 @@ def read_r(path: Path) -> tuple[pd.DataFrame, dict[str, Declared]]:
     if not isinstance(frame, pd.DataFrame):
         raise OrdinateError(path, problem="holds no data frame", expected="a table, as saveRDS(frame) writes one")
     return frame.reset_index(drop=True), frame.attrs[DECLARED]
+
+
+def _unpacked(path: Path, at_once: int = 1 << 24) -> bytes:
+    """Return the bytes of a file that R has compressed or not, where memory holds as many."""
+    start = path.read_bytes()[:6]
+    openers = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+    opener = next((each for magic, each in openers.items() if start.startswith(magic)), None)
+    if opener is None:
+        return path.read_bytes()
+    parts: list[bytes] = []
+    with opener(path, "rb") as file:
+        while part := file.read(at_once):
+            parts.append(part)
+            require_memory(2 * len(part), path)
+    return b"".join(parts)
 
 
 def _kind(path: Path) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from ordinate.data.memory import require_memory
 from ordinate.data.table_formats import PORTABLE, SAS, SPSS, STATA, TRANSPORT
 from ordinate.data.typed import Declared
 from ordinate.optional import optional
@@ -29,10 +30,11 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
     options: dict[str, Any] = {}
     if name.endswith(SPSS):
         options["user_missing"] = True
-    dropped: list[str] = []
-    if drop and not name.endswith(PORTABLE):
-        names = read(path, metadataonly=True)[1].column_names
-        dropped = [each for each in names if each in drop]
+    header = read(path, metadataonly=True)[1]
+    names = header.column_names
+    require_memory(8 * (header.number_rows or 0) * len(names), path)
+    dropped = [each for each in names if each in drop]
+    if dropped and not name.endswith(PORTABLE):
         options["usecols"] = [each for each in names if each not in drop]
     try:
         frame, said = read(path, dates_as_pandas_datetime=True, **options)
