@@ -27,7 +27,8 @@ class FitOptions:
 
     data: str = option(
         ...,
-        "table: csv, tsv, Excel, SPSS, Stata, parquet (or a folder of it), Feather, JSON, npz; .ts; or a URL of one; a "
+        "table: csv, tsv, Excel, SPSS, Stata, SAS, R, ARFF, parquet (or a folder of it), Feather, JSON, npz; .ts; or a "
+        "URL of one; a "
         "folder or zip of images, volumes or matrices with a labels.csv (path, label), or of images in one folder per "
         "rank; or a name of `ordinate datasets`",
         determines=False,

@@ -40,7 +40,7 @@ def known_order(labels: Sequence[str]) -> list[str] | None:
 def _suggested(labels: Sequence[str], most: int = 30) -> list[str] | None:
     """Return the order of labels to write into a message; None if it is not known, or of more than ``most``.
 
-    Labels that are not in the order of the alphabet are in one that a file gives them.
+    Labels that are not sorted along the alphabet are in the order of their file.
     """
     order = known_order(labels)
     if order is None and list(labels) != sorted(labels):
