@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import IO, cast
 
@@ -22,7 +22,11 @@ from ordinate.errors import OrdinateError
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+# "None" may be a grade.
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
 NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?")
+AMOUNT = re.compile(r"[-+<>=$€£¥₹ ]*[.,]?\d")  # Numbers, dates and times begin like this, names of columns do not.
+COMMENT = re.compile(r'\s*"?#')
 
 
 @dataclass(frozen=True)
@@ -150,17 +154,21 @@ def recognise(
     encoding, text = _decoded(start, where, given.encoding, is_whole=is_whole)
     lines = list(io.StringIO(text, newline=None))
     declared = re.fullmatch(r'"?sep=(.)"?\s*', "".join(lines[:1]))
-    skipped = 1
-    if declared is None:
-        skipped = _comments(lines)
-    text = "".join(lines[skipped:])
+    fixed_separator = None
     if given.sep is not None:
-        separator = given.separator
+        fixed_separator = given.separator
     elif declared is not None:
-        separator = declared[1]
-    else:
-        separator = _separator(text, usual_separator(where), known_separator)
-    names, *rows = _rows(text, separator, 1000) or [[]]
+        fixed_separator = declared[1]
+    separators = (fixed_separator, usual_separator(where), known_separator)
+    comments = _comments(lines, first=int(declared is not None))
+    skipped = comments.stop
+    separator, rows = _table("".join(lines[skipped:]), *separators)
+    last = next((place for place in reversed(comments) if lines[place].strip()), None)
+    if last is not None:
+        separator_from_last, rows_from_last = _table("".join(lines[last:]), *separators)
+        if not rows or _is_header(*rows_from_last):
+            skipped, separator, rows = last, separator_from_last, rows_from_last
+    names, *rows = rows or [[]]
     require_unique(filter(None, names), where)
     cells = [cell.strip() for row in rows for cell in row]
     if separator != known_separator:
@@ -220,17 +228,47 @@ def _decoded(start: bytes, where: Path | str, encoding: str | None, *, is_whole:
         raise not_text(where, error) from error
 
 
-def _comments(lines: Sequence[str]) -> int:
-    """Return the number of lines before the header: those that begin with #, unless the last one is the header."""
-    first = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
-    comments = [place for place in range(first) if lines[place].startswith("#")]
-    if not comments:
-        return 0
-    last, after = lines[comments[-1]], "".join(lines[first : first + 1])
-    same_cells = any(mark in last and last.count(mark) == after.count(mark) for mark in SEPARATORS)
-    if not after or (same_cells and (not last.startswith("# ") or re.search(r"(^|\W)\d", after))):
-        return comments[-1]
-    return first
+def _comments(lines: Sequence[str], first: int) -> range:
+    """Return the places of the lines of comment from the ``first`` line on, with the blank lines among them."""
+    above = takewhile(lambda line: not line.strip() or COMMENT.match(line), lines[first:])
+    count = sum(1 for _ in above)
+    if not "".join(lines[first : first + count]).strip():
+        count = 0  # Blank lines alone are left to the parser.
+    return range(first, first + count)
+
+
+def _is_header(names: Sequence[str], *rows: Sequence[str]) -> bool:
+    """Return whether a line that begins with # has the names of the columns, as the first row below it is data.
+
+    The first row is data if it has numbers where the rows below it have numbers, or, in a table of text, if a text of
+    it comes again in its column.
+    """
+    if not rows:
+        return False
+    first, *others = rows
+    width = max(len(row) - next((place for place, cell in enumerate(reversed(row)) if cell), len(row)) for row in rows)
+    if len(names) != width or not all(names):
+        return False
+    if not others:
+        return any(map(AMOUNT.match, first))
+    columns = list(zip(first, zip_longest(*others, fillvalue=""), strict=False))
+    told = [cell for cell, below in columns if cell not in MISSING and _are_amounts(below)]
+    if told:
+        return 2 * sum(AMOUNT.match(cell) is not None for cell in told) > len(told)
+    return any(cell in below for cell, below in columns if cell)
+
+
+def _are_amounts(cells: Sequence[str]) -> bool:
+    """Return whether most cells of a column that are not missing are numbers, dates or times."""
+    present = [cell for cell in cells if cell not in MISSING]
+    return 2 * sum(AMOUNT.match(cell) is not None for cell in present) > len(present)
+
+
+def _table(text: str, separator: str | None, usual: str, known: str | None) -> tuple[str, list[list[str]]]:
+    """Return the separator of text, if it is not given, and the first rows."""
+    if separator is None:
+        separator = _separator(text, usual, known)
+    return separator, _rows(text, separator, 1000)
 
 
 def _rows(text: str, separator: str, most: int) -> list[list[str]]:

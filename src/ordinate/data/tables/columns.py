@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
-from ordinate.data.numbers import bare_numbers, is_constant, other_words_of
+from ordinate.data.numbers import bare_numbers, is_constant, other_words_of, plain_text
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -254,22 +254,8 @@ def texts_of(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     return places, [plain_text(value) for value in different]
 
 
-def plain_text(value: object) -> str:
-    """Return a value as text, a whole float as the integer that it equals.
-
-    Example:
-        >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
-        ('1000001', '0.5', 'mild')
-    """
-    if not isinstance(value, float | np.floating):
-        return str(value)
-    if float(value).is_integer():
-        return str(int(value))
-    return repr(float(value))
-
-
-def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
-    """Learn a column of numbers (n,), and return it with a note on its missing values, empty if there are none."""
+def fit_numeric(name: str, values: pd.Series) -> NumericColumn:
+    """Learn a column of numbers (n,)."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(numbers).any():
         raise OrdinateError(f"column {name!r}", "infinity", "finite numbers or missing values")
@@ -291,8 +277,4 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
             ends = np.quantile(present, np.linspace(0, 1, MAX_QUANTILES), method="nearest")
         quantiles = tuple(ends.tolist())
     low, high = float(present.min(initial=median)), float(present.max(initial=median))
-    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high, len(present))
-    if not missing.any():
-        return column, ""
-    what = f"set to the median {median:g} and marked in a column of their own"
-    return column, f"{name}: {missing.sum()} of {len(values)} values missing, {what}"
+    return NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high, len(present))

@@ -8,7 +8,7 @@ import pandas as pd
 from ordinate.data.file_tree import IMAGE_SUFFIXES
 from ordinate.data.numbers import as_numbers, read_numbers
 from ordinate.data.sentinels import sentinel_problem
-from ordinate.data.tables.dates import AMBIGUOUS, date_form
+from ordinate.data.tables.date_forms import AMBIGUOUS, NOT_TOLD, date_form
 from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.free_text import is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, streams
@@ -65,6 +65,8 @@ def _reason_of_text(values: pd.Series) -> str | None:
     form = date_form(values)
     if form == AMBIGUOUS:
         return "has dates whose day and month are ambiguous (2020-01-31 is clear)"
+    if form in NOT_TOLD:
+        return "seems to hold dates or times of no one known form (2020-01-31 is clear)"
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
     if form is not None or (not is_declared and is_free_text([str(value) for value in values])):
         return None
