@@ -2,14 +2,13 @@
 
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ordinate.optional import optional
-
 JPEG, JPEG_LS, JPEG_2000 = "JPEG", "JPEG-LS", "JPEG 2000"
 START_OF_JPEG_2000 = b"\xff\x4f\xff\x51"
-WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD9)}  # Markers of JPEG that no segment follows.
+WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xDA)}  # Markers of JPEG that no segment follows.
 NO_FRAME = {0xC4, 0xC8, 0xCC}  # Tables between the markers of frames.
 LOSSLESS = {0xC3, 0xC7, 0xCB, 0xCF}
 
@@ -57,11 +56,11 @@ class StreamHeader:
     def _of_jpeg(cls, stream: bytes) -> "StreamHeader":
         place, is_jfif = 2, False
         while True:
-            mark, kind = stream[place], stream[place + 1]
-            if mark != 0xFF:
-                raise ValueError("a JPEG image without a frame")
-            if kind == 0xFF or kind in WITHOUT_LENGTH:
-                place += 1 if kind == 0xFF else 2
+            while stream[place] != 0xFF or stream[place + 1] == 0xFF:  # Decoders skip what is between the segments.
+                place += 1
+            kind = stream[place + 1]
+            if kind in WITHOUT_LENGTH:
+                place += 2
                 continue
             if kind == 0xF7 or (0xC0 <= kind <= 0xCF and kind not in NO_FRAME):
                 break
@@ -73,28 +72,25 @@ class StreamHeader:
         return cls(family, height, width, channels, precision, kind in LOSSLESS, is_jfif, names)
 
 
-def decode_stream(stream: bytes, header: StreamHeader, purpose: str, extra: str) -> np.ndarray:
+def decode_stream(stream: bytes, header: StreamHeader, imagecodecs: Any) -> np.ndarray:
     """Return the pixels (h, w) or (h, w, c) of a compressed image, colours as they are stored.
 
-    The memory that is taken is that of the header, which the caller has compared with what it expects.
+    It takes the memory that the header asks for, so compare that with what you expect before.
 
     Args:
         stream: Compressed image.
         header: Its header.
-        purpose: File that requires the decoder, for the message if it is not installed.
-        extra: Extra of Ordinate that installs it.
+        imagecodecs: The package of that name.
 
     Raises:
-        OrdinateError: The decoder is not installed.
         ValueError: The image ends early; the decoder raises errors of its own for other damage.
     """
-    codecs = optional("imagecodecs", extra, purpose)
     # All three families mark their end by these bytes, which nothing before it contains.
     if b"\xff\xd9" not in stream[2:]:
         raise ValueError("the compressed image ends early")
     if header.family == JPEG_LS:
-        return np.ascontiguousarray(codecs.jpegls_decode(stream))
+        return np.ascontiguousarray(imagecodecs.jpegls_decode(stream))
     if header.family == JPEG_2000:
-        return np.asarray(codecs.jpeg2k_decode(stream))
+        return np.asarray(imagecodecs.jpeg2k_decode(stream))
     stored = "YCBCR" if header.channels == 3 else None  # The same colours on both sides: nothing is converted.
-    return np.asarray(codecs.jpeg8_decode(stream, colorspace=stored, outcolorspace=stored))
+    return np.asarray(imagecodecs.jpeg8_decode(stream, colorspace=stored, outcolorspace=stored))
