@@ -77,9 +77,8 @@ def check_one_frame(file: "Dataset", name: str) -> None:
     """Raise an error for a file of several frames."""
     frames = str(file.get("NumberOfFrames") or 1).strip()
     if not frames.isdecimal() or int(frames) > 1:
-        raise OrdinateError(
-            name, f"{printable(frames)} frames", "one image per file", "save every frame as a file of its own"
-        )
+        hint = "save every frame as a file of its own"
+        raise OrdinateError(name, f"{printable(frames)} frames", "one image per file", hint)
 
 
 def stored_pixels(file: "Dataset", name: str) -> StoredPixels:
@@ -97,9 +96,10 @@ def stored_pixels(file: "Dataset", name: str) -> StoredPixels:
     channels = int(file.get("SamplesPerPixel", 1))
     kind = str(file.get("PhotometricInterpretation", ""))
     if channels not in (1, 3):
-        raise OrdinateError(
-            name, f"{channels} values per pixel ({printable(kind)})", "1 for grey or a palette, or 3 for colours"
-        )
+        got = f"{channels} values per pixel ({printable(kind)})"
+        raise OrdinateError(name, got, "1 for grey or a palette, or 3 for colours")
+    if channels == 3 and kind not in COLOURS:
+        raise OrdinateError(name, f"colours as {printable(kind)}", " or ".join(COLOURS), "save it as RGB")
     require_memory(2 * file.Rows * file.Columns * channels * max(1, int(file.BitsAllocated) // 8), name)
     syntax = file.file_meta.TransferSyntaxUID
     with quiet():
@@ -210,10 +210,8 @@ def _decompressed(file: "Dataset", name: str, syntax: "UID", channels: int, kind
     if found != expected:
         raise ValueError(f"the compressed image has rows, columns and channels {found}, the file says {expected}")
     values = decode_stream(stream, header, codecs)
-    if kind in ("YBR_ICT", "YBR_RCT") or header.names in (
-        b"RGB",
-        b"rgb",
-    ):  # These are transformations of JPEG 2000, which its decoder reverses.
+    # Decoders of JPEG 2000 reverse the transformations ICT and RCT; a JPEG may name its channels.
+    if kind in ("YBR_ICT", "YBR_RCT") or header.names in (b"RGB", b"rgb"):
         kind = "RGB"
     elif header.is_jfif and not header.is_lossless and kind == "RGB":
         kind = "YBR_FULL"
