@@ -46,7 +46,7 @@ def refusal(path: Path) -> str:
 
 
 def main() -> None:
-    """Read every file, print and write what comes of it."""
+    """Read every file, and print and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
     found = {}

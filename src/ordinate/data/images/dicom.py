@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ def _of_segments(values: np.ndarray, file: "Dataset", name: str) -> NDArray[np.u
 
 def _rgb(values: np.ndarray, kind: str, bits: int) -> NDArray[np.uint8]:
     """Return the colours (h, w, 3) in 8 bits."""
-    from pydicom.pixels import convert_color_space
+    from pydicom.pixels.processing import convert_color_space
 
     eight = (values >> max(0, bits - 8)).astype(np.uint8)
     return np.asarray(convert_color_space(eight, kind, "RGB"))
@@ -125,7 +125,7 @@ def _white(entries: NDArray[np.uint16], bits: int) -> int:
     return 2**bits - 1
 
 
-def _first_number(given: object) -> float:
+def _first_number(given: Any) -> float:
     """Return the first of several numbers, or the one that is given; NaN if there is none."""
     if isinstance(given, Sequence) and not isinstance(given, str):
         given = next(iter(given), None)
