@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pydicom
 import pytest
+from PIL import Image
 from pydicom.dataset import Dataset
+from pydicom.encaps import encapsulate
 from pydicom.uid import (
     MPEG2MPML,
     JPEG2000Lossless,
@@ -18,6 +20,7 @@ from pydicom.uid import (
 )
 
 from ordinate.data.dicom import check_one_frame, is_dicom, looked_up, padding, read_dicom, rescaled, stored_pixels
+from ordinate.data.images.files import ImageFiles
 from ordinate.errors import OrdinateError
 from tests.data import lossless_jpeg
 from tests.data.images.test_dicom import STORED, write_compressed, write_dicom
@@ -91,6 +94,25 @@ def test_without_the_decoder_the_message_names_file_compression_and_package(tmp_
     assert str(error.value).startswith(f"{path} (compressed as {words}")
     assert "requires imagecodecs" in str(error.value)
     assert str(error.value).endswith('pip install "ordinate[dicom]"')
+
+
+def test_a_frame_may_lie_in_several_fragments(tmp_path):
+    stream = lossless_jpeg.encode(SMALL, 16)
+    path = write_compressed(tmp_path / "a.dcm", SMALL, stream, JPEGLosslessSV1)
+    file = pydicom.dcmread(path)
+    file.PixelData = encapsulate([stream], fragments_per_frame=5)
+    file.save_as(path)
+    np.testing.assert_array_equal(pixels_of(path), SMALL)
+
+
+@pytest.mark.parametrize("kind", ["RGB", "YBR_FULL_422"])
+def test_the_markers_of_a_jpeg_say_its_colours_where_they_contradict_the_file(tmp_path, kind):
+    colour = np.full((16, 16, 3), (200, 90, 30), dtype=np.uint8)
+    written = io.BytesIO()
+    Image.fromarray(colour).save(written, "JPEG", quality=100)
+    path = write_compressed(tmp_path / "a.dcm", colour, written.getvalue(), JPEGBaseline8Bit, kind)
+    shown = np.asarray(ImageFiles([path]).open(0)).astype(int)
+    assert np.abs(shown - colour).max() <= 2
 
 
 def test_a_compression_without_a_decoder_is_named(tmp_path):

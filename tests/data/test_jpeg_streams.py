@@ -1,8 +1,11 @@
 """Compressed images of every family and depth are decoded as the encoder got them."""
 
+import io
+
 import imagecodecs
 import numpy as np
 import pytest
+from PIL import Image
 
 from ordinate.data.jpeg_streams import StreamHeader, decode_stream
 from tests.data import lossless_jpeg
@@ -36,6 +39,19 @@ ENCODERS = {
 }
 
 
+@pytest.mark.parametrize("family", [family for family in ENCODERS if family != "JPEG"])
+@pytest.mark.parametrize(("bits", "channels"), [(8, 1), (8, 3), (12, 1), (16, 1)])
+def test_lossless_streams_are_decoded_exactly(family, bits, channels):
+    pixels = draw(bits, channels)
+    np.testing.assert_array_equal(decoded(bytes(ENCODERS[family](pixels, bits))), pixels)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_high_throughput_jpeg_2000_is_decoded_exactly(channels):
+    pixels = draw(16, channels, shape=(64, 48))
+    np.testing.assert_array_equal(decoded(bytes(imagecodecs.htj2k_encode(pixels, level=0))), pixels)
+
+
 @pytest.mark.parametrize("family", ENCODERS)
 @pytest.mark.parametrize(("bits", "channels"), [(8, 1), (8, 3), (12, 1)])
 def test_the_header_is_that_of_the_image(family, bits, channels):
@@ -65,6 +81,35 @@ def test_a_stream_that_ends_early_is_an_error(family):
 def test_bytes_between_the_segments_of_a_jpeg_are_skipped():
     stream = lossless_jpeg.encode(draw(8), 8)
     assert StreamHeader.of(stream[:2] + b"\xff\xff\0\x12" + stream[2:]) == StreamHeader.of(stream)
+
+
+ADOBE = b"\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00"
+
+
+def without_jfif(stream):
+    return stream[:2] + stream[stream.index(b"\xff\xdb") :]
+
+
+def of_pillow():
+    written = io.BytesIO()
+    Image.fromarray(draw(8, 3)).save(written, "JPEG")
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("stream", "colours"),
+    [
+        (of_pillow(), "YBR_FULL"),
+        (without_jfif(of_pillow()), ""),
+        (b"\xff\xd8" + ADOBE + b"\x01" + without_jfif(of_pillow())[2:], "YBR_FULL"),
+        (b"\xff\xd8" + ADOBE + b"\x00" + without_jfif(of_pillow())[2:], "RGB"),
+        (bytes(imagecodecs.jpeg8_encode(draw(8, 3), colorspace="RGB", outcolorspace="RGB")), "RGB"),
+        (lossless_jpeg.encode(draw(8, 3), 8), ""),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(10) + lossless_jpeg.encode(draw(8, 3), 8)[2:], ""),
+    ],
+)
+def test_markers_say_the_colours_of_a_jpeg(stream, colours):
+    assert StreamHeader.of(stream).colours == colours
 
 
 def test_colours_stay_as_they_are_stored():

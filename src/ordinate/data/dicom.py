@@ -210,11 +210,10 @@ def _decompressed(file: "Dataset", name: str, syntax: "UID", channels: int, kind
     if found != expected:
         raise ValueError(f"the compressed image has rows, columns and channels {found}, the file says {expected}")
     values = decode_stream(stream, header, codecs)
-    # Decoders of JPEG 2000 reverse the transformations ICT and RCT; a JPEG may name its channels.
-    if kind in ("YBR_ICT", "YBR_RCT") or header.names in (b"RGB", b"rgb"):
+    if kind in ("YBR_ICT", "YBR_RCT"):  # Decoders of JPEG 2000 reverse these.
         kind = "RGB"
-    elif header.is_jfif and not header.is_lossless and kind == "RGB":
-        kind = "YBR_FULL"
+    elif channels == 3:
+        kind = header.colours or kind
     bits = int(file.BitsStored) if header.family == JPEG else header.precision
     return StoredPixels(_with_sign(values, bits, is_signed=file.get("PixelRepresentation") == 1), kind)
 

@@ -24,8 +24,7 @@ class StreamHeader:
         channels: Number of channels.
         precision: Number of bits per value.
         is_lossless: Whether a JPEG is of a lossless process.
-        is_jfif: Whether a JPEG has the marker of JFIF, whose colours are YCbCr.
-        names: Identifiers of the channels of a JPEG, such as ``b"RGB"``.
+        colours: Colours of a JPEG as its markers say, ``"RGB"`` or ``"YBR_FULL"``; empty if they do not say it.
     """
 
     family: str
@@ -34,8 +33,7 @@ class StreamHeader:
     channels: int
     precision: int
     is_lossless: bool = False
-    is_jfif: bool = False
-    names: bytes = b""
+    colours: str = ""
 
     @classmethod
     def of(cls, stream: bytes) -> "StreamHeader":
@@ -54,7 +52,8 @@ class StreamHeader:
 
     @classmethod
     def _of_jpeg(cls, stream: bytes) -> "StreamHeader":
-        place, is_jfif = 2, False
+        place = 2
+        colours = {}
         while True:
             while stream[place] != 0xFF or stream[place + 1] == 0xFF:  # Decoders skip what is between the segments.
                 place += 1
@@ -64,12 +63,21 @@ class StreamHeader:
                 continue
             if kind == 0xF7 or (0xC0 <= kind <= 0xCF and kind not in NO_FRAME):
                 break
-            is_jfif |= kind == 0xE0 and stream[place + 4 : place + 8] == b"JFIF"
-            place += 2 + struct.unpack_from(">H", stream, place + 2)[0]
+            length = struct.unpack_from(">H", stream, place + 2)[0]
+            segment = stream[place + 4 : place + 2 + length]
+            if kind == 0xE0 and segment.startswith(b"JFIF"):
+                colours["JFIF"] = "YBR_FULL"
+            elif kind == 0xEE and segment.startswith(b"Adobe") and len(segment) >= 12:
+                colours["Adobe"] = "YBR_FULL" if segment[11] else "RGB"
+            place += 2 + length
         precision, height, width, channels = struct.unpack_from(">BHHB", stream, place + 4)
         names = stream[place + 10 : place + 10 + 3 * channels : 3]
-        family = JPEG_LS if kind == 0xF7 else JPEG
-        return cls(family, height, width, channels, precision, kind in LOSSLESS, is_jfif, names)
+        if names in (b"RGB", b"rgb"):
+            colours = {"names": "RGB"}
+        if kind in LOSSLESS:  # It has no transformation of colours, whatever the markers say.
+            colours.pop("JFIF", None)
+        said = next(iter(colours.values()), "")
+        return cls(JPEG_LS if kind == 0xF7 else JPEG, height, width, channels, precision, kind in LOSSLESS, said)
 
 
 def decode_stream(stream: bytes, header: StreamHeader, imagecodecs: Any) -> np.ndarray:
