@@ -1,7 +1,6 @@
 """TIFF files of any depth."""
 
 import io
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,7 @@ PREMULTIPLIED, OPACITY = 1, 2  # Kinds of further values per pixel; colours that
 # their own, which are compared with those of the page first.
 COMPRESSIONS = (1, 5, 8, 32773, 32946, 34925, 50000)
 IMAGE_COMPRESSIONS = (7, 33003, 33004, 33005, 34712)
-
-_silent = logging.NullHandler()
+LARGEST_TILE = 2**24  # Pixels of a tile that is larger than its image.
 
 
 def is_tiff(content: bytes) -> bool:
@@ -49,7 +47,6 @@ def open_tiff(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage"
             their own for damage.
     """
     tifffile = optional("tifffile", "images", f"{name} (TIFF)")
-    logging.getLogger("tifffile").addHandler(_silent)
     with tifffile.TiffFile(io.BytesIO(content)) as file:
         page = _only_page(file, name)
         check_pixels(page.imagewidth, page.imagelength, name, max_pixels)
@@ -164,6 +161,8 @@ def _check_segments(content: bytes, page: Any) -> None:
     height, width = page.rowsperstrip, page.imagewidth
     if page.is_tiled:
         height, width = page.tilelength, page.tilewidth
+    if height * width > max(page.imagelength * page.imagewidth, LARGEST_TILE):
+        raise ValueError("a part of the image is larger than the image")
     for offset, length in segments:
         if (offset == 0) != (length == 0) or offset >= len(content):  # Both are 0 where all is no data.
             raise ValueError("a part of the image is missing")
