@@ -210,7 +210,9 @@ def differences(case: Case, samples: dict[str, Any]) -> list[str]:
         return [f"{kind} {samples.get('order') or samples.get('range')} instead of {case.kind}"]
     if case.order and samples["order"] != case.order:
         found.append(f"ranks {' < '.join(samples['order'])}")
-    if case.range and any(abs(a - b) > 1e-4 * max(1, abs(b)) for a, b in zip(samples["range"], case.range, strict=True)):
+    if case.range and any(
+        abs(a - b) > 1e-4 * max(1, abs(b)) for a, b in zip(samples["range"], case.range, strict=True)
+    ):
         found.append(f"values from {samples['range'][0]:g} to {samples['range'][1]:g}")
     if case.rows is not None and samples["rows"] != case.rows:
         found.append(f"{samples['rows']} rows instead of {case.rows}")
@@ -269,7 +271,9 @@ def train(case: Case, data: Path, options: str, limit: float) -> str:
     ordinate = [sys.executable, "-m", "ordinate.cli"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        fitted = run([*ordinate, "fit", str(data), *options, "--time-limit", "0.3", "--out", "m", "--quiet"], folder, limit)
+        fitted = run(
+            [*ordinate, "fit", str(data), *options, "--time-limit", "0.3", "--out", "m", "--quiet"], folder, limit
+        )
         if fitted.code != 0:
             return f"fit: {fitted.message}"
         predicted = run([*ordinate, "predict", "m", str(data), "--out", "predictions.csv"], folder, limit)
