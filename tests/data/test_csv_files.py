@@ -165,6 +165,71 @@ def test_marks_in_numbers_and_hashes_are_read_as_they_are_meant(text, values):
     assert read_csv(io.BytesIO(text.encode()), "a.csv", say=lambda _: None).iloc[:, 0].tolist() == values
 
 
+CLINICAL = [
+    "#Patient\tAge\tMarker\tStage",
+    "#Who it is\tAge at diagnosis\tA marker\tThe stage",
+    "#STRING\tNUMBER\tNUMBER\tSTRING",
+    "#1\t1\t1\t1",
+]
+PATIENTS = ["PATIENT_ID\tAGE\tMARKER #\tSTAGE", "P1\t61.5\tNA\tII", "P2\t48.0\t-0.3\tIII", "P3\t70\t1.2\tII"]
+COMMENTS = {
+    "as many cells": CLINICAL,
+    "three lines": CLINICAL[:3],
+    "one line": CLINICAL[:1],
+    "numbers alone": CLINICAL[3:],
+    "prose": ["# exported 2020, by the registry", "#", "# of 3 patients"],
+    "quoted": ['"# exported 2020\tagain"', '"#Patient"\t"Age"\t"Marker"\t"Stage"'],
+    "padded by a spreadsheet": ["# exported 2020\t\t\t", "#\t\t\t"],
+    "an open quote": ['# exported, 2020, "again, and again'],
+    "indented": ["  # exported 2020"],
+    "blank lines between": [CLINICAL[0], "", CLINICAL[3], ""],
+}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt"])
+@pytest.mark.parametrize("comments", COMMENTS.values(), ids=COMMENTS)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_comments_above_the_header_are_skipped_whatever_they_look_like(tmp_path, comments, ending, end):
+    path, said = tmp_path / f"data{ending}", []
+    text = end.join([*comments, *PATIENTS, ""])
+    path.write_bytes((text if ending == ".tsv" else text.replace("\t", ",")).encode())
+    frame = read_csv(path, path, said.append)
+    assert list(frame.columns) == ["PATIENT_ID", "AGE", "MARKER #", "STAGE"]
+    assert frame["AGE"].tolist() == [61.5, 48, 70]
+    pd.testing.assert_frame_equal(frame, pd.concat(read_csv_parts(path, 5, recognise(path, path))))
+    assert len(said) == 1
+    assert "the header after" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows"),
+    [
+        ("#chrom\tstart\nchr1\t100\nchr2\t250\n", ["#chrom", "start"], 2),
+        ("##fileformat=VCF\n##by=a,b\n#CHROM\tPOS\tID\nchr1\t100\t.\nchr2\t250\trs1\n", ["#CHROM", "POS", "ID"], 2),
+        ("# chrom\tstart\nchr1\t\nchr1\t100\nchr2\t250\n", ["# chrom", "start"], 3),
+        ('"#","score"\n"1","a"\n"2","b"\n', ["#", "score"], 2),
+        ("#date,kind\n2020-01-31,a\n2020-02-01,b\n", ["#date", "kind"], 2),
+        ("#dose,kind\n$5,a\n<$3,b\n", ["#dose", "kind"], 2),
+        ("#size\n3\n4\n", ["#size"], 2),
+        ("#size,kind\n3,a\n", ["#size", "kind"], 1),
+        ("#name,kind\nann,cat\nben,dog\neve,cat\n", ["#name", "kind"], 3),
+        ("#1,#2\n3,4\n5,6\n", ["#1", "#2"], 2),
+        ("country#,2019,2020\nFR,1,2\nDE,3,4\n", ["country#", "2019", "2020"], 2),
+        ("#Country,first,second\ncountry,2019,total\nFR,1,2\nDE,3,4\n", ["country", "2019", "total"], 2),
+        ("sep=,\n#Size,Kind\nsize,kind\n1,a\n", ["size", "kind"], 1),
+        ("#\nx\n1\n2\n", ["x"], 2),
+    ],
+)
+def test_a_line_with_a_hash_is_the_header_where_data_follow_at_once(text, names, rows):
+    frame = read_csv(io.BytesIO(text.encode()), "a.txt", say=lambda _: None)
+    assert list(frame.columns) == names
+    assert len(frame) == rows
+
+
+def test_a_hash_in_the_header_alone_is_a_name():
+    assert recognise(io.BytesIO(b"# exported\n#size,kind\n"), "a.csv").names == ("#size", "kind")
+
+
 def test_what_is_given_overrules_what_is_recognised():
     content = io.BytesIO("x\ty;z\n1,234\t5;6\n".encode("utf-16-le"))
     with csv_given(Given("tab", ",", "utf-16-le")):

@@ -4,12 +4,18 @@ import shutil
 import zipfile
 from types import SimpleNamespace
 
+import imagecodecs
 import nibabel
 import numpy as np
 import pandas as pd
+import pydicom
+import pyreadstat
 import pytest
+import rdata
+import tifffile
 from edfio import Edf, EdfSignal, Patient
 from PIL import Image
+from pydicom.uid import JPEG2000Lossless, JPEGExtended12Bit, JPEGLosslessSV1, JPEGLSLossless, RLELossless
 
 from ordinate.commands.samples import decode_array, modality_of_data, read_samples
 from ordinate.data.images.options import ImageOptions
@@ -18,11 +24,13 @@ from ordinate.data.rows import BatchedSamples
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
 from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
+from tests.data.images.test_dicom import palette, write_compressed, write_dicom
 from tests.data.volumes.test_dicom_series import write_series
 from tests.fuzz.damage import BYTES, DAMAGES, HARMLESS, pick
 from tests.fuzz.trials import seeds, succeeds_or_is_refused
 
 ROWS = 24
+NO_DATA = (42113, "s", 0, "-9999", False)
 WORKERS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
 CHECKED = (".gz", ".npz", ".zip", ".png")  # These formats hold a sum by which a change of a sample shows.
 TABLES = (
@@ -34,8 +42,15 @@ TABLES = (
     "table.xlsx",
     "table.feather",
     "table.jsonl",
+    "table.json",
+    "table.sav",
+    "table.zsav",
+    "table.dta",
+    "table.xpt",
+    "table.arff",
+    "table.rds",
 )
-FOLDERS = ("images", "images.zip", "matrices", "volumes", "scans")
+FOLDERS = ("images", "images.zip", "deep", "x-rays", "matrices", "volumes", "scans")
 NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
 
 
@@ -128,12 +143,16 @@ def write_files(folder, random):
     table.to_excel(folder / "table.xlsx", index=False)
     table.to_feather(folder / "table.feather")
     table.to_json(folder / "table.jsonl", orient="records", lines=True)
+    table.to_json(folder / "table.json")
+    write_surveys(folder, table)
     np.savez(folder / "table.npz", X=random.normal(size=(ROWS, 3)), grade=grades)
     series = random.normal(size=(ROWS, 2, 6)).round(3).tolist()
     rows = [":".join(",".join(map(str, channel)) for channel in channels) for channels in series]
     head = "@univariate false\n@dimensions 2\n@equalLength true\n@seriesLength 6\n@targetlabel true\n@data\n"
     (folder / "series.ts").write_text(head + "".join(f"{row}:{number}\n" for number, row in enumerate(rows)))
     write_images(folder, random)
+    write_deep_images(folder / "deep", random)
+    write_x_rays(folder / "x-rays", random)
     write_arrays(folder, random)
     write_scans(folder / "scans", random)
     write_recordings(folder / "recordings", random)
@@ -145,6 +164,20 @@ def write_labels(folder, names):
     (folder / "labels.csv").write_text("path,age\n" + "".join(lines))
 
 
+def write_surveys(folder, table):
+    labels = {"grade": {0: "low", 1: "middle", 2: "high"}}
+    for ending, options in (("sav", {}), ("zsav", {"compress": True})):
+        pyreadstat.write_sav(
+            table, folder / f"table.{ending}", variable_value_labels=labels, missing_ranges={"size": [99]}, **options
+        )
+    pyreadstat.write_dta(table, folder / "table.dta", variable_value_labels=labels)
+    pyreadstat.write_xport(table, folder / "table.xpt")
+    attributes = ["@attribute grade {0,1,2}", *(f"@attribute {name} real" for name in ("size", "weight"))]
+    rows = [",".join(map(str, row)) for row in table[["grade", "size", "weight"]].itertuples(index=False)]
+    (folder / "table.arff").write_text("\n".join(["@relation r", *attributes, "@data", *rows, ""]))
+    rdata.write_rds(folder / "table.rds", table[["grade", "size", "weight"]].astype(float))
+
+
 def write_images(folder, random):
     names = [f"{number}.png" for number in range(6)]
     write_labels(folder / "images", names)
@@ -153,6 +186,45 @@ def write_images(folder, random):
     with zipfile.ZipFile(folder / "images.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ["labels.csv", *names]:
             archive.write(folder / "images" / name, name)
+
+
+def write_deep_images(folder, random):
+    """Write images of more than 8 bits in every format and some compressions."""
+    grey = random.integers(0, 4096, (16, 16), dtype=np.uint16)
+    colour = random.integers(0, 4096, (16, 16, 3), dtype=np.uint16)
+    floats = np.where(grey < 100, -9999, grey / 4096).astype(np.float32)
+    write_labels(folder, [*(f"{number}.tif" for number in range(5)), "5.png", "6.png", "7.ppm", "8.ppm", "9.jpg"])
+    write_tiff = tifffile.imwrite
+    write_tiff(folder / "0.tif", colour, photometric="rgb", compression="zlib", predictor=True)
+    write_tiff(folder / "1.tif", grey, photometric="miniswhite", compression="lzw", rowsperstrip=5)
+    write_tiff(folder / "2.tif", floats, tile=(16, 16), compression="packbits", extratags=[NO_DATA])
+    write_tiff(folder / "3.tif", colour, photometric="rgb", planarconfig="separate")
+    write_tiff(folder / "4.tif", grey, compression="jpeg2000")
+    (folder / "5.png").write_bytes(imagecodecs.png_encode(colour))
+    (folder / "6.png").write_bytes(imagecodecs.png_encode(grey))
+    (folder / "7.ppm").write_bytes(b"P6 16 16 4095\n" + colour.astype(">u2").tobytes())
+    (folder / "8.ppm").write_bytes(b"P2 16 16 4095\n" + " ".join(map(str, grey.ravel())).encode())
+    (folder / "9.jpg").write_bytes(imagecodecs.jpeg8_encode(grey, bitspersample=12))
+
+
+def write_x_rays(folder, random):
+    """Write DICOM files of every family of compression."""
+    stored = random.integers(0, 4096, (16, 16), dtype=np.uint16)
+    streams = {
+        JPEGLosslessSV1: imagecodecs.jpeg8_encode(stored, bitspersample=12, lossless=True),
+        JPEGExtended12Bit: imagecodecs.jpeg8_encode(stored, bitspersample=12),
+        JPEGLSLossless: imagecodecs.jpegls_encode(stored),
+        JPEG2000Lossless: imagecodecs.jpeg2k_encode(stored, level=0, codecformat="J2K", bitspersample=12),
+    }
+    write_labels(folder, [f"{number}.dcm" for number in range(len(streams) + 3)])
+    elements = {"BitsStored": 12, "HighBit": 11, "PixelPaddingValue": 7}
+    for number, (syntax, stream) in enumerate(streams.items()):
+        write_compressed(folder / f"{number}.dcm", stored, stream, syntax, **elements)
+    write_dicom(folder / "4.dcm", stored, WindowCenter=2000, WindowWidth=500, VOILUTFunction="SIGMOID")
+    write_dicom(folder / "5.dcm", (stored % 256).astype(np.uint8), "PALETTE COLOR", **palette(range(256)))
+    file = pydicom.dcmread(folder / "4.dcm")
+    file.compress(RLELossless)
+    file.save_as(folder / "6.dcm")
 
 
 def write_arrays(folder, random):

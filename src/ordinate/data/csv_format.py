@@ -9,20 +9,25 @@ import gzip
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import IO, cast
 
-from ordinate.data.paths import not_text, require_unique
+from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+# "None" may be a grade.
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
 NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?")
+AMOUNT = re.compile(r"[-+<>=$€£¥₹ ]*[.,]?\d")  # Numbers, dates and times begin like this, names of columns do not.
+COMMENT = re.compile(r'\s*"?#')
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,11 @@ class CsvFormat:
     skipped: int = 0
     has_fractions: bool = False
 
+    @property
+    def doubled(self) -> list[str]:
+        """The names that several columns have, of which the first is read."""
+        return [name for name, count in Counter(filter(None, self.names)).items() if count > 1]
+
     def note(self, usual: str) -> str | None:
         """Return what differs from ``usual`` separators, decimal points and UTF-8; None if nothing does."""
         parts = []
@@ -132,7 +142,7 @@ def recognise(
         longest_line: Largest number of bytes of such a line.
 
     Raises:
-        OrdinateError: A file that cannot be read or is not text, or a name that several columns have.
+        OrdinateError: A file that cannot be read or is not text.
 
     Example:
         >>> recognise(io.BytesIO(b"size;price\n1,5;2\n0,75;3\n"), "a.csv").note(",")
@@ -150,22 +160,25 @@ def recognise(
     encoding, text = _decoded(start, where, given.encoding, is_whole=is_whole)
     lines = list(io.StringIO(text, newline=None))
     declared = re.fullmatch(r'"?sep=(.)"?\s*', "".join(lines[:1]))
-    skipped = 1
-    if declared is None:
-        skipped = _comments(lines)
-    text = "".join(lines[skipped:])
+    fixed_separator = None
     if given.sep is not None:
-        separator = given.separator
+        fixed_separator = given.separator
     elif declared is not None:
-        separator = declared[1]
-    else:
-        separator = _separator(text, usual_separator(where), known_separator)
-    names, *rows = _rows(text, separator, 1000) or [[]]
-    require_unique(filter(None, names), where)
+        fixed_separator = declared[1]
+    separators = (fixed_separator, usual_separator(where), known_separator)
+    comments = _comments(lines, first=int(declared is not None))
+    skipped = comments.stop
+    separator, rows = _table("".join(lines[skipped:]), *separators)
+    last = next((place for place in reversed(comments) if lines[place].strip()), None)
+    if last is not None:
+        separator_from_last, rows_from_last = _table("".join(lines[last:]), *separators)
+        if not rows or _is_header(*rows_from_last):
+            skipped, separator, rows = last, separator_from_last, rows_from_last
+    names, *rows = rows or [[]]
     cells = [cell.strip() for row in rows for cell in row]
     if separator != known_separator:
         known_decimal = None
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+    numbers = list(filter(NUMBER.fullmatch, dict.fromkeys(cells)))
     decimal, thousands = _marks(numbers, separator, given.decimal, known_decimal)
     has_fractions = any(cell.count(decimal) == 1 for cell in numbers)  # Dates have two points.
     return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped, has_fractions)
@@ -220,17 +233,47 @@ def _decoded(start: bytes, where: Path | str, encoding: str | None, *, is_whole:
         raise not_text(where, error) from error
 
 
-def _comments(lines: Sequence[str]) -> int:
-    """Return the number of lines before the header: those that begin with #, unless the last one is the header."""
-    first = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
-    comments = [place for place in range(first) if lines[place].startswith("#")]
-    if not comments:
-        return 0
-    last, after = lines[comments[-1]], "".join(lines[first : first + 1])
-    same_cells = any(mark in last and last.count(mark) == after.count(mark) for mark in SEPARATORS)
-    if not after or (same_cells and (not last.startswith("# ") or re.search(r"(^|\W)\d", after))):
-        return comments[-1]
-    return first
+def _comments(lines: Sequence[str], first: int) -> range:
+    """Return the places of the lines of comment from the ``first`` line on, with the blank lines among them."""
+    above = takewhile(lambda line: not line.strip() or COMMENT.match(line), lines[first:])
+    count = sum(1 for _ in above)
+    if not "".join(lines[first : first + count]).strip():
+        count = 0  # Blank lines alone are left to the parser.
+    return range(first, first + count)
+
+
+def _is_header(names: Sequence[str], *rows: Sequence[str]) -> bool:
+    """Return whether a line that begins with # has the names of the columns, as the first row below it is data.
+
+    The first row is data if it has numbers where the rows below it have numbers, or, in a table of text, if a text of
+    it comes again in its column.
+    """
+    if not rows:
+        return False
+    first, *others = rows
+    width = max(len(row) - next((place for place, cell in enumerate(reversed(row)) if cell), len(row)) for row in rows)
+    if len(names) != width or not all(names):
+        return False
+    if not others:
+        return any(map(AMOUNT.match, first))
+    columns = list(zip(first, zip_longest(*others, fillvalue=""), strict=False))
+    told = [cell for cell, below in columns if cell not in MISSING and _are_amounts(below)]
+    if told:
+        return 2 * sum(AMOUNT.match(cell) is not None for cell in told) > len(told)
+    return any(cell in below for cell, below in columns if cell)
+
+
+def _are_amounts(cells: Sequence[str]) -> bool:
+    """Return whether most cells of a column that are not missing are numbers, dates or times."""
+    present = [cell for cell in cells if cell not in MISSING]
+    return 2 * sum(AMOUNT.match(cell) is not None for cell in present) > len(present)
+
+
+def _table(text: str, separator: str | None, usual: str, known: str | None) -> tuple[str, list[list[str]]]:
+    """Return the separator of text, if it is not given, and the first rows."""
+    if separator is None:
+        separator = _separator(text, usual, known)
+    return separator, _rows(text, separator, 1000)
 
 
 def _rows(text: str, separator: str, most: int) -> list[list[str]]:
@@ -271,11 +314,14 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
 
     The ``given`` mark is the decimal one. The ``known`` one is, if no number tells: 1,234 and 1.234 do not.
     """
-    unclear = _of_form(r"[-+]?[1-9]\d{0,2},\d{3}", numbers)  # 1,234 has a decimal comma, or one between thousands.
+    unclear = _of_form(
+        r"[-+]?[1-9]\d{0,2},\d{3}", [text for text in numbers if "," in text]
+    )  # 1,234 has a decimal comma, or one between thousands.
     clear = [text for text in numbers if text not in unclear]
-    decimal_comma = bool(_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", clear))
-    thousands_comma = bool(_of_form(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", clear))
-    decimal_point = bool(_of_form(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?", clear))
+    with_comma = [text for text in clear if "," in text]
+    decimal_comma = _any_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", with_comma)
+    thousands_comma = _any_of_form(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", with_comma)
+    decimal_point = _any_of_form(r"[-+]?(?![1-9]\d{0,2}\.\d{3}$)\d*\.\d+([eE][-+]?\d+)?", clear)
     has_commas = decimal_comma or (unclear and separator != ",")
     if separator == "," and any("." in text for text in numbers):
         has_commas = False  # Quoted commas of one column do not make thousands of another's points.
@@ -291,6 +337,11 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
     if (thousands_comma or unclear) and not decimal_comma:
         return ".", ","
     return ".", None
+
+
+def _any_of_form(pattern: str, texts: Sequence[str]) -> bool:
+    """Return whether a pattern matches a text as a whole."""
+    return any(re.fullmatch(pattern, text) for text in texts)
 
 
 def _of_form(pattern: str, texts: Sequence[str]) -> set[str]:

@@ -1,11 +1,14 @@
 """Columns and labels that hold numbers, whatever their type: it tells how values are stored, not what they are."""
 
 import re
-from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")  # A code such as 007 is none.
 # A sign of a currency before a number, or a unit after it; one letter alone, as in 12A, is mostly part of a code.
@@ -39,15 +42,8 @@ def as_numbers(values: pd.Series) -> pd.Series:
     """
     if not _may_hold_text(values):
         return values
-    missing = values.isna().to_numpy()
-    present = values[~missing].tolist()
-    if not present or not all(map(_is_number, present)):
-        return values
-    numbers = np.full(len(values), np.nan)
-    numbers[~missing] = [float(value) for value in present]
-    if not missing.any() and all(map(_is_whole, present)) and np.abs(numbers).max() < 2**53:
-        return pd.Series(numbers.astype(np.int64), index=values.index, name=values.name)
-    return pd.Series(numbers, index=values.index, name=values.name)
+    found = _Different.of(values)
+    return found.as_numbers(values) if found.are_numbers else values
 
 
 def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
@@ -69,9 +65,11 @@ def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
         [7.0, 5.0, nan]
     """
     numbers, unit = bare_numbers(values, other_words)
-    if pd.api.types.is_numeric_dtype(numbers.dtype) and 2 * len(limits_of(values)) <= numbers.notna().sum():
+    if not pd.api.types.is_numeric_dtype(numbers.dtype):
+        return values, ""
+    if 2 * len(limits_of(values)) <= numbers.notna().sum():
         return numbers, unit
-    return as_numbers(values), ""
+    return values, ""
 
 
 def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
@@ -81,29 +79,42 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     """
     if not _may_hold_text(values):
         return values, ""
-    numbers = as_numbers(values)
-    if pd.api.types.is_numeric_dtype(numbers.dtype):
-        return numbers, ""
-    counts = Counter(value for value in values if isinstance(value, str))
-    missing = set(filter(is_missing_word, counts))
-    others = set(filter(_is_other_word, counts.keys() - missing))
-    present = values.notna().sum() - sum(counts[text] for text in missing)
-    if sum(counts[text] for text in others) > other_words * present:
+    found = _Different.of(values)
+    if found.are_numbers:
+        return found.as_numbers(values), ""
+    if not found.values and isinstance(values.dtype, pd.StringDtype):
+        return values.astype(np.float64), ""
+    inferred = values.infer_objects()
+    if pd.api.types.is_numeric_dtype(inferred.dtype):
+        return inferred, ""  # They are all true or false, or NaN.
+    counts = found.counts
+    missing = np.array([is_missing_word(value) for value in found.values], dtype=bool)
+    others = np.array([_is_other_word(value) for value in found.values], dtype=bool)
+    if counts[others].sum() > other_words * counts[~missing].sum():
         return values, ""
-    bare = {text: LIMIT.sub("", text) if _is_limit(text) else text for text in counts.keys() - missing - others}
-    without = values.map(lambda value: bare.get(value) if isinstance(value, str) else value)
-    without, unit = split_unit(with_points(without))
-    return as_numbers(without), unit
+    bare: list[object] = []
+    for value, is_left_out in zip(found.values, missing | others, strict=True):
+        if is_left_out:
+            bare.append(None)
+        elif isinstance(value, str) and _is_limit(value):
+            bare.append(LIMIT.sub("", value))
+        else:
+            bare.append(value)
+    without, unit = _split_unit(_with_points(bare))
+    found = replace(found, values=without)
+    if found.are_numbers:
+        return found.as_numbers(values), unit
+    return found.as_objects(values), unit
 
 
 def other_words_of(values: pd.Series) -> list[str]:
     """Return the values that are text without a digit, except words for missing values such as "unknown"."""
-    return [value for value in values if _is_other_word(value)] if _may_hold_text(values) else []
+    return _Different.of(values).chosen(_is_other_word) if _may_hold_text(values) else []
 
 
 def limits_of(values: pd.Series) -> list[str]:
     """Return the values that are limits, such as "<0.1"."""
-    return list(filter(_is_limit, values)) if _may_hold_text(values) else []
+    return _Different.of(values).chosen(_is_limit) if _may_hold_text(values) else []
 
 
 def with_points(values: pd.Series) -> pd.Series:
@@ -117,18 +128,9 @@ def with_points(values: pd.Series) -> pd.Series:
     """
     if not _may_hold_text(values):
         return values
-    found = {value: DECIMAL_COMMA.fullmatch(value) for value in values if isinstance(value, str)}
-    if not any(each and _is_clear_comma(each[0]) for each in found.values()):
-        return values
-    if any(each is None and DECIMAL_POINT.search(value) for value, each in found.items()):
-        return values
-    written = {value: value.replace(".", "").replace(",", ".") for value, each in found.items() if each}
-    return values.map(lambda value: written.get(value, value) if isinstance(value, str) else value)
-
-
-def _is_clear_comma(text: str) -> bool:
-    """Return whether the comma of a number as text is a decimal one, and not one between thousands."""
-    return re.search(r"\.\d{3},|(?<!\d)0?,\d|,(?!\d{3}(?!\d))\d", text) is not None
+    found = _Different.of(values)
+    written = _with_points(found.values)
+    return values if written is found.values else replace(found, values=written).as_objects(values)
 
 
 def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
@@ -143,9 +145,88 @@ def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
     """
     if not _may_hold_text(values):
         return values, ""
-    texts = values.dropna()
+    found = _Different.of(values)
+    bare, unit = _split_unit(found.values)
+    return values if bare is found.values else replace(found, values=bare).as_objects(values), unit
+
+
+@dataclass(frozen=True)
+class _Different:
+    """The different values of a column (n,), and the place of each row's value among them, -1 if it is missing.
+
+    What a text means is found once for all rows that have it.
+    """
+
+    values: list[Any]
+    places: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, column: pd.Series) -> Self:
+        is_text = isinstance(column.dtype, pd.StringDtype)
+        if is_text or pd.api.types.infer_dtype(column, skipna=True) == "string":
+            places, values = pd.factorize(column)
+            return cls(values.tolist(), places)
+        # Equal objects may have several types, such as 1 and True: every row counts as different.
+        missing = column.isna().to_numpy()
+        return cls(column[~missing].tolist(), np.where(missing, -1, np.cumsum(~missing) - 1))
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows have each value."""
+        return np.bincount(self.places + 1, minlength=len(self.values) + 1)[1:]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether all values that are not missing are numbers, and there are some."""
+        present = [value for value in self.values if value is not None]
+        return len(present) > 0 and all(map(_is_number, present))
+
+    def as_numbers(self, column: pd.Series) -> pd.Series:
+        """Return the rows of the column as numbers, whole ones if all are, and none is missing."""
+        numbers = np.array([np.nan if value is None else float(value) for value in self.values] + [np.nan])
+        rows = numbers[self.places]
+        are_whole = all(map(_is_whole, self.values)) and not (self.places < 0).any()
+        if are_whole and np.abs(rows).max() < 2**53:
+            rows = rows.astype(np.int64)
+        return pd.Series(rows, index=column.index, name=column.name)
+
+    def as_objects(self, column: pd.Series) -> pd.Series:
+        """Return the rows of the column as objects."""
+        values = [np.nan if value is None else value for value in self.values]
+        return pd.Series(np.array([*values, np.nan], dtype=object)[self.places], column.index, object, column.name)
+
+    def chosen(self, is_chosen: Callable[[object], bool]) -> list[Any]:
+        """Return the values of the rows that are chosen by their value."""
+        rows: list[Any] = []
+        for value, count in zip(self.values, self.counts, strict=True):
+            if is_chosen(value):
+                rows += [value] * count
+        return rows
+
+
+def _with_points(values: list[Any]) -> list[Any]:
+    """Return different values with decimal points; the same list if they have no clear decimal comma."""
+    found = {value: DECIMAL_COMMA.fullmatch(value) for value in values if isinstance(value, str)}
+    if not any(each and _is_clear_comma(each[0]) for each in found.values()):
+        return values
+    if any(each is None and DECIMAL_POINT.search(value) for value, each in found.items()):
+        return values
+    written = {value: value.replace(".", "").replace(",", ".") for value, each in found.items() if each}
+    return [written.get(value, value) if isinstance(value, str) else value for value in values]
+
+
+def _is_clear_comma(text: str) -> bool:
+    """Return whether the comma of a number as text is a decimal one, and not one between thousands."""
+    return re.search(r"\.\d{3},|(?<!\d)0?,\d|,(?!\d{3}(?!\d))\d", text) is not None
+
+
+def _split_unit(values: list[Any]) -> tuple[list[Any], str]:
+    """Return different values without their one unit, and the unit; the same list, and "", if they have none."""
     unit, bare = "", []
-    for text in texts:
+    for text in values:
+        if text is None:
+            bare.append(None)
+            continue
         found = UNIT.fullmatch(text) if isinstance(text, str) else None
         if found is None:
             return values, ""
@@ -159,9 +240,21 @@ def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
             return values, ""
         unit = this
         bare.append(number)
-    without = values.astype(object)
-    without[values.notna()] = bare
-    return without, unit
+    return bare, unit
+
+
+def plain_text(value: object) -> str:
+    """Return a value as text, a whole float as the integer that it equals.
+
+    Example:
+        >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
+        ('1000001', '0.5', 'mild')
+    """
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    if float(value).is_integer():
+        return str(int(value))
+    return repr(float(value))
 
 
 def is_constant(deviation: np.ndarray | float, largest: np.ndarray | float, tolerance: float = 1e-12) -> np.ndarray:

@@ -91,7 +91,7 @@ def row_codes(X: Any) -> NDArray[np.uint64]:
         (np.True_, np.False_)
     """
     if isinstance(X, pd.DataFrame):
-        numbers = X.select_dtypes("number").columns
+        numbers = X.select_dtypes("number", exclude="timedelta").columns
         return np.asarray(pd.util.hash_pandas_object(X.astype(dict.fromkeys(numbers, np.float64)), index=False))
     if hasattr(X, "in_order"):  # It is a table in files.
         codes = np.empty(len(X), dtype=np.uint64)

@@ -32,8 +32,9 @@ def split_rows(
         held_out = np.concatenate([part[: min(len(part) - 1, round(share * len(part)))] for part in parts])
         if len(held_out) == 0 and len(labels) > len(parts):
             held_out = max(parts, key=len)[:1]  # All ranks are too small, so one sample of the largest is held out.
-    held_out = np.sort(held_out)
-    return np.setdiff1d(np.arange(len(labels)), held_out), held_out
+    is_rest = np.ones(len(labels), dtype=bool)
+    is_rest[held_out] = False
+    return np.flatnonzero(is_rest), np.sort(held_out)
 
 
 def split_groups(

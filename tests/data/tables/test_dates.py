@@ -5,14 +5,20 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyreadstat
 import pytest
 
-from ordinate.data.tables.dates import AMBIGUOUS, ISO, date_form
 from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.files import read_samples
 from ordinate.errors import OrdinateError
 
 TIMES = pd.Series(pd.date_range("2019-11-30 21:30", periods=40, freq="37h"))
 DATES = TIMES.dt.normalize()
+OTHER_TIMES = [
+    " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S", ", %I:%M%p", " %H:%M:%S GMT+2", " %I:%M:%S %p GMT+2", " %H:%M:%S.000",
+]  # fmt: skip
+ZONES = ["Z", " UTC", " CEST", " EST", "+0200", " -05:30", " +2", " Europe/Berlin", "+02:00[Europe/Berlin]"]
 FORMS = ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%d %b %Y", "%d-%b-%Y", "%B %d, %Y"]
 
 
@@ -45,6 +51,39 @@ def test_text_of_a_clear_form_is_the_date_that_it_says(form, of_day):
     pd.testing.assert_frame_equal(numbers_of(times.dt.strftime(form + of_day)), numbers_of(times))
 
 
+@pytest.mark.parametrize("form", [*FORMS, "%d%b%Y", "%b %d %Y"])
+@pytest.mark.parametrize("of_day", OTHER_TIMES)
+def test_and_its_time_of_day_in_any_form(form, of_day):
+    pd.testing.assert_frame_equal(numbers_of(TIMES.dt.strftime(form + of_day)), numbers_of(TIMES))
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_zones_are_left_out_as_hours_are_local_ones(zone):
+    for form in ("%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M", "%Y/%m/%d %I:%M:%S %p", "%a, %d %b %Y %H:%M:%S"):
+        pd.testing.assert_frame_equal(numbers_of(TIMES.dt.strftime(form) + zone), numbers_of(TIMES))
+    browser = TIMES.dt.strftime("%a %b %d %Y %H:%M:%S GMT+0200 (Central European Summer Time)")
+    pd.testing.assert_frame_equal(numbers_of(browser), numbers_of(TIMES))
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y", "%d %b %y", "%b %d, %y"])
+def test_years_of_two_digits_are_those_from_1969_on(form):
+    dates = pd.Series(pd.date_range("1969-01-01", "2068-12-31", freq="97D"))
+    texts = dates.dt.strftime(form)
+    pd.testing.assert_frame_equal(numbers_of(texts), numbers_of(dates))
+    (note,) = TableFeatures.fit(pd.DataFrame({"seen": texts})).notes
+    assert "; years of two digits are 1969 to 2068" in note
+
+
+def test_a_week_is_its_monday_and_some_times_may_lack():
+    weeks = pd.Series(pd.date_range("2019-11-04", periods=70, freq="7D"))
+    texts = [f"{year}-W{week:02}" for year, week, _ in map(datetime.date.isocalendar, weeks)]
+    pd.testing.assert_frame_equal(numbers_of(pd.Series(texts)), numbers_of(weeks))
+    pd.testing.assert_frame_equal(
+        numbers_of(pd.Series(["31.01.2020", "01.02.2020 12:30", "7.3.2021 1:05 pm"])),
+        numbers_of(pd.to_datetime(pd.Series(["2020-01-31 00:00", "2020-02-01 12:30", "2021-03-07 13:05"]))),
+    )
+
+
 @pytest.mark.parametrize(
     "stored",
     [
@@ -66,31 +105,6 @@ def test_times_are_the_same_however_they_are_stored(stored):
 def test_dates_of_a_calendar_are_dates():
     stored = pd.Series([datetime.date(2020, 1, day) for day in range(1, 30)], dtype=object)
     pd.testing.assert_frame_equal(numbers_of(stored), numbers_of(pd.to_datetime(stored)))
-
-
-@pytest.mark.parametrize(
-    ("texts", "form"),
-    [
-        (["01/02/2020", "03/04/2020"], AMBIGUOUS),
-        (["01-02-2020 10:30"], AMBIGUOUS),
-        (["01/02/2020", "13/04/2020"], "%d/%m/%Y"),
-        (["01/02/2020", "04/13/2020"], "%m/%d/%Y"),
-        (["13/04/2020", "04/13/2020"], None),
-        (["2020-01-31", "unknown"], None),
-        (["2020-01-31", "now"], None),
-        (["now"], None),
-        (["2020"], None),
-        (["2020-01"], None),
-        (["2020-01-31 10:00+00"], ISO),
-        (["2020-01-31T10:00:00.5 -05:30"], ISO),
-        (["2020-13-31"], None),
-        (["12-34", "1.2.3", "a-b-c"], None),
-        (["grade 1, 2"], None),
-        ([None, None], None),
-    ],
-)
-def test_what_may_be_two_dates_is_none(texts, form):
-    assert date_form(pd.Series(texts, dtype=object)) == form
 
 
 def test_dates_that_are_not_clear_are_categories_with_a_note():
@@ -145,13 +159,136 @@ def test_a_saved_column_is_the_same():
     np.testing.assert_array_equal(restored.transform(frame), features.transform(frame))
 
 
-@pytest.mark.parametrize("form", ["%H:%M", "%H:%M:%S"])
-def test_times_of_day_become_hours(form):
-    times = pd.Series(pd.date_range("2020-01-01", periods=40, freq="37min"))
-    texts = times.dt.strftime(form)
+HOURS = pd.Series(pd.date_range("2020-01-01", periods=40, freq="37min"))
+OF_DAY = {
+    "hours and minutes": HOURS.dt.strftime("%H:%M"),
+    "seconds": HOURS.dt.strftime("%H:%M:%S"),
+    "fractions": HOURS.dt.strftime("%H:%M:%S.%f"),
+    "halves": HOURS.dt.strftime("%I:%M %p"),
+    "halves with points": HOURS.dt.strftime("%I:%M:%S %p").str.replace("AM", "a.m.").str.replace("PM", "p.m."),
+    "objects": HOURS.dt.time,
+    "categories": HOURS.dt.time.astype("category"),
+    "arrow": HOURS.dt.time.astype(pd.ArrowDtype(pa.time64("us"))),
+    "arrow, seconds": HOURS.dt.time.astype(pd.ArrowDtype(pa.time32("s"))),
+}
+
+
+@pytest.mark.parametrize("texts", OF_DAY.values(), ids=OF_DAY)
+def test_times_of_day_become_hours(texts):
     features = TableFeatures.fit(pd.DataFrame({"seen": texts}))
     assert features.notes == ["seen: times of day, converted to hours"]
-    hours = pd.DataFrame({"seen, hour": times.dt.hour + times.dt.minute / 60})
-    np.testing.assert_array_equal(numbers_of(texts), TableFeatures.fit(hours).transform(hours))
-    with pytest.raises(OrdinateError, match="'noon', expected times such as 00:00"):
+    assert features.features[0] == "seen, hour"
+    hours = pd.DataFrame({"seen, hour": HOURS.dt.hour + HOURS.dt.minute / 60})
+    expected = TableFeatures.fit(hours).transform(hours)
+    for other in OF_DAY.values():  # New data may have times in any form.
+        np.testing.assert_allclose(numbers_of(texts, other), expected, rtol=1e-6)
+    with pytest.raises(OrdinateError, match="'noon', expected times such as 13:45"):
         features.transform(pd.DataFrame({"seen": ["noon"]}))
+
+
+def test_seconds_count_in_hours():
+    features = TableFeatures.fit(pd.DataFrame({"lap": ["00:01:10", "00:01:30", None]}))
+    (column,) = features.columns
+    (part,) = column.parts
+    assert (part.low, part.high) == (70 / 3600, 90 / 3600)
+    assert features.features == ["lap, hour", "lap, hour, missing"]
+
+
+SPANS = pd.Series(pd.to_timedelta(np.arange(-5, 60) * 3217.25, unit="s"))
+
+
+def clock(span):
+    hours, seconds = divmod(abs(span.total_seconds()), 3600)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{'-' * (span < pd.Timedelta(0))}{int(hours):02}:{int(minutes):02}:{seconds:05.2f}"
+
+
+LASTING = {
+    "timedelta": SPANS,
+    "objects": pd.Series(list(SPANS), dtype=object),
+    "text of pandas": SPANS.astype(str),
+    "text of Python": pd.Series([str(span.to_pytimedelta()) for span in SPANS]),
+    "more than 24 hours": SPANS.map(clock),
+    "ISO": SPANS.map(lambda span: span.isoformat().replace("P-1DT", "-P1DT") if span > pd.Timedelta(0) else "PT0S"),
+    "categories": SPANS.astype("category"),
+    "arrow": SPANS.astype(pd.ArrowDtype(pa.duration("us"))),
+}
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_durations_become_seconds(name):
+    stored, spans = LASTING[name], SPANS
+    if name == "ISO":
+        spans = SPANS.clip(lower=pd.Timedelta(0))
+    features = TableFeatures.fit(pd.DataFrame({"lasted": stored}))
+    assert features.notes == ["lasted: durations, converted to seconds"]
+    seconds = pd.DataFrame({"lasted": spans.dt.total_seconds()})
+    expected = TableFeatures.fit(seconds)
+    assert features.features == ["lasted, seconds", "lasted, seconds, normal score"]
+    np.testing.assert_allclose(
+        features.transform(pd.DataFrame({"lasted": stored})), expected.transform(seconds), rtol=1e-6
+    )
+    restored = TableFeatures.from_dict(json.loads(json.dumps(features.to_dict())))
+    new = pd.DataFrame({"lasted": ["2 days 03:00:00", "51:00:00", "P2DT3H", pd.NaT]})
+    found = restored.transform(new)
+    assert found[0].tolist() == found[1].tolist() == found[2].tolist()
+    with pytest.raises(OrdinateError, match="'long', expected durations such as 26:30:00"):
+        features.transform(pd.DataFrame({"lasted": ["long"]}))
+
+
+def test_longer_durations_than_in_training_are_said():
+    features = TableFeatures.fit(pd.DataFrame({"lasted": SPANS}))
+    with pytest.warns(UserWarning, match="durations lie outside those of training, -16086.2 to 189818 seconds"):
+        features.transform(pd.DataFrame({"lasted": SPANS + pd.Timedelta(days=9)}))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("-1 days +21:30:00", -9000),
+        ("-1 day, 21:30:00", -9000),
+        ("-02:30:00", -9000),
+        ("1 day 00:00:01.5", 86401.5),
+        ("-1 days -02:30:00", -95400),
+        ("-PT2H30M", -9000),
+        ("P1DT0.5S", 86400.5),
+        ("100:00:00", 360000),
+    ],
+)
+def test_a_duration_as_text_has_these_seconds(text, seconds):
+    features = TableFeatures.fit(pd.DataFrame({"lasted": [text, "1 days 01:00:00"]}))
+    (part,) = features.columns[0].parts
+    assert seconds in (part.low, part.high)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".xlsx", ".sav"])
+def test_times_of_files_are_those_of_the_frame(tmp_path, ending):
+    frame = pd.DataFrame({"seen": TIMES, "at": HOURS.dt.time, "size": np.arange(40.0)})
+    path = tmp_path / f"table{ending}"
+    if ending == ".sav":
+        pyreadstat.write_sav(frame, path)
+    else:
+        getattr(frame, {".xlsx": "to_excel"}.get(ending, f"to_{ending[1:]}"))(path)
+    features = TableFeatures.fit(frame)
+    read = read_samples(path)
+    np.testing.assert_allclose(features.transform(read), features.transform(frame), rtol=1e-6)
+    assert TableFeatures.fit(read[list(frame)]).notes == features.notes
+
+
+def test_missing_times_and_durations_are_noted_and_marked():
+    frame = pd.DataFrame({"at": HOURS.dt.time, "lasted": SPANS[:40].to_numpy()})
+    frame.loc[3, :] = None
+    features = TableFeatures.fit(frame)
+    missing = "; 1 of 40 are missing, and marked in a column of their own"
+    assert features.notes == [
+        f"at: times of day, converted to hours{missing}", f"lasted: durations, converted to seconds{missing}"
+    ]  # fmt: skip
+    found = pd.DataFrame(features.transform(frame), columns=features.features)
+    for name in ("at, hour, missing", "lasted, seconds, missing"):
+        assert found[name].to_numpy().nonzero()[0].tolist() == [3]
+
+
+def test_dates_of_several_forms_stay_text_with_a_note():
+    for texts in (["31.01.2020", "2020-01-31"] * 9, ["31 Jan 2020 10:30", "31.01.2020 10:30"]):
+        notes = TableFeatures.fit(pd.DataFrame({"seen": texts})).notes
+        assert notes[0].startswith("seen: seems to hold dates or times of no one known form; write them as 2020-01-31")

@@ -1,6 +1,8 @@
 """Series (n, channels, length), of one length or several: in npz and .ts files, and folders of matrices."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from ordinate.data.options import DataOptions
 from ordinate.data.series.matrices import holds_matrices, read_matrices, read_unlabelled_matrices
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.reader import SeriesScaler, are_series, as_series
+from ordinate.data.typed import Reading
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
@@ -23,7 +26,6 @@ class Series(Modality):
     parameter = "series"
     options_class = SeriesOptions
     opens = staticmethod(holds_matrices)
-    read_unlabelled = staticmethod(read_unlabelled_matrices)
     command_options = ("skip_unreadable",)
 
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
@@ -44,6 +46,11 @@ class Series(Modality):
 
     def check_unseen(self, seen: np.ndarray, unseen: np.ndarray) -> None:
         SeriesScaler.fit(seen).transform(unseen)
+
+    def read_unlabelled(
+        self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
+    ) -> Any:
+        return read_unlabelled_matrices(path, left_out)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         return read_matrices(path, request, skip_unreadable=request.skip_unreadable)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
-from ordinate.data.numbers import bare_numbers, is_constant, other_words_of
+from ordinate.data.numbers import bare_numbers, is_constant, other_words_of, plain_text
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -254,45 +254,31 @@ def texts_of(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     return places, [plain_text(value) for value in different]
 
 
-def plain_text(value: object) -> str:
-    """Return a value as text, a whole float as the integer that it equals.
-
-    Example:
-        >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
-        ('1000001', '0.5', 'mild')
-    """
-    if not isinstance(value, float | np.floating):
-        return str(value)
-    if float(value).is_integer():
-        return str(int(value))
-    return repr(float(value))
-
-
-def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
-    """Learn a column of numbers (n,), and return it with a note on its missing values, empty if there are none."""
+def fit_numeric(name: str, values: pd.Series) -> NumericColumn:
+    """Learn a column of numbers (n,)."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.isinf(numbers).any():
+    ordered = np.sort(numbers)
+    present = ordered[: np.searchsorted(ordered, np.nan)]  # Missing ones come last.
+    missing = len(numbers) - len(present)
+    if len(present):
+        median = float(present[[(len(present) - 1) // 2, len(present) // 2]].mean())
+        low, high = float(present[0]), float(present[-1])
+    else:
+        median = low = high = 0.0
+    if np.isinf([low, high]).any():
         raise OrdinateError(f"column {name!r}", "infinity", "finite numbers or missing values")
-    missing = np.isnan(numbers)
-    present = np.sort(numbers[~missing])
-    median = float(np.median(present)) if len(present) else 0.0
-    filled = np.where(missing, median, numbers)
+    filled = np.where(np.isnan(numbers), median, numbers) if missing else numbers
     mean = float(filled.mean())
     scale = float(filled.std())
     if not np.isfinite(scale):
         problem = "its numbers exceed the range of float64 when squared"
         raise OrdinateError(f"column {name!r}", problem=problem, hint="rescale them")
-    if is_constant(scale, np.abs(filled).max(initial=0)):
+    if is_constant(scale, max(abs(low), abs(high))):
         scale = 0.0
     quantiles: tuple[float, ...] = ()
     if np.count_nonzero(present[1:] != present[:-1]) >= MIN_VALUES_TO_SCORE:
         ends = present
         if len(present) > MAX_QUANTILES:  # They are values that occur, so that equal ones stay equal.
-            ends = np.quantile(present, np.linspace(0, 1, MAX_QUANTILES), method="nearest")
+            ends = present[np.rint(np.linspace(0, 1, MAX_QUANTILES) * (len(present) - 1)).astype(np.int64)]
         quantiles = tuple(ends.tolist())
-    low, high = float(present.min(initial=median)), float(present.max(initial=median))
-    column = NumericColumn(name, median, mean, scale, bool(missing.any()), quantiles, low, high, len(present))
-    if not missing.any():
-        return column, ""
-    what = f"set to the median {median:g} and marked in a column of their own"
-    return column, f"{name}: {missing.sum()} of {len(values)} values missing, {what}"
+    return NumericColumn(name, median, mean, scale, missing > 0, quantiles, low, high, len(present))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
+from ordinate.data.dicom import check_one_frame, padding, quiet, read_dicom, rescaled, stored_pixels
 from ordinate.data.file_tree import DICOM, is_hidden
 from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
@@ -34,14 +34,19 @@ class DicomSeries:
 
     @cached_property
     def dataobj(self) -> NDArray[np.float32]:
-        """The values (columns, rows, slices), rescaled by slope and intercept."""
+        """The values (columns, rows, slices), rescaled by slope and intercept; padding has the lowest of them."""
         values = np.empty(self.shape, dtype=np.float32)
+        is_padding = np.empty(self.shape, dtype=bool)
         for place, path in enumerate(self.paths):
-            with reading(path, "is damaged or no DICOM image"):
+            with reading(path, "is damaged or no DICOM image"), quiet():
                 file = read_dicom(path)
-                values[:, :, place] = rescaled(file.pixel_array, file).T
+                stored = stored_pixels(file, str(path)).values
+                values[:, :, place] = rescaled(stored, file).T
+                is_padding[:, :, place] = padding(stored, file).T
             if not np.isfinite(values[:, :, place]).all():
                 raise OrdinateError(path, problem="is not finite after rescaling", expected="finite values")
+        if not is_padding.all():
+            values[is_padding] = values[~is_padding].min()
         return values
 
 
