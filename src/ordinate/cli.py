@@ -54,6 +54,11 @@ class _Parser(argparse.ArgumentParser):
                 joined.append(word)
         return joined
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if arg_strings == ["--"] and action.type is labels_text:  # Argparse takes it for the end of the options.
+            return "--"
+        return super()._get_values(action, arg_strings)
+
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             name = next(iter(action.option_strings), action.metavar)

@@ -172,6 +172,8 @@ def test_the_options_of_one_kind_of_data_are_options_of_fit():
         ("--order --,-,0 --margin --,-=0.5 --out m", {"order": "--,-,0", "margin": ["--,-=0.5"], "out": "m"}),
         ("--margin -1,0=0.5 --margin=0,1=2 --quiet", {"margin": ["-1,0=0.5", "0,1=2"], "quiet": True}),
         ("--order -low,high --seed -1", {"order": "-low,high", "seed": -1}),
+        ("--missing -9,-8 --quiet", {"missing": "-9,-8", "quiet": True}),
+        ("--missing -- --quiet", {"missing": "--", "quiet": True}),
         ("--order a,b -- t.csv", {"order": "a,b"}),
     ],
 )

@@ -81,6 +81,7 @@ class FitOptions:
         "values that mean missing, in every column: numbers, codes, labels or other text; COLUMN=VALUE for one column",
         metavar="VALUES",
         may_be_list=True,
+        takes_labels=True,
     )
     split: str | None = option(None, "column with the values train, validation and test", metavar="COLUMN")
     group: str | None = option(
