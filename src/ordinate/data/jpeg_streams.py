@@ -72,8 +72,11 @@ class StreamHeader:
             place += 2 + length
         precision, height, width, channels = struct.unpack_from(">BHHB", stream, place + 4)
         names = stream[place + 10 : place + 10 + 3 * channels : 3]
+        factors = stream[place + 11 : place + 10 + 3 * channels : 3]
         if names in (b"RGB", b"rgb"):
             colours = {"names": "RGB"}
+        elif len(set(factors)) > 1:  # Only the resolution of chrominance is reduced.
+            colours.setdefault("sampling", "YBR_FULL")
         if kind in LOSSLESS:  # It has no transformation of colours, whatever the markers say.
             colours.pop("JFIF", None)
         said = next(iter(colours.values()), "")

@@ -26,6 +26,7 @@ PREMULTIPLIED, OPACITY = 1, 2  # Kinds of further values per pixel; colours that
 # their own, which are compared with those of the page first.
 COMPRESSIONS = (1, 5, 8, 32773, 32946, 34925, 50000)
 IMAGE_COMPRESSIONS = (7, 33003, 33004, 33005, 34712)
+PILLOWS_COMPRESSIONS = (1, 2, 3, 4, 5, 6, 7, 8, 32771, 32773, 32809, 32946)  # The libraries of others may be absent.
 LARGEST_TILE = 2**24  # Pixels of a tile that is larger than its image.
 
 
@@ -53,7 +54,7 @@ def open_tiff(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage"
         is_grey = page.photometric in (WHITE_IS_ZERO, BLACK_IS_ZERO)
         if is_grey and page.samplesperpixel > 1 and page.extrasamples[:1] not in ((PREMULTIPLIED,), (OPACITY,)):
             raise OrdinateError(name, f"{page.samplesperpixel} channels", "grey or RGB", "save every channel as a file")
-        if _has_eight_bits(page):
+        if _has_eight_bits(page) and page.compression in PILLOWS_COMPRESSIONS:
             image = _by_pillow(content, page, name, max_pixels)
             if image is not None:
                 return image
@@ -150,7 +151,7 @@ def _check_kind(page: Any, name: str) -> None:
         raise OrdinateError(name, problem=problem, hint=hint)
     if page.dtype is None or page.dtype.kind not in "buif":
         kind = page.dtype or f"{page.bitspersample} bits of format {page.sampleformat}"
-        raise OrdinateError(name, f"values as {kind}", "whole numbers or floats", hint)
+        raise OrdinateError(name, f"values as {kind}", "whole numbers or floats")
 
 
 def _check_segments(content: bytes, page: Any) -> None:
