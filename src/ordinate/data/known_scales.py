@@ -70,8 +70,7 @@ def order_to_type(labels: Sequence[str]) -> str:
     if order is None:
         return """--order '["lowest", ..., "highest"]'""" if needs_list else '--order "lowest,...,highest"'
     text = json.dumps(order, ensure_ascii=False) if needs_list else ",".join(order)
-    sign = "=" if text.startswith("-") else " "
-    return f"--order{sign}{shlex.quote(text)}"
+    return f"--order {shlex.quote(text)}"
 
 
 def order_to_write(labels: Sequence[str]) -> str:
@@ -103,12 +102,12 @@ def _by_rating(labels: Sequence[str]) -> list[int | None]:
 
 
 def _by_signs(labels: Sequence[str]) -> list[float | None]:
-    """Return how many of one sign, such as + or ★, each label consists of; a trace, ±, is half of one."""
-    few = {"-": 0.0, "0": 0.0, "negative": 0.0, "neg": 0.0, "±": 0.5, "+/-": 0.5, "(+)": 0.5}
+    """Return how many of one sign, such as + or ★, each label consists of, below 0 of -; a trace, ±, is half of one."""
+    few = {"0": 0.0, "negative": 0.0, "neg": 0.0, "±": 0.5, "+/-": 0.5, "(+)": 0.5}
     found = [few.get(label.strip().lower()) for label in labels]
     for place, label in enumerate(map(str.strip, labels)):
-        if found[place] is None and re.fullmatch(r"([+*★●])\1*", label):
-            found[place] = len(label)
+        if found[place] is None and re.fullmatch(r"([-+*★●])\1*", label):
+            found[place] = -len(label) if label.startswith("-") else len(label)
     return found
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ordinate.checks import check_choice, check_flag, check_streaming, check_whole
 from ordinate.data.images.augmentation import AUGMENTATIONS
-from ordinate.data.images.files import MAX_PIXELS
+from ordinate.data.images.pillow import MAX_PIXELS
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
 

@@ -1,7 +1,6 @@
 """TIFF files of any depth."""
 
 import io
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,8 @@ PREMULTIPLIED, OPACITY = 1, 2  # Kinds of further values per pixel; colours that
 # their own, which are compared with those of the page first.
 COMPRESSIONS = (1, 5, 8, 32773, 32946, 34925, 50000)
 IMAGE_COMPRESSIONS = (7, 33003, 33004, 33005, 34712)
-
-_silent = logging.NullHandler()
+PILLOWS_COMPRESSIONS = (1, 2, 3, 4, 5, 6, 7, 8, 32771, 32773, 32809, 32946)  # The libraries of others may be absent.
+LARGEST_TILE = 2**24  # Pixels of a tile that is larger than its image.
 
 
 def is_tiff(content: bytes) -> bool:
@@ -49,14 +48,13 @@ def open_tiff(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage"
             their own for damage.
     """
     tifffile = optional("tifffile", "images", f"{name} (TIFF)")
-    logging.getLogger("tifffile").addHandler(_silent)
     with tifffile.TiffFile(io.BytesIO(content)) as file:
         page = _only_page(file, name)
         check_pixels(page.imagewidth, page.imagelength, name, max_pixels)
         is_grey = page.photometric in (WHITE_IS_ZERO, BLACK_IS_ZERO)
         if is_grey and page.samplesperpixel > 1 and page.extrasamples[:1] not in ((PREMULTIPLIED,), (OPACITY,)):
             raise OrdinateError(name, f"{page.samplesperpixel} channels", "grey or RGB", "save every channel as a file")
-        if _has_eight_bits(page):
+        if _has_eight_bits(page) and page.compression in PILLOWS_COMPRESSIONS:
             image = _by_pillow(content, page, name, max_pixels)
             if image is not None:
                 return image
@@ -153,7 +151,7 @@ def _check_kind(page: Any, name: str) -> None:
         raise OrdinateError(name, problem=problem, hint=hint)
     if page.dtype is None or page.dtype.kind not in "buif":
         kind = page.dtype or f"{page.bitspersample} bits of format {page.sampleformat}"
-        raise OrdinateError(name, f"values as {kind}", "whole numbers or floats", hint)
+        raise OrdinateError(name, f"values as {kind}", "whole numbers or floats")
 
 
 def _check_segments(content: bytes, page: Any) -> None:
@@ -164,6 +162,8 @@ def _check_segments(content: bytes, page: Any) -> None:
     height, width = page.rowsperstrip, page.imagewidth
     if page.is_tiled:
         height, width = page.tilelength, page.tilewidth
+    if height * width > max(page.imagelength * page.imagewidth, LARGEST_TILE):
+        raise ValueError("a part of the image is larger than the image")
     for offset, length in segments:
         if (offset == 0) != (length == 0) or offset >= len(content):  # Both are 0 where all is no data.
             raise ValueError("a part of the image is missing")

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import lzma
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ def read_r(path: Path) -> tuple[pd.DataFrame, dict[str, Declared]]:
 def _unpacked(path: Path, at_once: int = 1 << 24) -> bytes:
     """Return the bytes of a file that R has compressed or not, where memory holds as many."""
     start = path.read_bytes()[:6]
-    openers = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+    openers: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
     opener = next((each for magic, each in openers.items() if start.startswith(magic)), None)
     if opener is None:
         return path.read_bytes()
