@@ -26,6 +26,9 @@ WHEEL = (
 class UnavailableError(Exception):
     """A package cannot be had here, for instance since its client is not installed."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+
 
 @dataclass(frozen=True)
 class Package:
