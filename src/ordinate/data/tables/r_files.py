@@ -71,7 +71,7 @@ def _frame(columns: Mapping[str, Any], _: Mapping[str, Any]) -> pd.DataFrame:
     series: dict[str, pd.Series] = {}
     for name, values in columns.items():
         if isinstance(values, pd.DataFrame):
-            series |= {f"{name}.{part}": values[part] for part in values}
+            series |= {f"{name}.{part}": pd.Series(values[part].array) for part in values}
         elif getattr(values, "ndim", 1) > 1:
             for place in range(values.shape[1]):
                 series[f"{name}.{place + 1}"] = _column(np.asarray(values)[:, place])

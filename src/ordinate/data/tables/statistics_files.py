@@ -43,17 +43,16 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
         frame, said = read(path, disable_datetime_conversion=True, **options)
     texts = frame.select_dtypes(["object", "string"])
     frame = frame.assign(**{str(each): column.replace("", None) for each, column in texts.items()})
-    numeric = {str(each) for each in frame.select_dtypes("number")}
-    return frame, {
-        str(each): _declared(str(each), said, is_numeric=str(each) in numeric) for each in (*frame.columns, *dropped)
-    }
+    return frame, {str(each): _declared(str(each), said) for each in (*frame.columns, *dropped)}
 
 
-def _declared(name: str, said: Any, *, is_numeric: bool) -> Declared:
+def _declared(name: str, said: Any) -> Declared:
     ranges: Mapping[str, Any] = said.missing_ranges
     missing = tuple((each["lo"], each["hi"]) for each in ranges.get(name, ()))
     labels = said.variable_value_labels.get(name, {})
-    if is_numeric:  # Letters are missing values of Stata and SAS, which may have labels.
+    if (
+        said.readstat_variable_types.get(name) != "string"
+    ):  # Letters are missing values of Stata and SAS, which may have labels.
         labels = {code: label for code, label in labels.items() if not isinstance(code, str)}
     is_amount = said.variable_measure.get(name) == "scale"
     description = said.column_names_to_labels.get(name) or ""
