@@ -27,6 +27,7 @@ from ordinate.data.tables.columns import (
 )
 from ordinate.data.tables.date_forms import NOT_TOLD, date_form
 from ordinate.data.tables.dates import DateColumn, fit_date
+from ordinate.data.tables.frame_rows import FrameRows
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
 from ordinate.data.tables.streamed_rows import StreamedRows
@@ -78,7 +79,7 @@ class TableFeatures(Reader):
         self.most_periodic = most_periodic  # Built-in encoders have no periodic embedding of more numbers.
 
     @classmethod
-    def fit(cls, frame: pd.DataFrame | ParquetTable) -> "TableFeatures":
+    def fit(cls, frame: pd.DataFrame | FrameRows | ParquetTable) -> "TableFeatures":
         """Learn the columns of a table (n, columns), one after the other; those of a single value become zeros.
 
         The columns of a parquet table that streams are learned from about a million rows from all over it.
@@ -140,13 +141,14 @@ class TableFeatures(Reader):
             yield column, slice(start, start + column.width)
             start += column.width
 
-    def check(self, frame: pd.DataFrame | ParquetTable) -> None:
+    def check(self, frame: pd.DataFrame | FrameRows | ParquetTable) -> None:
         """Raise an error if the numbers or dates of a table, or of a part of one that streams, cannot be read."""
         if streams(frame):
             frame = frame.spread(LEARNED_FROM)
         for column in self.columns:
             if isinstance(column, NumericColumn | DateColumn):
-                column.fill(frame[column.name], np.empty((len(frame), column.width), dtype=np.float32))
+                without_scores = column.without_scores()
+                without_scores.fill(frame[column.name], np.empty((len(frame), without_scores.width), dtype=np.float32))
 
     def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Any:
         """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data, warn
@@ -22,6 +23,7 @@ from ordinate.data.table_formats import TABLES, ends_in
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import NPZ, TS, TS_TARGET, read_labelled, read_samples, require_codes, require_left
+from ordinate.data.tables.frame_rows import FrameRows
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
@@ -68,9 +70,12 @@ class Tables(Modality):
     def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
         return TableFeatures.fit(X), X
 
-    def check_unseen(self, seen: object, unseen: object) -> None:
-        known, new = (X if isinstance(X, Table) else as_frame(np.asarray(X)) for X in (seen, unseen))
-        TableFeatures.fit(known).check(new)
+    def check_unseen(self, X: object, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
+        table = X if isinstance(X, Table) else as_frame(np.asarray(X))
+        if isinstance(table, ParquetTable):
+            TableFeatures.fit(table[seen]).check(table[unseen])
+        else:
+            TableFeatures.fit(FrameRows(table, seen)).check(FrameRows(table, unseen))
 
     def describe(self, X: Any) -> str:
         if isinstance(X, Table):
