@@ -72,17 +72,17 @@ TABLE_ERRORS = {
         "column 'grade': holds text without an order: 'high', 'low', 'mid'; give their order, lowest first, with "
         "--order low,mid,high",
     ),
-    "missing labels": (
-        GOOD.assign(grade=GOOD["grade"].where(GOOD["grade"] > 0)),
-        "",
-        "data.csv: 16 of 48 labels in 'grade' are missing, expected one label per row; --unlabelled drop",
-    ),
-    "no labels at all": (GOOD.assign(grade=np.nan), "", "data.csv: 48 of 48 labels in 'grade' are missing"),
+    "no labels at all": (GOOD.assign(grade=np.nan), "", "data.csv: no row has a label in 'grade'"),
     "two rows": (GOOD[:2], "", "data.csv: holds 2 rows, expected at least 10"),
     "one class": (GOOD.assign(grade=1), "", "column 'grade': every row has the one value"),
     "a constant target": (GOOD.assign(grade=1.5), "--task continuous", "column 'grade': every row has the one value"),
     "a rank a row": (GOOD[:12].assign(grade=np.r_[:12]), "", "--test-fraction: leaves 12 rows to train and 0"),
-    "infinity in a column": (GOOD.assign(number=np.inf), "", "column 'number': got infinity"),
+    "infinity in a column to keep": (GOOD.assign(number=np.inf), "--keep number", "column 'number': got infinity"),
+    "infinity in all columns": (
+        GOOD[["grade"]].assign(number=np.inf),
+        "",
+        "data.csv: no column can be used: column 'number': got infinity",
+    ),
     "identifiers": (
         pd.concat([GOOD] * 3).assign(id=[f"p{i}" for i in range(144)]),
         "--keep id",

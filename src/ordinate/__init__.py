@@ -11,6 +11,7 @@ from ordinate.lazy import lazily
 if TYPE_CHECKING:
     from ordinate.data.images.options import ImageOptions
     from ordinate.data.series.options import SeriesOptions
+    from ordinate.data.tables.options import TableOptions
     from ordinate.data.tables.parquet_table import ParquetTable
     from ordinate.data.text.options import TextOptions
     from ordinate.data.volumes.options import VolumeOptions
@@ -44,6 +45,7 @@ _HOMES = {
     "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
     "SeriesOptions": "ordinate.data.series.options",
+    "TableOptions": "ordinate.data.tables.options",
     "TextOptions": "ordinate.data.text.options",
     "Training": "ordinate.training.options",
     "VolumeOptions": "ordinate.data.volumes.options",
@@ -61,8 +63,8 @@ _HOMES = {
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
     "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
-    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TextOptions", "Training", "VolumeOptions", "load",
-    "read_batches",
+    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
+    "load", "read_batches",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

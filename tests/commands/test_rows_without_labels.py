@@ -22,12 +22,10 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("write", [pd.DataFrame.to_csv, pd.DataFrame.to_parquet])
-def test_rows_without_a_label_are_an_error_or_left_out(write, capsys):
+def test_rows_without_a_label_are_left_out(write, capsys):
     data = f"data.{write.__name__.removeprefix('to_')}"
     write(FRAME.assign(grade=FRAME["grade"].where(np.arange(40) > 4)), data, index=False)
-    assert main(["fit", data, *FIT]) == 2
-    assert "5 of 40 labels in 'grade' are missing, expected one label per row; --unlabelled" in capsys.readouterr().err
-    assert main(["fit", data, *FIT, "--unlabelled", "drop"]) == 0
+    assert main(["fit", data, *FIT]) == 0
     assert "left out: 5 of 40 rows, which have no label\n35 samples" in capsys.readouterr().out
     held_out = json.loads(Path("model", "metrics.json").read_text())["test_samples"]
     assert main(["report", "model", data, "--out", "report.html"]) == 0
@@ -37,7 +35,7 @@ def test_rows_without_a_label_are_an_error_or_left_out(write, capsys):
 def test_rows_are_those_of_the_file_after_some_were_left_out(capsys):
     some = FRAME.assign(grade=FRAME["grade"].where(np.arange(40) % 7 != 2), a=np.arange(40.0) % 20)
     some.to_csv("data.csv", index=False)
-    assert main(["fit", "data.csv", *FIT, "--unlabelled", "drop"]) == 0
+    assert main(["fit", "data.csv", *FIT]) == 0
     said = capsys.readouterr().out
     split = json.loads(Path("model", "split.json").read_text())
     assert sorted(split["train"] + split["test"]) == some.index[some["grade"].notna()].tolist()
@@ -49,7 +47,7 @@ def test_rows_are_those_of_the_file_after_some_were_left_out(capsys):
         assert some.drop(columns="grade").loc[copy].equals(some.drop(columns="grade").loc[original])
         assert (copy in split["test"], original in split["train"]) == (True, True)
     suspects = ["suspects", "data.csv", "--target", "grade", "--folds", "2", "--epochs", "2", "--quiet"]
-    assert main([*suspects, "--unlabelled", "drop", "--out", "suspects.csv"]) == 0
+    assert main([*suspects, "--out", "suspects.csv"]) == 0
     found = pd.read_csv("suspects.csv")
     assert found["label"].tolist() == some.loc[found["row"], "grade"].tolist()
     capsys.readouterr()
@@ -67,16 +65,15 @@ def test_rows_of_images_are_those_of_the_labels_file(capsys):
     for broken in (7, 25):
         Path(f"images/{broken:02}.png").write_bytes(b"no image")
     pd.DataFrame({"path": [f"{row:02}.png" for row in range(40)], "grade": grades}).to_csv("images/labels.csv")
-    left = ["--unlabelled", "drop", "--skip-unreadable"]
-    assert main(["fit", "images", *FIT, *left, "--encoder", "test_resnet", "--image-size", "8"]) == 0
+    assert main(["fit", "images", *FIT, "--skip-unreadable", "--encoder", "test_resnet", "--image-size", "8"]) == 0
     split = json.loads(Path("model", "split.json").read_text())
     assert sorted(split["train"] + split["test"]) == sorted(set(grades.dropna().index) - {7, 25})
 
 
 def test_a_file_without_any_label_is_an_error(capsys):
     FRAME.assign(grade=np.nan).to_csv("data.csv", index=False)
-    assert main(["fit", "data.csv", *FIT, "--unlabelled", "drop"]) == 2
-    assert "40 of 40 labels in 'grade' are missing" in capsys.readouterr().err
+    assert main(["fit", "data.csv", *FIT]) == 2
+    assert "no row has a label in 'grade'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

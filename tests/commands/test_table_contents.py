@@ -166,7 +166,6 @@ BLANKS = TABLE.assign(
         ("--group", "number", "value"),
         ("--split", "split", "value"),
         ("--weight", "weight", "value"),
-        ("--target", "grade", "label"),
         ("--text", "text", "text"),
     ],
 )
@@ -175,15 +174,15 @@ def test_blank_cells_of_a_column_with_a_role_are_an_error_that_names_the_rows(da
     blanked.to_parquet(data) if data.endswith("parquet") else blanked.to_csv(data, index=False)
     problem = f"ordinate: {data}: 6 of 60 {noun}s in '{column}' are missing, expected one {noun} per row"
     commands = [["fit", data]]
-    if option in ("--group", "--target"):
+    if option == "--group":
         commands.append(["suspects", data])
     for command in commands:
         assert main([*command, "--target", "grade", option, column]) == 2
-        hint = "--unlabelled drop leaves out those rows" if option == "--target" else "remove those rows, or fill them"
+        hint = "remove those rows, or fill them"
         assert capsys.readouterr().err == f"{problem}; {hint}: 4, 14, 24, 34, 44, ... (counted from 0)\n"
 
 
-@pytest.mark.parametrize("column", ["path", "label", "split", "group"])
+@pytest.mark.parametrize("column", ["path", "split", "group"])
 @pytest.mark.parametrize("file", ["a.png", "a.nii", "a.npy"])
 def test_so_they_are_in_a_labels_file(file, column, folder, capsys):
     listed = pd.DataFrame({"path": [file] * 12, "label": 1, "split": "test", "group": "a"})
@@ -191,7 +190,7 @@ def test_so_they_are_in_a_labels_file(file, column, folder, capsys):
     Path("d").mkdir()
     listed.to_csv("d/labels.csv", index=False)
     Path("d", file).touch()
-    noun = {"path": "path", "label": "label"}.get(column, "value")
+    noun = "path" if column == "path" else "value"
     assert main(["fit", "d"]) == 2
     message = one_line(capsys.readouterr().err)
     assert f"labels.csv: 1 of 12 {noun}s in '{column}' are missing" in message

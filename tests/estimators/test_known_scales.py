@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from ordinate.commands.fit_options import ranks_in
-from ordinate.estimators.known_scales import known_order, order_to_type
+from ordinate.data.known_scales import known_order, order_to_type
 
 ORDERS = [
     ["bad", "ok", "good"],

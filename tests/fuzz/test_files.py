@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import nibabel
 import numpy as np
 import pandas as pd
+import pyreadstat
 import pytest
+import rdata
 from edfio import Edf, EdfSignal, Patient
 from PIL import Image
 
@@ -34,6 +36,13 @@ TABLES = (
     "table.xlsx",
     "table.feather",
     "table.jsonl",
+    "table.json",
+    "table.sav",
+    "table.zsav",
+    "table.dta",
+    "table.xpt",
+    "table.arff",
+    "table.rds",
 )
 FOLDERS = ("images", "images.zip", "matrices", "volumes", "scans")
 NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
@@ -128,6 +137,8 @@ def write_files(folder, random):
     table.to_excel(folder / "table.xlsx", index=False)
     table.to_feather(folder / "table.feather")
     table.to_json(folder / "table.jsonl", orient="records", lines=True)
+    table.to_json(folder / "table.json")
+    write_surveys(folder, table)
     np.savez(folder / "table.npz", X=random.normal(size=(ROWS, 3)), grade=grades)
     series = random.normal(size=(ROWS, 2, 6)).round(3).tolist()
     rows = [":".join(",".join(map(str, channel)) for channel in channels) for channels in series]
@@ -143,6 +154,20 @@ def write_labels(folder, names):
     folder.mkdir(exist_ok=True)
     lines = [f"{name},{20 + number}\n" for number, name in enumerate(names)]
     (folder / "labels.csv").write_text("path,age\n" + "".join(lines))
+
+
+def write_surveys(folder, table):
+    labels = {"grade": {0: "low", 1: "middle", 2: "high"}}
+    for ending, options in (("sav", {}), ("zsav", {"compress": True})):
+        pyreadstat.write_sav(
+            table, folder / f"table.{ending}", variable_value_labels=labels, missing_ranges={"size": [99]}, **options
+        )
+    pyreadstat.write_dta(table, folder / "table.dta", variable_value_labels=labels)
+    pyreadstat.write_xport(table, folder / "table.xpt")
+    attributes = ["@attribute grade {0,1,2}", *(f"@attribute {name} real" for name in ("size", "weight"))]
+    rows = [",".join(map(str, row)) for row in table[["grade", "size", "weight"]].itertuples(index=False)]
+    (folder / "table.arff").write_text("\n".join(["@relation r", *attributes, "@data", *rows, ""]))
+    rdata.write_rds(folder / "table.rds", table[["grade", "size", "weight"]].astype(float))
 
 
 def write_images(folder, random):

@@ -19,7 +19,7 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import BatchedSamples, Samples
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
-from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
+from ordinate.estimators.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 
 Batch = TypeVar("Batch", bound=tuple[Sized, object])
@@ -50,7 +50,7 @@ class FileOfSamples:
     @cached_property
     def samples(self) -> Samples:
         """The samples as they lie in the file, of a table with all columns."""
-        return read_unlabelled(self.data, self._note_unreadable)
+        return read_unlabelled(self.data, self._note_unreadable, reading_of(self.estimator))
 
     @property
     def _note_unreadable(self) -> Callable[[str], None] | None:

@@ -14,7 +14,9 @@ from ordinate.errors import OrdinateError
 
 LEFT_OUT = "leave out images and volumes that cannot be read"
 KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
-OF_SUSPECTS = ("data", "target", "task", "order", "drop", "keep", "categorical", "group", "epochs", "unlabelled")
+OF_SUSPECTS = (
+    "data", "target", "task", "order", "missing", "keep_missing", "drop", "keep", "categorical", "group", "epochs",
+)  # fmt: skip
 CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
 
 

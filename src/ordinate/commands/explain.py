@@ -15,7 +15,7 @@ from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import read_unlabelled, trained_columns
+from ordinate.estimators.batches import read_unlabelled, reading_of, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.importance import column_importance
 from ordinate.estimators.occlusion import expected_label, occlusion_map
@@ -70,7 +70,7 @@ def _explain_columns(
 
 def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: Path) -> None:
     """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes."""
-    X = trained_columns(estimator, read_unlabelled(data), data)
+    X = trained_columns(estimator, read_unlabelled(data, how=reading_of(estimator)), data)
     X = take(X, np.arange(min(images, len(X))))
     paths = modality_of(X).paths(X)
     names = row_names(np.arange(len(X))) if paths is None else paths.tolist()

@@ -27,7 +27,8 @@ class FitOptions:
 
     data: str = option(
         ...,
-        "table: csv, tsv, Excel, SPSS, Stata, parquet (or a folder of it), Feather, JSON, npz; .ts; or a URL of one; a "
+        "table: csv, tsv, Excel, SPSS, Stata, SAS, R, ARFF, parquet (or a folder of it), Feather, JSON, npz; .ts; or a "
+        "URL of one; a "
         "folder or zip of images, volumes or matrices with a labels.csv (path, label), or of images in one folder per "
         "rank; or a name of `ordinate datasets`",
         determines=False,
@@ -72,6 +73,12 @@ class FitOptions:
     )
     drop: str = option("", "columns to leave out, separated by commas", metavar="COLUMNS")
     categorical: str = option("", "numeric columns that are codes of categories", metavar="COLUMNS")
+    missing: str | None = option(
+        None,
+        "values that mean missing, in every column: numbers, codes, labels or other text; COLUMN=VALUE for one column",
+        metavar="VALUES",
+        may_be_list=True,
+    )
     split: str | None = option(None, "column with the values train, validation and test", metavar="COLUMN")
     group: str | None = option(
         None, "column of groups, such as subjects, that stay on one side of a split", metavar="COLUMN"
@@ -123,8 +130,10 @@ class FitOptions:
         determines=False,  # Those do that do not only say where to train.
     )
 
-    unlabelled: str = option(
-        "error", "what to do with rows without a label (%(default)s)", choices=("error", "drop"), rare=True
+    keep_missing: bool = option(
+        False,
+        "read codes that a file declares as missing, and labels such as 'refused' or \"don't know\", as values",
+        rare=True,
     )
     sep: str | None = option(
         None, "separator of csv files, such as ';' or tab (detected by default)", metavar="CHARACTER", rare=True
@@ -178,6 +187,8 @@ class FitOptions:
             raise OrdinateError("--logger", problem=problem, hint=f"pip install {self.logger}")
         if self.order is not None:
             ranks_in(self.order)
+        if self.missing is not None:
+            values_in(self.missing, "--missing")
         if self.encoder is not None:
             check_network_folder(self.encoder)
         self.settings.build(Training, "training")
@@ -228,6 +239,11 @@ class FitOptions:
         if isinstance(self.target, str):
             return [self.target]
         return self.target
+
+    @property
+    def missing_values(self) -> tuple[str, ...]:
+        """The values that mean missing."""
+        return () if self.missing is None else tuple(values_in(self.missing, "--missing"))
 
     @property
     def settings(self) -> Settings:
@@ -292,17 +308,21 @@ def ranks_in(order: str) -> list[str]:
         >>> ranks_in("low, high"), ranks_in('["a, b", "c"]')
         (['low', 'high'], ['a, b', 'c'])
     """
-    if order.lstrip().startswith("["):
-        try:
-            listed = tomllib.loads(f"order = {order}")["order"]
-        except tomllib.TOMLDecodeError as error:
-            raise OrdinateError("--order", order, 'a list such as ["a, b", "c"]') from error
-        ranks = [str(rank) for rank in listed]
-    else:
-        ranks = [rank.strip() for rank in order.split(",")]
+    ranks = values_in(order, "--order")
     if len(set(ranks)) != len(ranks) or len(ranks) < 2:
         raise OrdinateError("--order", order, "two or more different ranks")
     return ranks
+
+
+def values_in(text: str, option: str) -> list[str]:
+    """Return the values that an option names, separated by commas or as a list of TOML or JSON."""
+    if not text.lstrip().startswith("["):
+        return [value.strip() for value in text.split(",")]
+    try:
+        listed = tomllib.loads(f"values = {text}")["values"]
+    except tomllib.TOMLDecodeError as error:
+        raise OrdinateError(option, text, 'a list such as ["a, b", "c"]') from error
+    return [str(value) for value in listed]
 
 
 def names_in(text: str) -> list[str]:

@@ -12,11 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.fit_options import ranks_in
-from ordinate.data.numbers import as_numbers, split_unit
-from ordinate.data.tables.columns import plain_text
+from ordinate.data.known_scales import known_order, order_problem, order_to_type
+from ordinate.data.numbers import as_numbers, plain_text, split_unit
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
-from ordinate.estimators.known_scales import known_order, order_problem, order_to_type
 from ordinate.extensions import Task
 from ordinate.metrics.inputs import LARGEST
 
@@ -115,6 +114,8 @@ def _numbers_of_text(y: pd.Series, name: str, *, may_have_unit: bool) -> pd.Seri
     if numbers.notna().all():
         return numbers
     labels = sorted(set(map(str, y)))
+    if isinstance(y.dtype, pd.CategoricalDtype):
+        labels = [str(label) for label in y.dtype.categories if str(label) in labels]
     problem = order_problem(labels)
     if numbers.notna().any() and known_order(labels) is None:
         odd = sorted(set(map(str, y[numbers.isna()])))
@@ -134,12 +135,11 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     unknown = sorted(found - set(classes))
     if unknown:
         problem = f"{name} also holds {', '.join(unknown[:5])}"
-        hint = "if these rows have no label, leave their cells blank, and give --unlabelled drop"
+        hint = "if these rows have no label, --missing names their values"
         if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
             hint = "they differ from those of --order in capitals only"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
-    present = [label for label in classes if label in found]
-    return Label(text, present, [label for label in classes if label not in found])
+    return Label(text, classes)
 
 
 def _plain_number(text: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
@@ -18,15 +18,15 @@ from ordinate.commands.split_file import SPLIT, read_split
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given, given_format
 from ordinate.data.modality import Request
-from ordinate.data.numbers import as_numbers
+from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import take
-from ordinate.data.tables.columns import plain_text
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
+from ordinate.estimators.batches import reading_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.model_folder import CONFIG
@@ -165,9 +165,10 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
         expected = f"the {estimator.labels_.outputs} columns that {model} was fitted to"
         raise OrdinateError("--target", repr(target), expected, "without --target, the model's folder names them")
     kept = read_split(model)
-    request = Request(
-        target, stream=kept["stream"], drop_unlabelled=kept["drop_unlabelled"] or None, more_targets=tuple(more)
-    )
+    how = replace(reading_of(estimator, target), keep_missing=kept["keep_missing"])
+    if kept["missing"]:
+        how = replace(how, missing=tuple(kept["missing"]))
+    request = Request(target, stream=kept["stream"], more_targets=tuple(more), how=how)
     samples = _read(estimator, data, request)
     X = fit_to(estimator, samples.X, data)
     paths = samples.paths

@@ -21,6 +21,7 @@ from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.rows import take
 from ordinate.data.streamed import StreamedPixels
+from ordinate.data.tables.features import unusable_columns
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
 from ordinate.data.tables.row_columns import (
     UNNAMED,
@@ -71,6 +72,15 @@ class Samples:
     identity: pd.DataFrame | ParquetTable | None = None
     files: Any = None
     rows: NDArray[np.int64] | None = None
+
+    def take(self, places: NDArray[np.int64]) -> "Samples":
+        """Return some of the samples, by their places."""
+        taken = {}
+        for name in ("X", "y", "splits", "groups", "weights", "paths", "identity", "files"):
+            column = getattr(self, name)
+            if column is not None:
+                taken[name] = take(column, places, renumber=True)
+        return replace(self, **taken, rows=self.in_data(places))
 
     def in_data(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the data that some samples are, by their places among the samples."""
@@ -144,6 +154,8 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
     if request.more_targets and not isinstance(labelled.labels, pd.DataFrame):
         count = 1 + len(request.more_targets)
         raise OrdinateError("--target", f"{count} columns, and {data} holds no table", "one; several are for tables")
+    for note in labelled.notes:
+        request.say(f"note: {note}")
     rows = None
     missing = pd.DataFrame(labelled.labels).isna().any(axis=1).to_numpy()
     if missing.any():
@@ -304,7 +316,7 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             expected="at least one that describes them",
             hint="--keep trains on those it names",
         )
-    X = X[names]
+    X = _usable(X[names], keep, data, say)
     y = pd.DataFrame(samples.y)
     in_order = [name for each in y for name in find_row_order(X, y[each])]
     for name in dict.fromkeys(in_order):
@@ -313,10 +325,43 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
                 f"note: column {name!r} rises or falls from row to row, as the label does; if it is a row number, "
                 f"--drop {shlex.quote(name)}"
             )
-    for name, problem in find_sentinels(X).items():
-        say(f"note: column {name!r} {problem}; if these are missing values, leave their cells empty")
+    if sentinels := find_sentinels(X):
+        say(_note_on_sentinels(sentinels))
     copies = [name for each in y for name in find_label_columns(X, y[each])]
     for name in dict.fromkeys(copies):
         drop = f"--drop {shlex.quote(name)}"
         say(f"note: column {name!r} determines the label exactly; if it is not known before the label, {drop}")
     return replace(samples, X=X, identity=identity)
+
+
+def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], most: int = 3) -> Any:
+    """Return a table without the columns that features cannot be learned from; one note names them all.
+
+    A column to keep that cannot be used is an error.
+    """
+    problems = unusable_columns(X)
+    if not problems:
+        return X
+    for name in keep:
+        if name in problems:
+            raise problems[name]
+    left = [name for name in X.columns if name not in problems]
+    if not left:
+        first = next(iter(problems.values()))
+        raise OrdinateError(data, problem=f"no column can be used: {first}", expected="numbers, dates or categories")
+    reasons = [f"{name!r} ({error.got or error.problem})" for name, error in list(problems.items())[:most]]
+    if len(problems) > most:
+        reasons.append(f"{len(problems) - most} more")
+    columns = "column" if len(problems) == 1 else "columns"
+    drop = f"--drop {shlex.quote(','.join(problems))}"
+    say(f"left out: {columns} {', '.join(reasons)}, which cannot be used; {drop} does not read them")
+    return X[left]
+
+
+def _note_on_sentinels(problems: dict[str, str], most: int = 3) -> str:
+    """Return one note on numbers in columns that may stand for missing values."""
+    listed = [f"{name!r} {problem}" for name, problem in list(problems.items())[:most]]
+    if len(problems) > most:
+        listed.append(f"{len(problems) - most} more hold such numbers")
+    columns = "column" if len(problems) == 1 else "columns"
+    return f"note: {columns} {'; '.join(listed)}; if these are missing values, --missing names them"

@@ -16,9 +16,10 @@ from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples
+from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import map_batches, read_unlabelled, trained_columns
+from ordinate.estimators.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.neighbour_index import search_parts
 from ordinate.metrics.inputs import check_neighbours
@@ -36,7 +37,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     nearest samples are kept.
     """
     estimator = load(model)
-    references, labels = _references(among, target)
+    references, labels = _references(among, target, reading_of(estimator, target))
     check_neighbours(k, len(references))
     file = FileOfSamples(estimator, query)
     queries = file.read()
@@ -62,22 +63,22 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
         print(f"{k} neighbours of {len(queries)} queries: {out}")
 
 
-def _references(data: str, target: str | None) -> tuple[Samples, Labels | None]:
+def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, Labels | None]:
     """Return the samples to search, and their labels if they are not one of the samples' columns."""
     modality = modality_of_files(data)
     if modality.holds_arrays:
-        samples = read_unlabelled(data)
+        samples = read_unlabelled(data, how=how)
         if hasattr(samples, "columns"):  # The label is one of the columns.
             if target is not None:
                 require_names(samples.columns, [target], Path(data))
             return samples, None
     try:
         with reading(data):
-            labelled = modality.read_labelled(data, Request(target, say=lambda _: None, drop_unlabelled=True))
+            labelled = modality.read_labelled(data, Request(target, say=lambda _: None, how=how))
     except OrdinateError:
         if target is not None:
             raise
-        return read_unlabelled(data), None
+        return read_unlabelled(data, how=how), None
     return labelled.samples, labelled.labels
 
 

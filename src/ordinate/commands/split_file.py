@@ -15,7 +15,9 @@ def read_split(model: str) -> dict[str, Any]:
     ``csv`` is the separator of the data, and the decimal mark if there were fractions.
     """
     path = Path(model) / SPLIT
-    kept: dict[str, Any] = {"target": None, "stream": False, "identity": [], "drop_unlabelled": False, "csv": None}
+    kept: dict[str, Any] = {
+        "target": None, "stream": False, "identity": [], "missing": [], "keep_missing": False, "csv": None,
+    }  # fmt: skip
     if not path.is_file():
         return kept
     with reading("model", f"{path} is damaged"):

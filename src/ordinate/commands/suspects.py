@@ -1,15 +1,21 @@
 """``ordinate suspects``: the samples of a file whose labels look wrong, worst first."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from ordinate.commands.fit.plan import Plan
 from ordinate.commands.fit.read import Source, read_source
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.labels import understand_label
+from ordinate.commands.labels import Label, understand_label
+from ordinate.commands.samples import Samples
 from ordinate.commands.table_file import write_table
+from ordinate.data.numbers import plain_text
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators.label_errors import find_label_errors
@@ -41,6 +47,8 @@ def suspects(
     request = replace(source.request, say=partial(print, file=sys.stderr))
     samples = read_source(replace(source, request=request))
     label = understand_label(samples.y, options.task, options.order, samples.name)
+    if label.is_ranks:
+        samples, label = _with_others_of_its_rank(samples, label, request.say)
     method = "cloc" if label.is_ranks else "supcr"
     params = source.params(samples.modality, quiet=options.quiet, seed=options.seed)
     estimator = Plan(label, (method,), None, {}, options.settings, params, epochs=options.epochs).estimator(method)
@@ -57,6 +65,23 @@ def suspects(
         return
     print(table(list(found.columns), [_cells(row) for row in found.head(shown).itertuples(index=False)]))
     print(f"\n{len(found)} samples, worst first: {out}")
+
+
+def _with_others_of_its_rank(samples: Samples, label: Label, say: Callable[[str], None]) -> tuple[Samples, Label]:
+    """Return the samples without those from whose rank nothing is left to learn once they are left out."""
+    apart = np.arange(len(label.values)) if samples.groups is None else samples.groups.to_numpy()
+    several = pd.Series(apart).groupby(label.values).transform("nunique").to_numpy() > 1
+    if several.all():
+        return samples, label
+    alone = sorted({plain_text(value) for value in label.values[~several]})
+    count = int((~several).sum())
+    rows = "1 row" if count == 1 else f"{count} rows"
+    where = "samples" if samples.groups is None else "groups"
+    say(f"left out: {rows} of {', '.join(map(repr, alone))}: checking a label takes two {where} of its rank")
+    rows_kept = np.flatnonzero(several)
+    classes = [rank for rank in label.classes or [] if plain_text(rank) not in alone]
+    kept = Label(label.values[rows_kept], classes)
+    return samples.take(rows_kept), kept
 
 
 def _cells(row: tuple[object, ...]) -> list[str]:

@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -14,7 +14,7 @@ from pandas.errors import ParserError, ParserWarning
 
 from ordinate.data.csv_format import MISSING, CsvFormat, opened, recognise, usual_separator, without_mark
 from ordinate.data.memory import available_memory, require_memory
-from ordinate.data.paths import not_text
+from ordinate.data.paths import first_named, not_text
 from ordinate.errors import OrdinateError
 
 
@@ -29,7 +29,14 @@ def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str],
     note = found.note(usual_separator(where))
     if note is not None:
         say(f"{where}: {note}")
+    if found.doubled:
+        say(f"{where}: {note_on_doubled(found.doubled)}")
     return found
+
+
+def note_on_doubled(names: Collection[str]) -> str:
+    """Return the note on names that several columns have."""
+    return f"several columns are named {first_named(map(repr, names))}; the first of each is read"
 
 
 def read_csv(
@@ -37,11 +44,13 @@ def read_csv(
     where: Path | str,
     say: Callable[[str], None] = warn,
     dtype: Mapping[str, type] | None = None,
+    ranks: Mapping[str, Collection[str]] | None = None,
 ) -> pd.DataFrame:
     """Return the table of a csv, with the names of its columns in the first line.
 
     Lines may end in a separator with nothing behind it. ``where`` the file lies is for messages; ``say`` gets a note on
-    separators, decimal marks and the like that are not usual; ``dtype`` gives types of some columns.
+    separators, decimal marks and the like that are not usual; ``dtype`` gives types of some columns, and
+    ``ranks`` texts of some columns that are values even if they mean missing elsewhere, such as NA.
 
     Raises:
         OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, a name that
@@ -50,9 +59,9 @@ def read_csv(
     require_memory(_size(content), where)
     found = format_of(content, where, say)
     with _parsing(content, where, found):
-        frame = _parse(content, found, dtype)
+        frame = _parse(content, found, dtype, na_values=_missing_texts(found, ranks or {}))
     _require_whole_lines(frame, content, where, found)
-    return frame
+    return _first_of_each(frame, found)
 
 
 def read_csv_parts(
@@ -60,7 +69,7 @@ def read_csv_parts(
 ) -> Iterator[pd.DataFrame]:
     """Yield the table of a csv or tsv file of this format ``rows`` rows at a time; otherwise as :func:`read_csv`."""
     with _parsing(path, path, found):
-        parts = _parse(path, found, dtype, chunksize=rows, low_memory=False)
+        parts = _parse(path, found, dtype, na_values=MISSING, chunksize=rows, low_memory=False)
     are_whole = False
     with parts:
         while True:
@@ -69,12 +78,27 @@ def read_csv_parts(
             if part is None:
                 return
             are_whole = are_whole or _require_whole_lines(part, path, path, found)
-            yield part
+            yield _first_of_each(part, found)
+
+
+def _first_of_each(frame: pd.DataFrame, found: CsvFormat) -> pd.DataFrame:
+    """Return a table with the first of the columns that have the same name, which pandas has renamed."""
+    if not found.doubled:
+        return frame
+    later = [place for place, name in enumerate(found.names) if name and name in found.names[:place]]
+    return frame.drop(columns=frame.columns[later])
+
+
+def _missing_texts(found: CsvFormat, ranks: Mapping[str, Collection[str]]) -> Any:
+    """Return the texts that mean missing, by column where they are not the same in all."""
+    if not any(set(MISSING).intersection(texts) for texts in ranks.values()):
+        return MISSING
+    return {name: [text for text in MISSING if text not in ranks.get(name, ())] for name in found.names}
 
 
 def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type] | None, **options: Any) -> Any:
     return pd.read_csv(
-        content, index_col=False, keep_default_na=False, na_values=MISSING, skipinitialspace=True, dtype=dtype,
+        content, index_col=False, keep_default_na=False, skipinitialspace=True, dtype=dtype,
         sep=found.separator, decimal=found.decimal, thousands=found.thousands, encoding=found.encoding,
         skiprows=found.skipped, **options,
     )  # fmt: skip

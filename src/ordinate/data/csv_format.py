@@ -9,6 +9,7 @@ import gzip
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -17,7 +18,7 @@ from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import IO, cast
 
-from ordinate.data.paths import not_text, require_unique
+from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
@@ -103,6 +104,11 @@ class CsvFormat:
     skipped: int = 0
     has_fractions: bool = False
 
+    @property
+    def doubled(self) -> list[str]:
+        """The names that several columns have, of which the first is read."""
+        return [name for name, count in Counter(filter(None, self.names)).items() if count > 1]
+
     def note(self, usual: str) -> str | None:
         """Return what differs from ``usual`` separators, decimal points and UTF-8; None if nothing does."""
         parts = []
@@ -136,7 +142,7 @@ def recognise(
         longest_line: Largest number of bytes of such a line.
 
     Raises:
-        OrdinateError: A file that cannot be read or is not text, or a name that several columns have.
+        OrdinateError: A file that cannot be read or is not text.
 
     Example:
         >>> recognise(io.BytesIO(b"size;price\n1,5;2\n0,75;3\n"), "a.csv").note(",")
@@ -169,7 +175,6 @@ def recognise(
         if not rows or _is_header(*rows_from_last):
             skipped, separator, rows = last, separator_from_last, rows_from_last
     names, *rows = rows or [[]]
-    require_unique(filter(None, names), where)
     cells = [cell.strip() for row in rows for cell in row]
     if separator != known_separator:
         known_decimal = None
@@ -309,7 +314,9 @@ def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str
 
     The ``given`` mark is the decimal one. The ``known`` one is, if no number tells: 1,234 and 1.234 do not.
     """
-    unclear = _of_form(r"[-+]?[1-9]\d{0,2},\d{3}", [text for text in numbers if "," in text])  # 1,234 has a decimal comma, or one between thousands.
+    unclear = _of_form(
+        r"[-+]?[1-9]\d{0,2},\d{3}", [text for text in numbers if "," in text]
+    )  # 1,234 has a decimal comma, or one between thousands.
     clear = [text for text in numbers if text not in unclear]
     with_comma = [text for text in clear if "," in text]
     decimal_comma = _any_of_form(r"[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?", with_comma)

@@ -25,6 +25,7 @@ class Labelled:
         weights: Weights (n,) of the samples.
         paths: Files (n,) that have been read into ``samples``.
         left_out: Reasons why files that could not be read are not among them.
+        notes: Notes on the labels.
 
     Example:
         >>> data = Labelled(np.arange(6.0)[:, None], pd.Series([0, 0, 1, 1, 2, 2]))
@@ -39,6 +40,7 @@ class Labelled:
     weights: pd.Series | None = None
     paths: NDArray[np.str_] | None = None
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -53,22 +55,17 @@ class Labelled:
         return replace(self, **taken)
 
 
-def require_labels(y: pd.Series, path: Path | str, *, drop_unlabelled: bool | None = None) -> None:
-    """Raise an error if a row has no label, or one that is no number, text or category.
+def require_labels(y: pd.Series, path: Path | str) -> None:
+    """Raise an error if no row has a label, or labels are no numbers, text or categories.
 
     Args:
-        y: Labels (n,), with the name of their column.
+        y: Labels (n,), with the name of their column; rows without one are left out later.
         path: Path of the data, for messages.
-        drop_unlabelled: Whether the caller leaves out rows without a label; None raises an error that names no option.
     """
     if pd.api.types.is_complex_dtype(y.dtype):
         raise OrdinateError(path, problem=f"{y.name!r} holds {y.dtype}", expected="real numbers, text or categories")
-    if drop_unlabelled and y.notna().any():
-        return
-    if drop_unlabelled is None:
-        require_filled(y, path, "label")
-    else:
-        require_filled(y, path, "label", "--unlabelled drop leaves out those rows")
+    if not y.notna().any():
+        raise OrdinateError(path, problem=f"no row has a label in {y.name!r}", expected="a label per row")
 
 
 def require_filled(

@@ -12,6 +12,7 @@ from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import require_names
 from ordinate.data.rows import Samples
+from ordinate.data.typed import Reading, typed
 from ordinate.errors import OrdinateError
 
 LABELS = "labels.csv"
@@ -31,14 +32,14 @@ class Columns:
         split: Column that says what is held out.
         group: Column of the group, such as a subject, which stays on one side of a split.
         weight: Column of the weight of a sample.
-        drop_unlabelled: Whether rows without a label are left out later; None raises an error that names no option.
+        how: What is known of the columns.
     """
 
     target: str | None = None
     split: str | None = None
     group: str | None = None
     weight: str | None = None
-    drop_unlabelled: bool | None = field(default=None, kw_only=True)
+    how: Reading = field(default=Reading(), kw_only=True)
 
     @property
     def given(self) -> dict[str, str]:
@@ -182,16 +183,21 @@ def labelled_by(
         if "label" not in left and len(left) != 1:
             raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
-    require_labels(frame[target], where, drop_unlabelled=columns.drop_unlabelled)
-    return with_parts(Labelled(samples, frame[target], left_out=left_out), frame, where, split, group, weight)
+    how = replace(columns.how, targets=(target,))
+    labels, found = typed(frame[[target]], {}, how)
+    require_labels(labels[target], where)
+    notes = tuple(f"{where}: {note}" for note in found.notes(how))
+    labelled = Labelled(samples, labels[target], left_out=left_out, notes=notes)
+    return with_parts(labelled, frame, where, split, group, weight)
 
 
 def with_parts(
     labelled: Labelled, table: Samples, where: Path | str, split: str | None, group: str | None, weight: str | None
 ) -> Labelled:
-    """Return samples with the splits, groups and weights in columns of a table, of which no value may be missing."""
+    """Return samples with the splits, groups and weights in columns of a table, which none with a label lacks."""
+    has_label = pd.DataFrame(labelled.labels).notna().all(axis=1).to_numpy()
     for name in filter(None, (split, group, weight)):
-        require_filled(table[name], where)
+        require_filled(table[name][has_label], where)
     if split is not None:
         labelled = replace(labelled, splits=table[split].astype(str).map(split_name))
     if group is not None:

@@ -22,6 +22,7 @@ from ordinate.data.labels_file import Columns
 from ordinate.data.options import DataOptions
 from ordinate.data.rows import row_codes
 from ordinate.data.saved_fields import JsonObject
+from ordinate.data.typed import Reading
 from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
@@ -180,7 +181,7 @@ class Request(Columns):
         split: Column that says what is held out.
         group: Column of the group, such as a subject, which stays on one side of a split.
         weight: Column of the weight of a sample.
-        drop_unlabelled: Whether rows without a label are left out; None raises an error that names no option.
+        how: What is known of the columns.
         drop: Columns of a table to leave out.
         categorical: Columns of a table whose numbers are codes.
         fold: Fold that is held out if the data set has folds.
@@ -212,7 +213,7 @@ class Modality(ABC):
         >>> from ordinate.data import modalities
         >>> tables = next(modality for modality in modalities() if modality.name == "tables")
         >>> tables.name, tables.parameter, [reader.kind for reader in tables.readers]
-        ('tables', '', ['table'])
+        ('tables', 'tables', ['table'])
     """
 
     name: str  # The plural of the samples, such as "images".
@@ -294,10 +295,13 @@ class Modality(ABC):
         """Return samples with the fold of the request held out, where data sets of this kind have folds."""
         return labelled
 
-    def read_unlabelled(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> Any:
+    def read_unlabelled(
+        self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
+    ) -> Any:
         """Return the samples of a file or folder, whether it has labels or not.
 
-        ``left_out`` is called with every file that is named and not there, which is an error without it.
+        ``left_out`` is called with every file that is named and not there, which is an error without it; ``how`` says
+        what is known of the columns of a table.
         """
         return self.read_labelled(path, Request()).samples
 

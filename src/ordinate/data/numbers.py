@@ -243,6 +243,20 @@ def _split_unit(values: list[Any]) -> tuple[list[Any], str]:
     return bare, unit
 
 
+def plain_text(value: object) -> str:
+    """Return a value as text, a whole float as the integer that it equals.
+
+    Example:
+        >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
+        ('1000001', '0.5', 'mild')
+    """
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    if float(value).is_integer():
+        return str(int(value))
+    return repr(float(value))
+
+
 def is_constant(deviation: np.ndarray | float, largest: np.ndarray | float, tolerance: float = 1e-12) -> np.ndarray:
     """Return whether deviations are no larger than what rounding makes of equal values, the ``largest`` in size."""
     return np.asarray(deviation <= tolerance * largest)

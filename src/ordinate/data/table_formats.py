@@ -8,8 +8,11 @@ from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 PARQUET, ARROW, JSON = (".parquet",), (".feather", ".arrow"), (".json", ".jsonl", ".ndjson")
-EXCEL, STATA, SPSS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (".dta",), (".sav", ".zsav")
-TABLES = (*CSV, *PARQUET, *ARROW, *JSON, *EXCEL, *STATA, *SPSS)
+EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+SPSS, PORTABLE, STATA, SAS, TRANSPORT = (".sav", ".zsav"), (".por",), (".dta",), (".sas7bdat",), (".xpt",)
+STATISTICS = (*SPSS, *PORTABLE, *STATA, *SAS, *TRANSPORT)
+ARFF, R = (".arff",), (".rds", ".rda", ".rdata")
+TABLES = (*CSV, *PARQUET, *ARROW, *JSON, *EXCEL, *STATISTICS, *ARFF, *R)
 
 
 def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
@@ -31,8 +34,10 @@ def require_packages(path: str) -> None:
         optional("pyarrow", "parquet", path)
     elif ends_in(path, EXCEL):
         optional("python_calamine", "excel", path)
-    elif ends_in(path, SPSS):
-        optional("pyreadstat", "spss", path)
+    elif ends_in(path, STATISTICS):
+        optional("pyreadstat", "surveys", path)
+    elif ends_in(path, R):
+        optional("rdata", "surveys", path)
     if is_url(path):
         from fsspec import get_filesystem_class
 

@@ -3,6 +3,7 @@
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from torch.utils.data import Dataset
 from ordinate.checks import check_whole
 from ordinate.data.findings import Finding, collected, report
 from ordinate.data.loader import Loader, usable_workers
+from ordinate.data.numbers import plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.tables.csv_table import CsvTable
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.method import device_of
@@ -50,14 +54,45 @@ def read_batches(
         [(40, 64)]
     """
     return BatchedSamples(
-        trained_columns(estimator, read_unlabelled(data, left_out), data), estimator.reader_.read_at_once
+        trained_columns(estimator, read_unlabelled(data, left_out, reading_of(estimator)), data),
+        estimator.reader_.read_at_once,
     )
 
 
-def read_unlabelled(data: str | Path, left_out: Callable[[str], None] | None = None) -> Samples:
+def read_unlabelled(
+    data: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
+) -> Samples:
     """Return the samples of a file, folder or zip: an array, files, or a table that is read in batches."""
     with reading(data):
-        return modality_of_files(data).read_unlabelled(data, left_out)
+        return modality_of_files(data).read_unlabelled(data, left_out, how)
+
+
+def reading_of(estimator: EmbeddingEstimator, target: str | None = None) -> Reading:
+    """Return what a model knows of the columns of a table, as training has decided it, and of the ``target``."""
+    reader = estimator.reader_
+    how = Reading(order=_ranks_of(estimator))
+    if target is not None:
+        how = replace(how, targets=(target,))
+    if not isinstance(reader, TableFeatures):
+        return how
+    numbers, labels = set(reader.numbers), set(reader.categorical)
+    if target is not None:
+        (labels if any(not _is_numeric(rank) for rank in how.order) else numbers).add(target)
+    return replace(how, missing=reader.missing, numbers=frozenset(numbers), labels=frozenset(labels))
+
+
+def _ranks_of(estimator: EmbeddingEstimator) -> tuple[str, ...]:
+    """Return the ranks of a classifier as text, from the lowest to the highest."""
+    ranks = getattr(estimator, "ordered_classes_", ())
+    return tuple(plain_text(rank) for rank in ranks)
+
+
+def _is_numeric(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> Any:

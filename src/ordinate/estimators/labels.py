@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from ordinate.data.known_scales import order_problem, order_to_write
 from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.data.numbers import as_numbers
 from ordinate.data.rows import Labels
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
-from ordinate.estimators.known_scales import order_problem, order_to_write
 from ordinate.estimators.samples import CheckedSamples, weights_of_ranks
 from ordinate.option_group import Settings
 

@@ -130,11 +130,10 @@ def test_unlabelled_images_are_all_there_are(write):
     assert len(read_images(write(table=None))) == 12
 
 
-NO_GRADE = TABLE.assign(grade=TABLE["grade"].where(TABLE.index != 4))
 WRONG = {
     "an unknown column": ({}, {"target": "grad"}, "no column 'grad'; did you mean 'grade'?"),
     "labels to choose from": ({}, {}, "target: got none, expected the column of the label, one of 'grade'"),
-    "a label missing": ({"table": NO_GRADE}, {"target": "grade"}, "1 of 12 labels in 'grade' are missing"),
+    "no label at all": ({"table": TABLE.assign(grade=None)}, {"target": "grade"}, "no row has a label in 'grade'"),
     "an image missing": (
         {"table": TABLE.replace({"path": {NAMES[2]: "scans/x.png"}})}, {"target": "grade"},
         "1 of its images are not there: scans/x.png",

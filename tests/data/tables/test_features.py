@@ -355,8 +355,8 @@ def test_features_survive_json(sizes, colours):
 
 def test_what_was_missing_is_noted():
     assert TableFeatures.fit(MIXED).notes == [
-        "size: 1 of 4 values missing, set to the median 2.5 and marked in a column of their own",
-        "colour: 1 of 4 values missing; no category is set for them",
+        "missing values of size (1 of 4), colour (1 of 4) are set to the median and marked in a column, or to no "
+        "category"
     ]
 
 

@@ -21,9 +21,9 @@ from ordinate.commands.labels import Label
 from ordinate.commands.leakage import leakage_notes
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
+from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
-from ordinate.data.tables.columns import plain_text
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models
@@ -162,9 +162,7 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
     for values in label.values.reshape(len(label.values), -1).T:
         problem = sentinel_problem(pd.Series(values))
         if problem is not None:
-            print(
-                f"note: the label {problem}; if these are missing labels, empty their cells and add --unlabelled drop"
-            )
+            print(f"note: the label {problem}; if these are missing labels, --missing names them")
     if absent := label.without(division.rows):
         print(
             f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"

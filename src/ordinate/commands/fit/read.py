@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from ordinate.commands.fit.image_plan import ImagePlan, ImagePlanner
-from ordinate.commands.fit_options import FitOptions, names_in
+from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.options import ParsedOptions, flag
 from ordinate.commands.samples import (
     Samples,
@@ -22,6 +22,7 @@ from ordinate.commands.settings import Settings, parameters
 from ordinate.data.modality import Modality, Request
 from ordinate.data.registry import modalities, modality_of
 from ordinate.data.tables.parquet_table import holds_parquet
+from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 
 
@@ -54,8 +55,7 @@ class Source:
         request = Request(
             target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
             tuple(names_in(options.categorical)), options.fold, options.stream, options.skip_unreadable,
-            progress=not options.quiet, drop_unlabelled=options.unlabelled == "drop",
-            more_targets=tuple(options.targets[1:]),
+            progress=not options.quiet, more_targets=tuple(options.targets[1:]), how=_reading(options, recipe or {}),
         )  # fmt: skip
         return cls(
             options.data, request, options.settings, options.given, recipe or {}, names_in(options.keep), options.text
@@ -70,15 +70,27 @@ class Source:
         for name in ("stream", "skip_unreadable"):
             if name in self.given and name in parameters(declared):
                 others[name] = True
+        if self.request.how.missing and "missing" in parameters(declared):
+            others["missing"] = self.request.how.missing
         return self.settings.build(declared, "data", **others)
 
     def params(self, modality: Modality, *, quiet: bool, seed: int) -> dict[str, Any]:
         """Return the parameters of an estimator for a kind of data, besides those of its method."""
         params: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet)}
         options = self.options_of(modality)
-        if options is not None:
+        if options is not None and options != modality.options_of(None):
             params["data"] = options
         return params
+
+
+def _reading(options: FitOptions, recipe: Mapping[str, Any]) -> Reading:
+    """Return what the options, and a recipe, say of the columns of a table."""
+    missing = (*recipe.get("tables", {}).get("missing", ()), *options.missing_values)
+    order = () if options.order is None else tuple(ranks_in(options.order))
+    numbers = options.targets if options.task == "continuous" else ()
+    return Reading(
+        tuple(map(str, missing)), options.keep_missing, tuple(options.targets), order, numbers=frozenset(numbers)
+    )
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,8 @@ def _write_model(
     csv_format = marks_of(local_path(options.data)) if ends_in(options.data, CSV) else None
     split = {
         "identity": list(getattr(samples.identity, "columns", ())), "data": samples.digest, "target": options.target,
-        "stream": options.stream, "drop_unlabelled": options.unlabelled == "drop", "csv": csv_format,
+        "stream": options.stream, "csv": csv_format,
+        "missing": list(options.missing_values), "keep_missing": options.keep_missing,
         "train": samples.in_data(trained.rows).tolist(), "test": samples.in_data(test).tolist(),
     }  # fmt: skip
     (folder / "metrics.json").write_text(json.dumps({**metrics, "command": command}, indent=2) + "\n")

@@ -1,32 +1,26 @@
 """Image files, in folders or inside a zip: listed, opened, checked."""
 
-import io
 import os
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data import object_store
-from ordinate.data.dicom import is_dicom
-from ordinate.data.images.dicom import open_dicom
+from ordinate.data.images.deep import DeepImage
+from ordinate.data.images.formats import open_image
+from ordinate.data.images.pillow import MAX_PIXELS
 from ordinate.data.memory import read_member
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import is_url, reading
 from ordinate.errors import OrdinateError
-from ordinate.optional import optional
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-MAX_PIXELS = 178_956_970  # This is Pillow's own limit for an image; in colour, so many pixels take half a GiB.
-
-_limit = threading.Lock()
 
 
 class ImageFiles(NamedFiles):
@@ -49,7 +43,7 @@ class ImageFiles(NamedFiles):
         super().__init__(paths, archive)
         self._opened = threading.local()  # A zip is opened once per thread and process.
 
-    def __iter__(self) -> Iterator["Image"]:
+    def __iter__(self) -> Iterator["Image | DeepImage"]:
         return (self.open(index) for index in range(len(self)))
 
     def stamps(self) -> NDArray[np.int64]:
@@ -79,46 +73,18 @@ class ImageFiles(NamedFiles):
         archive: zipfile.ZipFile = self._opened.zip
         return archive
 
-    def open(self, index: int, max_pixels: int = MAX_PIXELS) -> "Image":
+    def open(self, index: int, max_pixels: int = MAX_PIXELS) -> "Image | DeepImage":
         """Return a decoded image; an `OrdinateError` names a file that is missing, empty, truncated or no image.
 
-        An image of more than ``max_pixels`` is an error too, and is not decoded.
+        An image of more than ``max_pixels`` is an error too, and is not decoded. Images whose values fit in 8 bits are
+        pictures of Pillow.
         """
-        image = optional("PIL.Image", "images", "images")
         name = self.name(index)
         with reading(name, "is damaged or truncated"):
             try:
                 content = self.content(index)
-                if is_dicom(content):
-                    return open_dicom(content, name, max_pixels)
-                # No other reader, such as that of PostScript, runs.
-                formats = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
-                with _without_limit(image):
-                    opened: Image = image.open(io.BytesIO(content), formats=formats)
             except FileNotFoundError as error:
                 raise OrdinateError(name, problem="no such file") from error
             except KeyError as error:
                 raise OrdinateError(name, problem=f"is not in {self.archive}") from error
-            except image.UnidentifiedImageError as error:
-                if not content:
-                    raise OrdinateError(name, problem="is empty", expected="an image") from error
-                raise OrdinateError(name, problem="is no image that can be read") from error
-            if opened.width * opened.height > max_pixels:
-                got = f"{opened.width} x {opened.height} pixels"
-                raise OrdinateError(name, got, f"at most {max_pixels}", "max_pixels=N allows N")
-            opened.load()
-            with suppress(Exception):  # A damaged tag does not turn the image.
-                optional("PIL.ImageOps", "images", "images").exif_transpose(opened, in_place=True)
-        return opened
-
-
-@contextmanager
-def _without_limit(image: Any) -> Iterator[None]:
-    """Let Pillow open images of any size; its own limit is the same for all threads of a program."""
-    with _limit:
-        before = image.MAX_IMAGE_PIXELS
-        image.MAX_IMAGE_PIXELS = None
-        try:
-            yield
-        finally:
-            image.MAX_IMAGE_PIXELS = before
+            return open_image(content, name, max_pixels)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from ordinate.data.images.reader import ImageReader
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request
 from ordinate.data.pixel_modality import PixelModality
+from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 
 
@@ -30,7 +32,6 @@ class ImageModality(PixelModality):
     dimensions = 4
     as_array = staticmethod(as_images)
     opens = staticmethod(holds_images)
-    read_unlabelled = staticmethod(read_images)
     parameter = "images"
     options_class = ImageOptions
     command_options = ("image_size", "pretrained", "stream", "fold", "skip_unreadable")
@@ -48,6 +49,11 @@ class ImageModality(PixelModality):
 
     def pictures(self, X: object) -> NDArray[np.uint8] | None:
         return X.pixels if isinstance(X, Decoded) else None
+
+    def read_unlabelled(
+        self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
+    ) -> Any:
+        return read_images(path, left_out)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         labelled = read_labelled_images(path, request, skip_unreadable=request.skip_unreadable)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import DecodedChunks, DecodedSamples, check_size, decode_samples, evenly_spread, stream
+from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.files import MAX_PIXELS, ImageFiles
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.loader import workers_for
@@ -19,6 +20,8 @@ from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    Picture = Image | DeepImage
 
 Images = ImageFiles | NDArray[np.uint8]
 
@@ -56,7 +59,7 @@ class Preprocessing:
         """Return the pixels (channels, height, width) of one of several images."""
         return self(_open(images, index, self.max_pixels))
 
-    def __call__(self, image: "Image") -> NDArray[np.uint8]:
+    def __call__(self, image: "Picture") -> NDArray[np.uint8]:
         """Return the pixels (channels, height, width)."""
         from PIL import Image, ImageOps
 
@@ -99,18 +102,27 @@ def choose_preprocessing(
     """Return the preprocessing with what was left open chosen from up to 256 images, evenly spread.
 
     The size is the images' own (or the crop's) if they share one of at most ``max_kept_side`` pixels per side, and
-    otherwise has ``longer_side`` for the longer side of the first. Images that are all grey get one channel. If the
-    first has more than 8 bits, the range of values of those images becomes 0 to 255.
+    otherwise has ``longer_side`` for the longer side of the first. Images that are all grey get one channel. The range
+    of values of those that have more than 8 bits becomes 0 to 255; if everything else is given, only images whose first
+    has more are looked at.
     """
-    seen: list[Image] = []
+    sizes: list[tuple[int, int]] = []
+    ranges: list[tuple[float, float]] = []
+    are_grey = True
     rows = evenly_spread(len(images))
     may_be_deep = isinstance(images, ImageFiles) and not images.has_eight_bits
-    is_deep = may_be_deep and any(map(_is_deep, _readable(images, rows[:1], max_pixels)))
+    first = _readable(images, rows[:1] if may_be_deep else [], max_pixels)
+    is_deep = any(isinstance(image, DeepImage) for image in first)
     if is_deep or channels is None or (size is None and crop is None):
-        seen = list(_readable(images, rows, max_pixels))
-        sizes = [(image.height, image.width) for image in seen] or [(1, 1)]  # Decoding names what cannot be read.
-        if channels is None:
-            channels = 1 if all(map(_is_grey, seen)) else 3
+        for image in _readable(images, rows, max_pixels):
+            sizes.append((image.height, image.width))
+            are_grey = are_grey and (channels is not None or _is_grey(image))
+            if isinstance(image, DeepImage):
+                ranges += filter(None, [image.extremes()])
+    if not sizes:
+        sizes = [(1, 1)]  # Decoding names what cannot be read.
+    if channels is None:
+        channels = 1 if are_grey else 3
     if isinstance(size, int):
         size = (size, size)
     elif size is None:
@@ -118,10 +130,7 @@ def choose_preprocessing(
         if max(size) > max_kept_side or (crop is None and len(set(sizes)) > 1):
             scale = longer_side / max(size)
             size = (max(1, round(size[0] * scale)), max(1, round(size[1] * scale)))
-    intensity = None
-    if is_deep:
-        intensity = _intensity(seen)
-    chosen = Preprocessing(size, channels, crop, equalize, max_pixels, intensity)
+    chosen = Preprocessing(size, channels, crop, equalize, max_pixels, _joint(ranges))
     check_size(chosen, CHUNK)
     return chosen
 
@@ -183,13 +192,13 @@ def as_images(array: np.ndarray) -> NDArray[np.uint8]:
     raise OrdinateError("X", f"images of {array.dtype} or not finite", "uint8, or floats from 0 to 1")
 
 
-def _readable(images: Images, rows: Sequence[int], max_pixels: int) -> Iterator["Image"]:
+def _readable(images: Images, rows: Sequence[int], max_pixels: int) -> Iterator["Picture"]:
     for row in rows:
         with suppress(OrdinateError):
             yield _open(images, row, max_pixels)
 
 
-def _open(images: Images, index: int, max_pixels: int) -> "Image":
+def _open(images: Images, index: int, max_pixels: int) -> "Picture":
     if isinstance(images, ImageFiles):
         return images.open(index, max_pixels)
     return as_picture(images[index])
@@ -204,55 +213,20 @@ def as_picture(pixels: NDArray[np.uint8]) -> "Image":
     return Image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0)))
 
 
-def _is_deep(image: "Image") -> bool:
-    """Return whether an image has more than 8 bits."""
-    return image.mode.startswith(("I", "F"))
-
-
-def _finite(image: "Image") -> NDArray[np.float64]:
-    values = np.asarray(image, dtype=np.float64)
-    return values[np.isfinite(values)]
-
-
-def _intensity(images: Sequence["Image"]) -> tuple[float, float] | None:
-    """Return the lowest and the highest value of images of more than 8 bits."""
-    held = [values for values in map(_finite, filter(_is_deep, images)) if values.size]
-    if not held:
-        return None
-    low = min(float(values.min()) for values in held)
-    high = max(float(values.max()) for values in held)
+def _joint(ranges: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """Return the lowest and the highest value of all ranges; None if there are none, or one value."""
+    low = min((low for low, _ in ranges), default=0.0)
+    high = max((high for _, high in ranges), default=0.0)
     return (low, high) if low < high else None
 
 
-def _own_range(image: "Image", least_filled: float = 1 / 16) -> tuple[float, float]:
-    """Return the range of an image's kind: 16 or 8 bits, floats to 1 or 255; an error if it is not filled.
-
-    An image of 16 bits whose values fill less than ``least_filled`` of the range has 12 bits or fewer.
-    """
-    values = _finite(image)
-    if values.size == 0:
-        values = np.zeros(1)
-    low, high = float(values.min()), float(values.max())
-    tops: tuple[float, ...] = (65535.0,)
-    if image.mode == "F":
-        tops = (1.0, 255.0)
-    elif image.mode == "I" and high <= 255:
-        tops = (255.0,)
-    top = next((top for top in tops if high <= top), None)
-    if low < 0 or top is None or (top == 65535.0 and 0 < high < top * least_filled):
-        expected = "8 bits, as in training, or the whole range of 16 bits or 0 to 1"
-        raise OrdinateError("image", f"values from {low:g} to {high:g}", expected)
-    return 0.0, top
-
-
-def _eight_bits(image: "Image", mode: str, intensity: tuple[float, float] | None) -> "Image":
+def _eight_bits(image: "Picture", mode: str, intensity: tuple[float, float] | None) -> "Image":
     """Convert to grey or RGB: more bits from ``intensity``, or the range of their kind, transparency over black."""
     from PIL import Image
 
-    if _is_deep(image):
-        low, high = intensity or _own_range(image)
-        scaled = (np.asarray(image, dtype=np.float64) - low) / (high - low) * 255
-        image = Image.fromarray(np.nan_to_num(scaled).clip(0, 255).round().astype(np.uint8))
+    deep = image if isinstance(image, DeepImage) else DeepImage.of(image)
+    if deep is not None:
+        image = deep.scaled(*(intensity or deep.own_range()))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), image)
@@ -261,9 +235,11 @@ def _eight_bits(image: "Image", mode: str, intensity: tuple[float, float] | None
     return image
 
 
-def _is_grey(image: "Image", tolerance: int = 3) -> bool:
+def _is_grey(image: "Picture", tolerance: int = 3) -> bool:
     """Return whether an image is grey; some formats keep grey as colour, and round its channels."""
-    if image.mode in ("1", "L", "LA", "F") or image.mode.startswith("I"):
+    if isinstance(image, DeepImage):
+        return image.is_grey(tolerance / 255)
+    if image.mode in ("1", "L", "LA"):
         return True
     pixels = np.asarray(image.convert("RGB")).astype(np.int16)
     return bool(np.ptp(pixels, axis=2).max() <= tolerance)

@@ -1,6 +1,8 @@
 """Series (n, channels, length), of one length or several: in npz and .ts files, and folders of matrices."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from ordinate.data.rows import take
 from ordinate.data.series.matrices import holds_matrices, read_matrices, read_unlabelled_matrices
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.reader import SeriesScaler, are_series, as_series
+from ordinate.data.typed import Reading
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
@@ -25,7 +28,6 @@ class Series(Modality):
     parameter = "series"
     options_class = SeriesOptions
     opens = staticmethod(holds_matrices)
-    read_unlabelled = staticmethod(read_unlabelled_matrices)
     command_options = ("skip_unreadable",)
 
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
@@ -46,6 +48,11 @@ class Series(Modality):
 
     def check_unseen(self, X: np.ndarray, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
         SeriesScaler.fit(take(X, seen)).transform(take(X, unseen))
+
+    def read_unlabelled(
+        self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
+    ) -> Any:
+        return read_unlabelled_matrices(path, left_out)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         return read_matrices(path, request, skip_unreadable=request.skip_unreadable)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
-from ordinate.data.numbers import bare_numbers, is_constant, other_words_of
+from ordinate.data.numbers import bare_numbers, is_constant, other_words_of, plain_text
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -259,22 +259,8 @@ def texts_of(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     return places, [plain_text(value) for value in different]
 
 
-def plain_text(value: object) -> str:
-    """Return a value as text, a whole float as the integer that it equals.
-
-    Example:
-        >>> plain_text(1000001.0), plain_text(0.5), plain_text("mild")
-        ('1000001', '0.5', 'mild')
-    """
-    if not isinstance(value, float | np.floating):
-        return str(value)
-    if float(value).is_integer():
-        return str(int(value))
-    return repr(float(value))
-
-
-def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
-    """Learn a column of numbers (n,), and return it with a note on its missing values, empty if there are none."""
+def fit_numeric(name: str, values: pd.Series) -> NumericColumn:
+    """Learn a column of numbers (n,)."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     ordered = np.sort(numbers)
     present = ordered[: np.searchsorted(ordered, np.nan)]  # Missing ones come last.
@@ -300,8 +286,4 @@ def fit_numeric(name: str, values: pd.Series) -> tuple[NumericColumn, str]:
         if len(present) > MAX_QUANTILES:  # They are values that occur, so that equal ones stay equal.
             ends = present[np.rint(np.linspace(0, 1, MAX_QUANTILES) * (len(present) - 1)).astype(np.int64)]
         quantiles = tuple(ends.tolist())
-    column = NumericColumn(name, median, mean, scale, missing > 0, quantiles, low, high, len(present))
-    if not missing:
-        return column, ""
-    what = f"set to the median {median:g} and marked in a column of their own"
-    return column, f"{name}: {missing} of {len(values)} values missing, {what}"
+    return NumericColumn(name, median, mean, scale, missing > 0, quantiles, low, high, len(present))

@@ -109,7 +109,7 @@ def fit_date(name: str, values: pd.Series, form: str) -> tuple[DateColumn, str]:
     """Learn a column of dates (n,), and return it with a note on what it became."""
     dates = _Dates(name, values, form)
     origin = dates.earliest
-    columns = [fit_numeric(f"{name}, {part}", numbers)[0] for part, numbers in dates.numbers(origin).items()]
+    columns = [fit_numeric(f"{name}, {part}", numbers) for part, numbers in dates.numbers(origin).items()]
     if form == TIME_OF_DAY:
         note = f"{name}: times of day, converted to hours"
     elif form == DURATION:

@@ -1,7 +1,7 @@
 """From a table's columns to the batch of an encoder."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,6 +32,7 @@ from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
 from ordinate.data.tables.streamed_rows import StreamedRows
 from ordinate.data.tables.views import TableViews
+from ordinate.data.typed import without_missing
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError
@@ -56,7 +57,7 @@ class TableFeatures(Reader):
         >>> features.transform(frame).shape
         (3, 4)
         >>> features.notes
-        ['size: 1 of 3 values missing, set to the median 1.5 and marked in a column of their own']
+        ['missing values of size (1 of 3) are set to the median and marked in a column, or to no category']
     """
 
     kind = "table"
@@ -73,16 +74,30 @@ class TableFeatures(Reader):
         "numbers without .0): 1 at its category and 0 at the others, all 0 where missing or none of them."
     )
 
-    def __init__(self, columns: Sequence[Column], notes: Sequence[str] = (), most_periodic: int | None = None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        notes: Sequence[str] = (),
+        most_periodic: int | None = None,
+        missing: Sequence[str] = (),
+    ) -> None:
         self.columns = tuple(columns)
         self.notes = list(notes)
         self.most_periodic = most_periodic  # Built-in encoders have no periodic embedding of more numbers.
+        self.missing = tuple(missing)
 
     @classmethod
-    def fit(cls, frame: pd.DataFrame | FrameRows | ParquetTable) -> "TableFeatures":
+    def fit(cls, frame: pd.DataFrame | FrameRows | ParquetTable, missing: Sequence[str] = ()) -> "TableFeatures":
         """Learn the columns of a table (n, columns), one after the other; those of a single value become zeros.
 
         The columns of a parquet table that streams are learned from about a million rows from all over it.
+
+        Args:
+            frame: Table.
+            missing: Texts of values that mean missing, in every column and in tables to predict.
+
+        Raises:
+            OrdinateError: Columns that cannot be used; all are named at once.
         """
         columns: list[Column] = []
         notes: list[str] = []
@@ -93,11 +108,25 @@ class TableFeatures(Reader):
                 f"{all_rows:,} rows are decoded as they are needed; medians, scales, quantiles and categories are "
                 f"those of {len(frame):,} of them"
             )
-        for name in frame.columns:
-            column, said = _fit_column(str(name), frame[name])
+        incomplete: dict[str, int] = {}
+        problems: dict[str, OrdinateError] = {}
+        for each in frame.columns:
+            name = str(each)
+            given = without_missing(frame[each], tuple(missing))
+            try:
+                column, said = _fit_column(name, given)
+            except OrdinateError as error:
+                problems[name] = error
+                continue
             columns.append(column)
             notes += said
-        return cls(columns, notes, MOST_PERIODIC)
+            if isinstance(column, NumericColumn | CategoricalColumn) and (absent := int(given.isna().sum())):
+                incomplete[name] = absent
+        if problems:
+            raise _all_of(problems)
+        if incomplete:
+            notes.append(_note_on_missing(incomplete, len(frame)))
+        return cls(columns, notes, MOST_PERIODIC, missing)
 
     def transform(
         self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
@@ -120,9 +149,10 @@ class TableFeatures(Reader):
             out = np.empty((len(frame), self.width), dtype=np.float32)
         findings: list[Finding] = []
         parts = frame[self.names].in_order(ROWS_AT_ONCE) if isinstance(frame, ParquetTable) else [(slice(None), frame)]
-        for places, part in parts:
+        for places, given in parts:
             rows = out[places]  # They are a part of the matrix itself if the places are a slice.
-            unseen = self.fill(part, rows)
+            part = self._known(given)
+            unseen = self._fill(part, rows)
             for column, place in self._places():
                 findings += column.findings(part[column.name], rows[:, place], unseen[column.name])
             if not isinstance(places, slice):
@@ -132,7 +162,16 @@ class TableFeatures(Reader):
 
     def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
         """Write the rows (n, width) of a table, and return the categories of each column never seen in training."""
+        return self._fill(self._known(frame), out)
+
+    def _fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:
         return {column.name: column.fill(frame[column.name], out[:, place]) for column, place in self._places()}
+
+    def _known(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of a table with NaN where a value means missing."""
+        if not self.missing:
+            return frame
+        return pd.DataFrame({name: without_missing(frame[name], self.missing) for name in self.names})
 
     def _places(self) -> Iterator[tuple[Column, slice]]:
         """Yield the columns, each with its place in the matrix."""
@@ -147,8 +186,9 @@ class TableFeatures(Reader):
             frame = frame.spread(LEARNED_FROM)
         for column in self.columns:
             if isinstance(column, NumericColumn | DateColumn):
+                values = without_missing(frame[column.name], self.missing)
                 without_scores = column.without_scores()
-                without_scores.fill(frame[column.name], np.empty((len(frame), without_scores.width), dtype=np.float32))
+                without_scores.fill(values, np.empty((len(frame), without_scores.width), dtype=np.float32))
 
     def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Any:
         """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files.
@@ -191,6 +231,11 @@ class TableFeatures(Reader):
     def categorical(self) -> list[str]:
         """Names of the columns that are categories."""
         return [column.name for column in self.columns if isinstance(column, CategoricalColumn)]
+
+    @property
+    def numbers(self) -> list[str]:
+        """Names of the columns that are numbers."""
+        return [column.name for column in self.columns if isinstance(column, NumericColumn)]
 
     @property
     def width(self) -> int:
@@ -238,12 +283,13 @@ class TableFeatures(Reader):
         columns = [asdict(column) for column in self.columns]
         for column in columns:
             column.pop("weights", None)
-        return {"columns": columns, "notes": self.notes, "most_periodic": self.most_periodic}
+        missing = list(self.missing)
+        return {"columns": columns, "notes": self.notes, "most_periodic": self.most_periodic, "missing": missing}
 
     @classmethod
     def from_dict(cls, state: JsonObject) -> "TableFeatures":
         columns = [_restored(column) for column in state["columns"]]
-        return cls(columns, state["notes"], state["most_periodic"])
+        return cls(columns, state["notes"], state["most_periodic"], list(map(str, state["missing"])))
 
     def tensors(self) -> dict[str, Tensor]:
         return {place: torch.from_numpy(column.weights) for place, column in self._texts.items()}
@@ -305,45 +351,112 @@ def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) ->
     return ""
 
 
-def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
-    """Learn a column (n,), and return it with notes on what it became."""
+@dataclass(frozen=True)
+class _Kind:
+    """What a column is: a number, dates of a form, text, or categories, whose values may be almost all numbers."""
+
+    values: pd.Series
+    unit: str
+    form: str | None
+    categories: tuple[str, ...] | None = None
+    is_text: bool = False
+    almost: str | None = None
+
+
+def _kind_of(name: str, given: pd.Series) -> _Kind:
+    """Return what a column (n,) is; one that cannot be used is an error."""
     values, unit = read_numbers(given, STRAY_WORDS)
     form = date_form(values)
     if form is not None and form not in NOT_TOLD:
-        date, note = fit_date(name, values, form)
-        return date, [note]
+        return _Kind(values, unit, form)
     if is_number(values):
-        number, note = fit_numeric(name, values)
-        said = [_note_on_text(name, given, values, unit), note]
-        words = tuple(sorted(set(other_words_of(given))))
-        return replace(number, unit=unit, words=words), list(filter(None, said))
-    notes = []
-    if form is not None:
-        notes.append(f"{name}: {NOT_TOLD[form]}")
+        if np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan)).any():
+            raise OrdinateError(f"column {name!r}", "infinity", "finite numbers or missing values")
+        return _Kind(values, unit, None)
     categories = tuple(sorted(set(texts_of(values)[1])))
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
     almost = None if is_declared else almost_numbers([text for text in categories if not is_missing_word(text)])
     too_many = len(categories) > min(max(50, len(values) // 10), MOST_CATEGORIES)
-    if not is_declared and (too_many or 2 * len(categories) > len(values)) and is_free_text(categories):
+    may_be_text = not is_declared and (too_many or 2 * len(categories) > len(values))
+    if may_be_text and is_free_text(categories):
+        return _Kind(values, unit, form, categories, is_text=True, almost=almost)
+    if too_many:
+        raise _too_many(name, values, categories, form, almost)
+    return _Kind(values, unit, form, categories, almost=almost)
+
+
+def _too_many(
+    name: str, values: pd.Series, categories: tuple[str, ...], form: str | None, almost: str | None
+) -> OrdinateError:
+    hint = "drop identifiers; data=TextOptions() reads free text"
+    if len(categories) < values.notna().sum():
+        hint = "drop it; where rows of one value belong together, --group (groups in Python) names it"
+    if form is not None:
+        hint = NOT_TOLD[form]
+    elif almost:
+        hint = f"it has {almost}; leave cells without a number empty"
+    got = f"text with {len(categories)} different values in {len(values)} rows"
+    return OrdinateError(f"column {name!r}", got, "numbers, dates, categories or sentences", hint)
+
+
+def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
+    """Learn a column (n,), and return it with notes on what it became."""
+    kind = _kind_of(name, given)
+    values = kind.values
+    if kind.form is not None and kind.categories is None:
+        date, note = fit_date(name, values, kind.form)
+        return date, [note]
+    if kind.categories is None:
+        number = fit_numeric(name, values)
+        said = _note_on_text(name, given, values, kind.unit)
+        words = tuple(sorted(set(other_words_of(given))))
+        return replace(number, unit=kind.unit, words=words), list(filter(None, [said]))
+    notes = []
+    if kind.form is not None:
+        notes.append(f"{name}: {NOT_TOLD[kind.form]}")
+    if kind.is_text:
         text = fit_text(name, values)
         if text.width > 0:
             return text, [*notes, f"{name}: is free text, and is treated as {text.width} components of its words"]
-    if too_many:
-        hint = "drop identifiers; data=TextOptions() reads free text"
-        if len(categories) < values.notna().sum():
-            hint = "drop it; where rows of one value belong together, --group (groups in Python) names it"
-        if form is not None:
-            hint = NOT_TOLD[form]
-        elif almost:
-            hint = f"it has {almost}; leave cells without a number empty"
-        got = f"text with {len(categories)} different values in {len(values)} rows"
-        raise OrdinateError(f"column {name!r}", got, "numbers, dates, categories or sentences", hint)
-    if almost:
-        notes.append(f"{name}: has {almost}, and is treated as {len(categories)} categories")
-    missing = int(values.isna().sum())
-    if missing:
-        notes.append(f"{name}: {missing} of {len(values)} values missing; no category is set for them")
-    return CategoricalColumn(name, categories), notes
+        if len(kind.categories) > MOST_CATEGORIES:
+            raise _too_many(name, values, kind.categories, kind.form, kind.almost)
+    if kind.almost:
+        notes.append(f"{name}: has {kind.almost}, and is treated as {len(kind.categories)} categories")
+    return CategoricalColumn(name, kind.categories), notes
+
+
+def unusable_columns(frame: pd.DataFrame | ParquetTable) -> dict[str, OrdinateError]:
+    """Return the columns of a table that features cannot be learned from, each with the error that says why."""
+    if streams(frame):
+        frame = frame.spread(LEARNED_FROM)
+    problems = {}
+    for name in frame.columns:
+        try:
+            kind = _kind_of(name, frame[name])
+            if kind.form is not None and kind.categories is None:
+                fit_date(name, kind.values, kind.form)
+        except OrdinateError as error:
+            problems[name] = error
+    return problems
+
+
+def _all_of(problems: dict[str, OrdinateError], most: int = 20) -> OrdinateError:
+    """Return one error for all columns that cannot be used."""
+    first, *others = problems
+    if not others:
+        return problems[first]
+    named = "; ".join(str(error) for error in list(problems.values())[:3])
+    listed = ", ".join(map(repr, [first, *others][:most]))
+    return OrdinateError("X", problem=f"{len(problems)} columns cannot be used, {listed}: {named}", hint="drop them")
+
+
+def _note_on_missing(incomplete: dict[str, int], rows: int, most: int = 5) -> str:
+    """Return the note on the missing values of all columns."""
+    listed = [f"{name} ({count} of {rows})" for name, count in list(incomplete.items())[:most]]
+    if len(incomplete) > most:
+        listed.append(f"{len(incomplete) - most} more")
+    columns = ", ".join(listed)
+    return f"missing values of {columns} are set to the median and marked in a column, or to no category"
 
 
 def _are_numbered(names: Sequence[str] | pd.Index) -> bool:

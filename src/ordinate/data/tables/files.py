@@ -1,28 +1,37 @@
 """Reading a data set from a file, whatever its format."""
 
-import json
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from ordinate.data.csv_files import read_csv, warn
+from ordinate.data.csv_files import note_on_doubled, read_csv, warn
 from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
-from ordinate.data.paths import reading, require_names, require_path, require_unique
-from ordinate.data.table_formats import ARROW, EXCEL, JSON, SPSS, STATA, TABLES, require_packages
+from ordinate.data.paths import reading, require_names, require_path
+from ordinate.data.table_formats import ARFF, ARROW, EXCEL, JSON, STATISTICS, TABLES, R, require_packages
+from ordinate.data.tables.arff_files import read_arff
+from ordinate.data.tables.arrow_files import read_arrow, read_parquet
+from ordinate.data.tables.json_files import read_json
+from ordinate.data.tables.r_files import read_r
+from ordinate.data.tables.statistics_files import read_statistics
 from ordinate.data.ts_files import read_ts
+from ordinate.data.typed import Declared, Reading, typed
 from ordinate.errors import OrdinateError
 
 NPZ, TS = (".npz",), (".ts",)
 TS_TARGET = "target"  # The only label of a .ts file gets this name.
 
 
-def read_samples(path: str | Path, say: Callable[[str], None] = warn) -> pd.DataFrame | np.ndarray:
+def read_samples(
+    path: str | Path, say: Callable[[str], None] = warn, how: Reading = Reading()
+) -> pd.DataFrame | np.ndarray:
     """Read samples without labels, for prediction: a DataFrame, the array ``X`` of an npz, or series."""
-    content = _read(Path(path), say)
+    content = _read(Path(path), say, how)
     return _samples(content, Path(path)) if isinstance(content, dict) else content
 
 
@@ -32,8 +41,7 @@ def read_labelled(
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     say: Callable[[str], None] = warn,
-    *,
-    drop_unlabelled: bool | None = None,
+    how: Reading = Reading(),
 ) -> tuple[pd.DataFrame | np.ndarray, pd.Series]:
     """Read samples and their labels; what is wrong with the file is an `OrdinateError` with the way out.
 
@@ -42,16 +50,17 @@ def read_labelled(
         target: Column of the label, or its array in the npz; ``"target"`` for a .ts file, which has one.
         drop: Columns to leave out, such as identifiers.
         categorical: Columns whose numbers are codes, not amounts.
-        say: Function that gets a note on how a csv is written.
-        drop_unlabelled: Whether the caller leaves out rows without a label, see
-            :func:`~ordinate.data.labelled.require_labels`.
+        say: Function that gets notes on how the file is written, and on values that were read as missing.
+        how: What is known of the columns.
 
     Returns:
         X, a DataFrame or an array (n, features), (n, channels, length), (n, channels, height, width) or
-        (n, channels, depth, height, width); and y, one label per sample, none missing.
+        (n, channels, depth, height, width); and y, one label per sample, NaN where there is none.
     """
     path = Path(path)
-    content = _read(path, say)
+    require_codes(categorical, [target, *drop])
+    how = replace(how, targets=tuple(dict.fromkeys((target, *how.targets))), drop=tuple(drop))
+    content = _read(path, say, how)
     X: pd.DataFrame | np.ndarray
     if isinstance(content, dict):
         X = _samples(content, path)
@@ -63,13 +72,12 @@ def read_labelled(
             raise OrdinateError(path, problem=problem, expected="one label per sample")
         y = pd.Series(labels, name=target)
     else:
-        require_names(content.columns, [target, *drop, *categorical], path)
-        require_codes(categorical, [target, *drop])
+        require_names(content.columns, [target, *categorical], path)
         y = content[target]
-        X = content.drop(columns=[target, *drop])
+        X = content.drop(columns=target)
         require_left(X.columns, path)
         X = X.astype(dict.fromkeys(categorical, "category"))
-    require_labels(y, path, drop_unlabelled=drop_unlabelled)
+    require_labels(y, path)
     return X, y.reset_index(drop=True)
 
 
@@ -86,7 +94,7 @@ def require_codes(categorical: Sequence[str], left_out: Sequence[str]) -> None:
         raise OrdinateError("categorical", problem=problem, expected="columns of X")
 
 
-def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[str, np.ndarray]:
+def _read(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame | dict[str, np.ndarray]:
     name = path.name.lower()
     if path.is_dir():
         raise OrdinateError(path, problem="is a folder", expected="a file")
@@ -100,28 +108,42 @@ def _read(path: Path, say: Callable[[str], None] = warn) -> pd.DataFrame | dict[
             check_npz(path)
             with np.load(path, allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in arrays.files}
-    frame = read_csv(path, path, say) if name.endswith(CSV) else _read_table(path, say)
-    return checked_frame(frame, path)
+    frame, declared = _read_table(path, say, how)
+    frame = checked_frame(frame, path, say)
+    require_names([*frame.columns, *declared], how.drop, path)
+    frame = frame.drop(columns=[name for name in how.drop if name in frame])
+    with reading(path):
+        frame, found = typed(frame, declared, how)
+    if how.targets:  # A model knows what is missing in the rows that it predicts.
+        for note in found.notes(how):
+            say(f"{path}: {note}")
+    return frame
 
 
-def _read_table(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
-    """Return the table of a file that is no csv: cells have types of their own."""
+def _read_table(path: Path, say: Callable[[str], None], how: Reading) -> tuple[pd.DataFrame, Mapping[str, Declared]]:
+    """Return the table of a file as it is written, and what the file says of its columns."""
+    name = path.name.lower()
+    if name.endswith(CSV):
+        return read_csv(path, path, say, ranks=how.ranks), {}
     require_packages(str(path))
     require_memory(path.stat().st_size, path)
-    name = path.name.lower()
     with reading(path):
+        if name.endswith(STATISTICS):
+            return read_statistics(path, how.drop)
+        if name.endswith(R):
+            return read_r(path)
         if name.endswith(EXCEL):
-            return _read_excel(path, say)
+            return _read_excel(path, say, how), {}
         if name.endswith(JSON):
-            return _read_json(path)
+            return read_json(path), {}
+        if name.endswith(ARFF):
+            return read_arff(path), {}
         if name.endswith(ARROW):
-            return _read_arrow(path)
-        if name.endswith((*STATA, *SPSS)):
-            return _read_statistics(path)
-        return pd.read_parquet(path)
+            return read_arrow(path), {}
+        return read_parquet(path), {}
 
 
-def _read_excel(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
+def _read_excel(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame:
     """Return the table on the first sheet of a workbook: the first row that is not blank has the names."""
     check_zip(path)
     with pd.ExcelFile(path, engine="calamine") as book:
@@ -133,55 +155,30 @@ def _read_excel(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
         return rows
     names = rows.iloc[0].fillna(pd.Series([f"Unnamed: {place}" for place in range(rows.shape[1])], rows.columns))
     cells = rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
-    return cells.mask(cells.isin(MISSING)).infer_objects()
+    missing = cells.isin(MISSING)
+    for name, ranks in how.ranks.items():
+        if name in cells:
+            missing[name] &= ~cells[name].isin(ranks)
+    return cells.mask(missing).infer_objects()
 
 
-def _read_json(path: Path) -> pd.DataFrame:
-    """Return the table of a file with one JSON object per line, or with a list of them."""
-    text = path.read_text(encoding="utf-8-sig")
-    if text.lstrip().startswith("["):
-        rows = json.loads(text)
-    else:
-        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            raise OrdinateError(path, problem=f"row {number} is {json.dumps(row)[:40]}", expected="a JSON object")
-    return pd.DataFrame(rows)
+def checked_frame(frame: pd.DataFrame, path: Path | str, say: Callable[[str], None] | None = None) -> pd.DataFrame:
+    """Return a table with its columns named by text; one without rows, or of a single column of all, is an error.
 
-
-def _read_statistics(path: Path) -> pd.DataFrame:
-    """Return the table of a Stata or SPSS file: values with labels are ordered categories, empty text is missing."""
-    if path.name.lower().endswith(STATA):
-        frame = pd.read_stata(path)
-    else:
-        import pyreadstat
-
-        frame = pyreadstat.read_sav(path, apply_value_formats=True, formats_as_ordered_category=True)[0]
-    texts = frame.select_dtypes(["object", "string"])
-    return frame.assign(**{str(name): column.replace("", None) for name, column in texts.items()})
-
-
-def _read_arrow(path: Path) -> pd.DataFrame:
-    """Return the table of a Feather file, or of Arrow's formats of files and streams."""
-    import pyarrow as pa
-    from pyarrow import feather, ipc
-
-    try:
-        return feather.read_table(path, memory_map=False).to_pandas()
-    except pa.ArrowInvalid:
-        with path.open("rb") as file:
-            return ipc.open_stream(file).read_pandas()
-
-
-def checked_frame(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
-    """Return a table with its columns named by text; one without rows, or of a single column of all, is an error."""
+    Of several columns of a name the first is kept; ``say`` gets a note of the others.
+    """
     if frame.empty:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
     if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
         problem = f"has the one column {frame.columns[0]!r}"
         raise OrdinateError(path, problem=problem, expected="separators", hint="--sep names them")
-    require_unique(frame.columns, path)
-    return frame.set_axis([str(column) for column in frame.columns], axis=1)
+    frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
+    twice = [name for name, count in Counter(frame.columns).items() if count > 1]
+    if not twice:
+        return frame
+    if say is not None:
+        say(f"{path}: {note_on_doubled(twice)}")
+    return frame.loc[:, ~frame.columns.duplicated()]
 
 
 def _array(arrays: dict[str, np.ndarray], name: str, path: Path) -> np.ndarray:

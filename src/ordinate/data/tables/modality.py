@@ -24,7 +24,9 @@ from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame
 from ordinate.data.tables.files import NPZ, TS, TS_TARGET, read_labelled, read_samples, require_codes, require_left
 from ordinate.data.tables.frame_rows import FrameRows
+from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
+from ordinate.data.typed import Reading, typed
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
@@ -38,6 +40,8 @@ class Tables(Modality):
     noun: str = "a table"
     expected = "tables (n, features)"
     readers = (TableFeatures,)
+    parameter = "tables"
+    options_class = TableOptions
     command_options = ("drop", "keep", "categorical", "text", "stream")
     holds_arrays = True
 
@@ -67,8 +71,8 @@ class Tables(Modality):
             return X.decided()
         return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
 
-    def fit(self, X: Table, options: None, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
-        return TableFeatures.fit(X), X
+    def fit(self, X: Table, options: TableOptions, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
+        return TableFeatures.fit(X, options.texts), X
 
     def check_unseen(self, X: object, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
         table = X if isinstance(X, Table) else as_frame(np.asarray(X))
@@ -121,7 +125,7 @@ class Tables(Modality):
             require_names(X.columns, more, path)
             others = in_memory(X[more]).reset_index(drop=True)
             for name in more:
-                require_labels(others[name], path, drop_unlabelled=request.drop_unlabelled)
+                require_labels(others[name], path)
             labelled = replace(labelled, labels=pd.concat([y, others], axis=1))
         if any(given.values()) or more:
             left = [name for name in X.columns if name not in (*given.values(), *more)]
@@ -130,7 +134,7 @@ class Tables(Modality):
         return labelled
 
     def read_unlabelled(
-        self, path: str | Path, left_out: Callable[[str], None] | None = None
+        self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
     ) -> ParquetTable | CsvTable | pd.DataFrame | np.ndarray:
         """Return an array, or a table whose rows are read in batches."""
         with named_as(path) as local:
@@ -138,7 +142,7 @@ class Tables(Modality):
                 return ParquetTable(local)
             if ends_in(local, CSV):
                 return CsvTable(local, where=str(path))
-            return read_samples(local, say=lambda note: warn(note.replace(str(local), str(path))))
+            return read_samples(local, lambda note: warn(note.replace(str(local), str(path))), how)
 
 
 def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame:
@@ -157,8 +161,12 @@ def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame
 def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:
     """Open parquet files: the label is read, the other columns when they are asked for."""
     require_codes(request.categorical, [target, *request.drop])
-    y = ParquetTable(path)[target]
-    require_labels(y, path, drop_unlabelled=request.drop_unlabelled)
+    how = replace(request.how, targets=(target,))
+    labels, found = typed(ParquetTable(path)[[target]].to_pandas(), {}, how)
+    for note in found.notes(how):
+        request.say(f"note: {path}: {note}")
+    y = labels[target]
+    require_labels(y, path)
     stream = request.stream or None
     X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical, stream=stream)
     require_left(X.columns, path)
@@ -168,7 +176,7 @@ def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTab
 def _read_file(path: Path, target: str, request: Request) -> tuple[Any, pd.Series]:
     X, y = read_labelled(
         path, target, request.drop, request.categorical, lambda note: request.say(f"note: {note}"),
-        drop_unlabelled=request.drop_unlabelled,
+        replace(request.how, targets=tuple(request.more_targets)),
     )  # fmt: skip
     if not isinstance(X, pd.DataFrame):
         for option in ("drop", "categorical", "split", "group", "weight"):

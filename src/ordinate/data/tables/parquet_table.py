@@ -15,6 +15,7 @@ from pandas.api.types import union_categoricals
 from ordinate.data.large_labels import are_large, empty_labels
 from ordinate.data.paths import reading, require_names, require_path, require_unique
 from ordinate.data.table_formats import PARQUET, ends_in
+from ordinate.data.tables.arrow_files import as_pandas
 from ordinate.data.tables.row_groups import RowGroups, changed, in_parts_of
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -73,7 +74,7 @@ class ParquetTable:
             files = ParquetDataset(self.path)
             require_unique(files.schema.names, self.path)
             self._rows_in_files = sum(part.count_rows() for part in files.fragments)
-            self._columns = files.schema.empty_table().to_pandas()  # The frame has the columns but no rows.
+            self._columns = as_pandas(files.schema.empty_table())  # The frame has the columns but no rows.
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
@@ -273,7 +274,7 @@ class ParquetTable:
         if rows is not None and not np.array_equal(rows, np.arange(len(part))):
             part = part.take(rows)
         with reading(self.path):
-            frame = part.unify_dictionaries().to_pandas(use_threads=False).reset_index(drop=True)
+            frame = as_pandas(part.unify_dictionaries(), use_threads=False).reset_index(drop=True)
             frame = frame.set_axis(part.schema.names, axis=1)[list(self.columns)]
         return frame.astype(dict.fromkeys(self._categorical.intersection(part.schema.names), "category"))
 
@@ -283,7 +284,7 @@ class ParquetTable:
             values = self._read_where_they_lie(name)
         else:
             with reading(self.path):
-                values = pd.read_parquet(self.path, columns=[name]).iloc[:, 0]
+                values = _read_column(self.path, name)
             self._check_rows(len(values))
             if not self._is_whole:
                 values = values.iloc[self.in_files(np.arange(len(self)))]
@@ -309,6 +310,13 @@ class ParquetTable:
     def _check_rows(self, found: int) -> None:
         if found != self._rows_in_files:
             raise changed(self.path, found, self._rows_in_files)
+
+
+def _read_column(path: Path, name: str) -> pd.Series:
+    """Return a column of all rows; its categories have the order of all parts."""
+    from pyarrow.parquet import read_table
+
+    return as_pandas(read_table(path, columns=[name]).select([name])).iloc[:, 0]
 
 
 def is_plain_index(key: np.ndarray, n: int) -> bool:

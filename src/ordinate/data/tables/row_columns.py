@@ -12,6 +12,7 @@ from ordinate.data.tables.date_forms import AMBIGUOUS, NOT_TOLD, date_form
 from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.free_text import is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, streams
+from ordinate.data.typed import DESCRIPTIONS
 
 LOOKED_AT = 1000  # This many rows may show that a column need not be read to its end.
 # Pandas and pyarrow give these names to columns without one.
@@ -30,7 +31,12 @@ def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
         {'Unnamed: 0': 'is an index that was saved without a name', 'code': 'has a text of its own in every row'}
     """
     head, part = _head(X), _read_part(X)
-    reasons = {name: _reason(name, read_numbers(part[name])[0], X) for name in X.columns if _reason(name, head[name])}
+    descriptions = getattr(X, "attrs", {}).get(DESCRIPTIONS, {})
+    reasons = {}
+    for name in X.columns:
+        is_identifier = _is_identifier(name) or _is_identifier(descriptions.get(name, ""))
+        if _reason(name, head[name], is_identifier=is_identifier):
+            reasons[name] = _reason(name, read_numbers(part[name])[0], X, is_identifier=is_identifier)
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
@@ -40,7 +46,9 @@ def _head(X: pd.DataFrame | ParquetTable) -> pd.DataFrame:
     return pd.DataFrame({name: read_numbers(head[name])[0] for name in head.columns})
 
 
-def _reason(name: str, values: pd.Series, X: pd.DataFrame | ParquetTable | None = None) -> str | None:
+def _reason(
+    name: str, values: pd.Series, X: pd.DataFrame | ParquetTable | None = None, *, is_identifier: bool
+) -> str | None:
     """Return why a column of a table identifies rows; of the first rows alone (without it), why it may."""
     if not _are_codes(values) or values.isna().any():
         return None
@@ -53,7 +61,7 @@ def _reason(name: str, values: pd.Series, X: pd.DataFrame | ParquetTable | None 
     if not counts:
         return _reason_of_text(values)
     # A value that differs in every row may be measured, unless its name is that of an identifier.
-    if _is_identifier(name):
+    if is_identifier:
         return "is named as an identifier, and no two rows share a value"
     # Measured whole numbers have gaps or repetitions, so all of 0 to n-1 or 1 to n is a count, in any order of the
     # rows. A column that starts elsewhere may be measured, such as one year per row.
@@ -96,9 +104,14 @@ def _are_codes(values: pd.Series) -> bool:
 
 
 def _is_identifier(name: str) -> bool:
-    """Whether a name says identifier or row number: patient_id, SampleID, uuid, index."""
+    """Whether a name, or a description, says identifier or row number: patient_id, SampleID, uuid, case number."""
     words = _words(name)
-    if not {"id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid"}.isdisjoint(words):
+    named = {
+        "id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid", "caseid", "respid", "seqn", "idno", "respno",
+    }  # fmt: skip
+    if not named.isdisjoint(words):
+        return True
+    if words[-1:] == ["number"] and not {"case", "sequence", "serial", "record", "respondent"}.isdisjoint(words):
         return True
     return " ".join(words) in {"index", "row", "row number", "row names", "rownames", "level 0", "#", "nr"}
 

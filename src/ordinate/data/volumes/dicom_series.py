@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.dicom import check_one_frame, read_dicom, rescaled
+from ordinate.data.dicom import check_one_frame, padding, quiet, read_dicom, rescaled, stored_pixels
 from ordinate.data.file_tree import DICOM, is_hidden
 from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
@@ -38,11 +38,20 @@ class DicomSeries:
         values = np.empty(self.shape, dtype=np.float32)
         for place, path in enumerate(self.paths):
             with reading(path, "is damaged or no DICOM image"):
-                file = read_dicom(path)
-                values[:, :, place] = rescaled(file.pixel_array, file).T
+                values[:, :, place] = _slice(read_dicom(path), str(path)).T
             if not np.isfinite(values[:, :, place]).all():
                 raise OrdinateError(path, problem="is not finite after rescaling", expected="finite values")
         return values
+
+
+@quiet()
+def _slice(file: "Dataset", name: str) -> NDArray[np.float64]:
+    """Return the rescaled values of a slice; padding gets the lowest value of the image."""
+    stored = stored_pixels(file, name).values
+    values = rescaled(stored, file)
+    is_background = padding(stored, file)
+    values[is_background] = values[~is_background].min(initial=values.max())
+    return values
 
 
 def slices_in(folder: Path) -> list[Path]:

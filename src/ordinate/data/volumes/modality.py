@@ -1,12 +1,15 @@
 """Volumes (n, channels, depth, height, width): arrays, NIfTI files, or folders of DICOM slices."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request, are_paths
 from ordinate.data.options import DataOptions
 from ordinate.data.pixel_modality import PixelModality
+from ordinate.data.typed import Reading
 from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_volumes
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.data.volumes.reader import VolumeReader
@@ -24,7 +27,6 @@ class VolumeModality(PixelModality):
     suffixes = SUFFIXES
     as_array = staticmethod(as_volumes)
     opens = staticmethod(holds_volumes)
-    read_unlabelled = staticmethod(read_volumes)
     parameter = "volumes"
     options_class = VolumeOptions
     command_options = ("stream", "skip_unreadable")
@@ -38,6 +40,11 @@ class VolumeModality(PixelModality):
 
     def describe(self, X: DecodedVolumes) -> str:
         return f"{' x '.join(map(str, X.preprocessing.size))} voxels"
+
+    def read_unlabelled(
+        self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
+    ) -> Any:
+        return read_volumes(path, left_out)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         return read_labelled_volumes(path, request, skip_unreadable=request.skip_unreadable)

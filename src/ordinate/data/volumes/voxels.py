@@ -20,7 +20,7 @@ from ordinate.data.decoded import DecodedSamples, check_size, decode_samples, ev
 from ordinate.data.memory import require_memory
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import reading
-from ordinate.data.volumes.dicom_series import open_series, slices_in
+from ordinate.data.volumes.dicom_series import DicomSeries, open_series, slices_in
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -57,23 +57,22 @@ class VolumeFiles(NamedFiles):
         places = np.argsort(nibabel.io_orientation(opened.affine)[:, 0])
         voxels = np.array(opened.shape[:3], dtype=np.float64)[places]
         lengths = np.array(nibabel.affines.voxel_sizes(opened.affine), dtype=np.float64)[places]
-        channels = math.prod(opened.shape[3:])
+        channels = math.prod(opened.shape[3:]) * max(1, len(_colours(opened)))
         return channels, voxels, lengths
 
     def read(self, index: int, spacing: tuple[float, float, float] | None = None) -> Float[np.ndarray, "c d h w"]:
         """Return a volume in RAS, resampled to a spacing; an `OrdinateError` names one that cannot be read."""
         path = self.name(index)
         opened = self._open(index)
-        require_memory(4 * math.prod(opened.shape), path)
+        colours = _colours(opened)
+        require_memory(4 * math.prod(opened.shape) * max(1, len(colours)), path)
         with reading(path, "is damaged or truncated"):
             if path.endswith(".gz"):  # The checksum stands at the end, which is not read otherwise.
                 opened = type(opened).from_bytes(_unpacked(path, opened))
-            values = np.asarray(opened.dataobj, dtype=np.float32)
+            values = _values(opened.dataobj, colours)
         if np.isinf(values).any():
             raise OrdinateError(path, problem="holds infinity", expected="finite numbers")
         values = np.nan_to_num(values)  # Some programs write NaN outside of the brain.
-        if values.ndim == 3:
-            values = values[..., None]
         values = np.moveaxis(values, 3, 0)
         transforms = optional("monai.transforms", "volumes", "volumes")
         data = optional("monai.data", "volumes", "volumes")
@@ -102,11 +101,29 @@ class VolumeFiles(NamedFiles):
             shape = opened.shape
             if len(shape) not in (3, 4) or min(shape) <= 0:
                 raise OrdinateError(path, problem=f"has shape {shape}", expected="(x, y, z) or (x, y, z, channels)")
+            if opened.get_data_dtype().kind == "c":
+                raise OrdinateError(path, problem="holds complex numbers", hint="save their magnitude")
             affine = opened.affine
             if not np.isfinite(affine).all() or np.isnan(nibabel.io_orientation(affine)).any():
                 wrong = "its affine has an axis of length 0, NaN or infinity"
                 raise OrdinateError(path, problem=f"does not give the orientation of its axes: {wrong}")
         return opened
+
+
+def _colours(opened: Any) -> tuple[str, ...]:
+    """Return the names of the colours of a file whose voxels are RGB; none for one whose voxels are numbers."""
+    if isinstance(opened, DicomSeries):
+        return ()
+    return tuple(name for name in opened.get_data_dtype().names or () if name in ("R", "G", "B"))
+
+
+def _values(stored: Any, colours: Sequence[str]) -> Float[np.ndarray, "x y z c"]:
+    """Return the voxels of a file, every colour as a channel."""
+    if colours:
+        voxels = np.asarray(stored)
+        stored = np.stack([voxels[colour] for colour in colours], axis=-1)
+    values = np.asarray(stored, dtype=np.float32)
+    return values.reshape(*values.shape[:3], -1)
 
 
 def _unpacked(path: str, opened: Any) -> bytes:

@@ -17,6 +17,7 @@ SCALES = (  # Words are ordered from lowest to highest; words with the same mean
     "never < rarely|seldom < sometimes|occasionally < often|frequently|usually < always",
     "very small|tiny < small < medium|mid < large|big < very large|huge",
     "xs < s < m < l < xl < xxl",
+    "no < yes",
 )
 
 
@@ -37,8 +38,13 @@ def known_order(labels: Sequence[str]) -> list[str] | None:
 
 
 def _suggested(labels: Sequence[str], most: int = 30) -> list[str] | None:
-    """Return the order of labels to write into a message; None if it is not known, or of more than ``most``."""
+    """Return the order of labels to write into a message; None if it is not known, or of more than ``most``.
+
+    Labels that are not sorted along the alphabet are in the order of their file.
+    """
     order = known_order(labels)
+    if order is None and list(labels) != sorted(labels):
+        order = list(labels)
     if order is None or len(order) > most:
         return None
     return order

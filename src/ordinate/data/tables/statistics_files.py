@@ -1,0 +1,54 @@
+"""Tables of statistics programs: SPSS, Stata and SAS, as codes with what their files say of them."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ordinate.data.memory import require_memory
+from ordinate.data.table_formats import PORTABLE, SAS, SPSS, STATA, TRANSPORT
+from ordinate.data.typed import Declared
+from ordinate.optional import optional
+
+READERS = {SPSS: "read_sav", PORTABLE: "read_por", STATA: "read_dta", SAS: "read_sas7bdat", TRANSPORT: "read_xport"}
+
+
+def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFrame, dict[str, Declared]]:
+    """Return the codes of a file, and what it says of its columns; empty text is missing, as in these programs.
+
+    Missing values of Stata and SAS, ``.`` and ``.a`` to ``.z``, are missing. Values that SPSS declares as missing are
+    codes of a .sav, whose ranges are among what is said.
+
+    Args:
+        path: Path of the file.
+        drop: Columns that are not read, and of which nothing is said.
+    """
+    pyreadstat = optional("pyreadstat", "surveys", str(path))
+    name = path.name.lower()
+    read = getattr(pyreadstat, next(method for endings, method in READERS.items() if name.endswith(endings)))
+    options: dict[str, Any] = {}
+    if name.endswith(SPSS):
+        options["user_missing"] = True
+    header = read(path, metadataonly=True)[1]
+    names = header.column_names
+    require_memory(8 * (header.number_rows or 0) * len(names), path)
+    dropped = [each for each in names if each in drop]
+    if dropped and not name.endswith(PORTABLE):
+        options["usecols"] = [each for each in names if each not in drop]
+    try:
+        frame, said = read(path, dates_as_pandas_datetime=True, **options)
+    except (OverflowError, ValueError):
+        # A date after the year 9999 stops the reader; dates are numbers then.
+        frame, said = read(path, disable_datetime_conversion=True, **options)
+    texts = frame.select_dtypes(["object", "string"])
+    frame = frame.assign(**{str(each): column.replace("", None) for each, column in texts.items()})
+    return frame, {str(each): _declared(str(each), said) for each in (*frame.columns, *dropped)}
+
+
+def _declared(name: str, said: Any) -> Declared:
+    ranges: Mapping[str, Any] = said.missing_ranges
+    missing = tuple((each["lo"], each["hi"]) for each in ranges.get(name, ()))
+    is_amount = said.variable_measure.get(name) == "scale"
+    description = said.column_names_to_labels.get(name) or ""
+    return Declared(said.variable_value_labels.get(name, {}), missing, is_amount, description)

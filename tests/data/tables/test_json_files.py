@@ -1,0 +1,62 @@
+import io
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from ordinate.data.tables.json_files import read_json
+from ordinate.errors import OrdinateError
+
+TABLE = pd.DataFrame({"a": [1.5, None, 3.0] * 4, "g": ["low", "high", "mid"] * 4, "n": range(12)})
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"orient": "records"}, {"orient": "split"}, {"orient": "table", "index": False}]
+)
+def test_the_forms_of_pandas_are_read(tmp_path, options):
+    TABLE.to_json(tmp_path / "a.json", **options)
+    read = read_json(tmp_path / "a.json")
+    assert_frame_equal(read[["a", "g", "n"]], TABLE, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"a": 1, "g": "x"}, {"a": 2, "g": "y"}]',
+        '{"a": 1, "g": "x"}\n\n{"a": 2, "g": "y"}\n',
+        '{"a": [1, 2], "g": ["x", "y"]}',
+        '{"a": {"0": 1, "1": 2}, "g": {"0": "x", "1": "y"}}',
+        '\ufeff[{"a": 1, "g": "x"},\n {"a": 2, "g": "y"}]',
+    ],
+)  # fmt: skip
+def test_rows_and_columns_are_read(tmp_path, text):
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    assert read_json(tmp_path / "a.json").to_dict("list") == {"a": [1, 2], "g": ["x", "y"]}
+
+
+def test_one_object_is_one_row(tmp_path):
+    (tmp_path / "a.json").write_text('{"a": 1, "g": "x"}')
+    assert read_json(tmp_path / "a.json").to_dict("list") == {"a": [1], "g": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}\n[1]\n', r"row 2 is \[1\], expected a JSON object"),
+        ("[1, 2]", "row 1 is 1, expected a JSON object"),
+        ("3", "holds 3, expected one object per line, a list of objects"),
+        ('{"a": [1, 2], "b": [1]}', "is an object of 'a', 'b', expected one object per line"),
+        ('{"columns": ["a", "b"], "data": [[1]]}', "not as many cells as there are columns"),
+        ('{"results": {"rows": 1}, "next": 3}', "is an object of 'results', 'next'"),
+    ],
+)
+def test_another_form_is_an_error_that_names_those_that_are_read(tmp_path, text, message):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(OrdinateError, match=message):
+        read_json(tmp_path / "a.json")
+
+
+def test_names_of_columns_keep_their_order(tmp_path):
+    frame = pd.read_json(io.StringIO('{"b": {"0": 1}, "a": {"0": 2}}'))
+    frame.to_json(tmp_path / "a.json")
+    assert list(read_json(tmp_path / "a.json")) == ["b", "a"]

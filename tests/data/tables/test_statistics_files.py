@@ -1,0 +1,123 @@
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.data.tables.statistics_files import read_statistics
+from ordinate.data.typed import Reading
+
+SURVEY = pd.DataFrame(
+    {
+        "hours": [1.5, 2.0, 3.25, 4.0],
+        "trust": [1.0, 3.0, 2.0, 9.0],
+        "member": [1.0, np.nan, 2.0, 1.0],
+        "town": ["a", "", "b", "a"],
+    }
+)
+LABELS = {"trust": {1: "not at all", 2: "somewhat", 3: "fully", 9: "refused"}, "member": {1: "yes", 2: "no"}}
+RANKS = ["not at all", "fully", "somewhat", None]
+
+
+def as_none(values):
+    return values.astype(object).where(values.notna(), None).tolist()
+
+
+@pytest.mark.parametrize("name", ["a.sav", "a.zsav", "a.dta"])
+def test_a_blank_cell_of_a_labelled_column_is_missing(tmp_path, name):
+    path = tmp_path / name
+    if name.endswith("dta"):
+        pyreadstat.write_dta(SURVEY, path, variable_value_labels=LABELS)
+    else:
+        pyreadstat.write_sav(SURVEY, path, variable_value_labels=LABELS, compress=name.endswith("zsav"))
+    said = []
+    X, y = read_labelled(path, "trust", say=said.append)
+    assert as_none(y) == RANKS
+    assert (y.dtype.ordered, y.dtype.categories.tolist()) == (True, ["not at all", "somewhat", "fully"])
+    assert as_none(X["member"]) == ["yes", None, "no", "yes"]
+    assert as_none(X["town"]) == ["a", None, "b", "a"]
+    assert said == [f"{path}: read as missing in trust: 9 (refused) in 1 row (--keep-missing reads them as values)"]
+
+
+def test_what_spss_declares_as_missing_is_missing(tmp_path):
+    path = tmp_path / "a.sav"
+    codes = SURVEY[["hours"]].assign(g=[1.0, 97.0, 2.0, -1.0], t=["x", "y", "z", "x"])
+    ranges = {"g": [{"lo": 90, "hi": 99}, -1], "t": ["z"]}
+    labels = {"g": {1: "low", 2: "high", 97: "other"}}
+    pyreadstat.write_sav(codes, path, missing_ranges=ranges, variable_value_labels=labels)
+    read = read_samples(path, lambda _: None)
+    assert as_none(read["g"]) == ["low", None, "high", None]
+    assert as_none(read["t"]) == ["x", "y", None, "x"]
+    kept = read_samples(path, how=Reading(keep_missing=True, labels=frozenset("g")))
+    assert as_none(kept["g"]) == ["low", "other", "high", "-1"]
+    assert as_none(kept["t"]) == ["x", "y", "z", "x"]
+
+
+@pytest.mark.parametrize("measure", ["nominal", "ordinal", "scale", "unknown"])
+def test_ends_of_a_scale_may_have_labels_alone(tmp_path, measure):
+    path = tmp_path / "a.sav"
+    frame = pd.DataFrame({"x": np.arange(5.0), "agree": np.arange(1.0, 6)})
+    pyreadstat.write_sav(
+        frame, path, variable_value_labels={"agree": {1: "no", 5: "fully"}}, variable_measure={"agree": measure}
+    )
+    assert read_samples(path)["agree"].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_missing_values_of_stata_are_missing(tmp_path):
+    path = tmp_path / "a.dta"
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "g": [1, 2, "a"]})
+    pyreadstat.write_dta(
+        frame,
+        path,
+        missing_user_values={"g": ["a"]},
+        variable_value_labels={"g": {1: "low", 2: "high", "a": "refused"}},
+    )
+    assert as_none(read_samples(path)["g"]) == ["low", "high", None]
+
+
+@pytest.mark.parametrize("version", [114, 117, 118, 119])
+def test_stata_of_every_version_is_read(tmp_path, version):
+    frame = pd.DataFrame({"x": [1.5, 2.5], "g": pd.Categorical(["low", "high"], ["low", "high"], ordered=True)})
+    frame.to_stata(tmp_path / "a.dta", write_index=False, version=version)
+    read = read_samples(tmp_path / "a.dta")
+    assert read["x"].tolist() == [1.5, 2.5]
+    assert (read["g"].tolist(), read["g"].dtype.ordered) == (["low", "high"], True)
+
+
+def test_a_transport_file_of_sas_is_read(tmp_path):
+    pyreadstat.write_xport(SURVEY, tmp_path / "a.xpt")
+    read = read_samples(tmp_path / "a.xpt")
+    assert list(read) == ["hours", "trust", "member", "town"]
+    assert as_none(read["member"]) == [1, None, 2, 1]
+    assert as_none(read["town"]) == ["a", None, "b", "a"]
+
+
+def test_a_portable_file_of_spss_is_read(tmp_path):
+    pyreadstat.write_por(SURVEY.rename(columns=str.upper), tmp_path / "a.por")
+    assert read_samples(tmp_path / "a.por")["HOURS"].tolist() == SURVEY["hours"].tolist()
+
+
+def test_dates_are_dates(tmp_path):
+    frame = pd.DataFrame({"d": [datetime.date(2020, 1, 31), datetime.date(1899, 5, 1)], "x": [1.0, 2.0]})
+    for name, write in (("a.sav", pyreadstat.write_sav), ("a.dta", pyreadstat.write_dta)):
+        write(frame, tmp_path / name)
+        assert read_samples(tmp_path / name)["d"].dt.year.tolist() == [2020, 1899]
+
+
+def test_columns_to_drop_are_not_read(tmp_path):
+    path = tmp_path / "a.sav"
+    pyreadstat.write_sav(SURVEY, path, variable_value_labels=LABELS)
+    frame, declared = read_statistics(path, drop=["member", "hours"])
+    assert list(frame) == ["trust", "town"]
+    assert set(declared) == set(SURVEY)
+    X, _ = read_labelled(path, "trust", drop=["member"], say=lambda _: None)
+    assert list(X) == ["hours", "town"]
+
+
+@pytest.mark.parametrize("name", ["a.sav", "a.por", "a.dta", "a.sas7bdat", "a.xpt"])
+def test_a_damaged_file_is_an_error_that_names_it(tmp_path, name):
+    (tmp_path / name).write_bytes(b"$FL2 garbage" * 20)
+    with pytest.raises(ValueError, match=rf"{name}: could not be read: "):
+        read_samples(tmp_path / name)
