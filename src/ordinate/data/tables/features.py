@@ -26,7 +26,7 @@ from ordinate.data.tables.columns import (
     texts_of,
 )
 from ordinate.data.tables.date_forms import NOT_TOLD, date_form
-from ordinate.data.tables.dates import DateColumn, fit_date
+from ordinate.data.tables.dates import DateColumn, DatesOfColumn, fit_date
 from ordinate.data.tables.frame_rows import FrameRows
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
@@ -434,7 +434,7 @@ def unusable_columns(frame: pd.DataFrame | ParquetTable) -> dict[str, OrdinateEr
         try:
             kind = _kind_of(name, frame[name])
             if kind.form is not None and kind.categories is None:
-                fit_date(name, kind.values, kind.form)
+                DatesOfColumn(name, kind.values, kind.form)
         except OrdinateError as error:
             problems[name] = error
     return problems

@@ -78,8 +78,9 @@ class Tables(Modality):
         table = X if isinstance(X, Table) else as_frame(np.asarray(X))
         if isinstance(table, ParquetTable):
             TableFeatures.fit(table[seen]).check(table[unseen])
-        else:
-            TableFeatures.fit(FrameRows(table, seen)).check(FrameRows(table, unseen))
+            return
+        others = table[[name for name in table.columns if not _is_plain_number(table[name])]]
+        TableFeatures.fit(FrameRows(others, seen)).check(FrameRows(others, unseen))
 
     def describe(self, X: Any) -> str:
         if isinstance(X, Table):
@@ -143,6 +144,14 @@ class Tables(Modality):
             if ends_in(local, CSV):
                 return CsvTable(local, where=str(path))
             return read_samples(local, lambda note: warn(note.replace(str(local), str(path))), how)
+
+
+def _is_plain_number(values: pd.Series, most: float = 1e15) -> bool:
+    """Return whether a column can be standardised whichever rows are seen: it has numbers of up to ``most`` in size."""
+    if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "iuf":
+        return False
+    numbers = values.to_numpy()
+    return bool(np.fmin.reduce(numbers) >= -most and np.fmax.reduce(numbers) <= most)
 
 
 def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame:
