@@ -132,19 +132,24 @@ def typed(
     """
     found = Found()
     columns = {}
+    is_as_given = True
     for name in frame.columns:
-        values = frame[name]
+        values = given = frame[name]
         said = declared.get(name)
         if said is not None and not are_times(values):
             values = _of_codes(values, said, reading, found)
-        before = values.notna().sum()
-        values = without_missing(values, reading.missing)
-        if named := int(before - values.notna().sum()):
-            found.named[str(name)] += named
+        if reading.missing:
+            before = values.notna().sum()
+            values = without_missing(values, reading.missing)
+            if named := int(before - values.notna().sum()):
+                found.named[str(name)] += named
         if name in reading.targets:
             values = _of_target(values, reading, found)
+        is_as_given &= values is given
         columns[name] = values
-    table = pd.DataFrame(columns, columns=frame.columns, index=frame.index)
+    table = frame.copy(deep=False)
+    if not is_as_given:
+        table = pd.DataFrame(columns, columns=frame.columns, index=frame.index)
     descriptions = {name: said.description for name, said in declared.items() if said.description}
     if descriptions:
         table.attrs[DESCRIPTIONS] = descriptions
