@@ -2,8 +2,8 @@
 
     python benchmarks/csv_time.py [--rows 1000000] [--repeats 5]
 
-The file has 20 columns: twelve floats, four whole numbers, a date, a category of eight values, yes or no, and the grade,
-with missing cells in some of them. All three are measured in turn, each in a process of its own:
+The file has 20 columns: twelve floats, four whole numbers, a date, a category of eight values, yes or no, and the
+grade, with missing cells in some of them. All three are measured in turn, each in a process of its own:
 
 - ``pandas``: ``pandas.read_csv``, after its import.
 - ``fit``: ``ordinate fit`` until it prints its line of "N samples of ...", after the imports.

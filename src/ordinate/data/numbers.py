@@ -223,7 +223,8 @@ def _is_clear_comma(text: str) -> bool:
 
 def _split_unit(values: list[Any]) -> tuple[list[Any], str]:
     """Return different values without their one unit, and the unit; the same list, and "", if they have none."""
-    unit, bare = "", []
+    unit = ""
+    bare: list[str | None] = []
     for text in values:
         if text is None:
             bare.append(None)

@@ -142,9 +142,8 @@ def typed(
             values = _of_target(values, reading, found)
         is_as_given &= values is given
         columns[name] = values
-    if is_as_given:
-        table = frame.copy(deep=False)
-    else:
+    table = frame.copy(deep=False)
+    if not is_as_given:
         table = pd.DataFrame(columns, columns=frame.columns, index=frame.index)
     descriptions = {name: said.description for name, said in declared.items() if said.description}
     if descriptions:

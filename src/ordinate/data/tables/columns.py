@@ -1,8 +1,7 @@
 """One column of a table as numbers: standardised and scored, or a column per category."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -61,10 +60,6 @@ class NumericColumn:
         if self.indicator:
             names.append(f"{self.name}, missing")
         return names
-
-    def without_scores(self) -> Self:
-        """Return the number without its normal score, which takes longest and can be computed of any number."""
-        return replace(self, quantiles=())
 
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
         """Write the columns (n, width) of values; return those that a column of a single value had not in training."""

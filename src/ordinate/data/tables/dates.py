@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -40,10 +39,6 @@ class DateColumn:
     def features(self) -> list[str]:
         """Names of the columns that it becomes."""
         return [feature for part in self.parts for feature in part.features]
-
-    def without_scores(self) -> Self:
-        """Return the date without the normal scores of its parts."""
-        return replace(self, parts=tuple(part.without_scores() for part in self.parts))
 
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
         """Write the columns (n, width) of dates, which may be text in the form of the training data."""

@@ -21,9 +21,8 @@ from ordinate.data.options import DataOptions
 from ordinate.data.paths import is_url, require_names, require_unique
 from ordinate.data.table_formats import TABLES, ends_in
 from ordinate.data.tables.csv_table import CsvTable
-from ordinate.data.tables.features import TableFeatures, as_frame
+from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
 from ordinate.data.tables.files import NPZ, TS, TS_TARGET, read_labelled, read_samples, require_codes, require_left
-from ordinate.data.tables.frame_rows import FrameRows
 from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
 from ordinate.data.typed import Reading, typed
@@ -76,11 +75,7 @@ class Tables(Modality):
 
     def check_unseen(self, X: object, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
         table = X if isinstance(X, Table) else as_frame(np.asarray(X))
-        if isinstance(table, ParquetTable):
-            TableFeatures.fit(table[seen]).check(table[unseen])
-            return
-        others = table[[name for name in table.columns if not _is_plain_number(table[name])]]
-        TableFeatures.fit(FrameRows(others, seen)).check(FrameRows(others, unseen))
+        check_unseen(table, seen, unseen)
 
     def describe(self, X: Any) -> str:
         if isinstance(X, Table):
@@ -144,14 +139,6 @@ class Tables(Modality):
             if ends_in(local, CSV):
                 return CsvTable(local, where=str(path))
             return read_samples(local, lambda note: warn(note.replace(str(local), str(path))), how)
-
-
-def _is_plain_number(values: pd.Series, most: float = 1e15) -> bool:
-    """Return whether a column can be standardised whichever rows are seen: it has numbers of up to ``most`` in size."""
-    if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "iuf":
-        return False
-    numbers = values.to_numpy()
-    return bool(np.fmin.reduce(numbers) >= -most and np.fmax.reduce(numbers) <= most)
 
 
 def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame:
