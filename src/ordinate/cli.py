@@ -9,7 +9,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
@@ -18,7 +18,7 @@ from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
 from ordinate.commands.config_file import read_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, say_stopped, sigterm_stops, unread
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.options import ParsedOptions, flag, in_options
+from ordinate.commands.options import ParsedOptions, flag, in_options, labels_text
 from ordinate.commands.split_file import read_split
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.errors import OrdinateError, did_you_mean
@@ -28,11 +28,11 @@ from ordinate.torchrun import is_first_process
 
 
 class _Parser(argparse.ArgumentParser):
-    """An error is one line that names what is nearest to an unknown name."""
+    """An error is one line that names what is nearest to an unknown name; labels may begin with a minus sign."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown options first, since an option that is missing may be one of them."""
-        words = sys.argv[1:] if args is None else list(args)
+        words = self._with_labels_joined(sys.argv[1:] if args is None else args)
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 break
@@ -41,6 +41,23 @@ class _Parser(argparse.ArgumentParser):
                 hint = did_you_mean(name, self._option_string_actions, str)
                 self.error(str(OrdinateError(name, problem="no such option", hint=hint)))
         return super().parse_known_args(words, namespace)
+
+    def _with_labels_joined(self, words: Iterable[str]) -> list[str]:
+        """Return the words with ``--order -1,0,1`` as one, for argparse takes the second for an option."""
+        known = self._option_string_actions
+        joined: list[str] = []
+        for word in words:
+            takes_labels = bool(joined) and joined[-1] in known and known[joined[-1]].type is labels_text
+            if takes_labels and word.startswith("-") and word.partition("=")[0] not in known:
+                joined[-1] = f"{joined[-1]}={word}"
+            else:
+                joined.append(word)
+        return joined
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if arg_strings == ["--"] and action.type is labels_text:  # Argparse takes it for the end of the options.
+            return "--"
+        return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:

@@ -1,8 +1,11 @@
 """What the papers add to the core: baselines, data sets, recipes and commands."""
 
 from importlib.resources import files
+from typing import get_args
 
+from ordinate.estimators.head_options import Head
 from ordinate.extensions import Extension, Model, Task, of_ranks, of_targets
+from ordinate.options import HeadLoss
 
 ESTIMATORS = "ordinate_papers.estimators"
 METRIC_LEARNING = "pytorch_metric_learning"
@@ -21,8 +24,20 @@ def _neighbours(metric: str, **settings: str) -> Model:
     return Model({"ranks": estimator}, {"metric": metric, **settings}, embeds=False)
 
 
+# SupCR and SupReMix with a linear head that is trained with each loss of targets, as their papers compare them.
+OF_TARGETS = {
+    "supcr": "ordinate.estimators.supcr:SupCRRegressor",
+    "supremix": "ordinate.estimators.supremix:SupReMixRegressor",
+}
+WITH_HEADS = {
+    f"{name}_{loss}": of_targets(estimator, head=Head("linear", loss=loss))
+    for name, estimator in OF_TARGETS.items()
+    for loss in get_args(HeadLoss)
+}
+
 EXTENSION = Extension(
     models={
+        **WITH_HEADS,
         "supcon": _representation("supcon", METRIC_LEARNING),
         "simclr": _representation("simclr", METRIC_LEARNING),
         "dino": _representation("dino"),

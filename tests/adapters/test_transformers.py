@@ -10,7 +10,7 @@ from transformers import BertConfig, BertModel, Trainer, TrainingArguments
 from ordinate import functional
 from ordinate.adapters import trainer_loss
 from ordinate.errors import OrdinateError
-from ordinate.losses import AngularTriangleLoss, EmbeddingMemory, MMNPLoss, SupCRLoss, SupReMixLoss
+from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
 from tests import processes
 
 LOSSES = {
@@ -87,15 +87,6 @@ def test_margins_are_part_of_the_model_and_have_no_decay(tmp_path):
     weight = twin.layers[0].weight
     torch.testing.assert_close(model.layers[0].weight, weight - 0.1 * (weight.grad + 0.5 * weight), rtol=0, atol=1e-12)
     assert any(parameter is loss.raw for parameter in model.parameters())
-
-
-def test_a_memory_does_not_remember_what_is_evaluated():
-    memory = EmbeddingMemory(SupCRLoss(), size=20)
-    z, labels = torch.randn(8, 3), torch.arange(8.0)
-    compute_loss = trainer_loss(memory)
-    compute_loss(z.requires_grad_(), labels)
-    assert compute_loss(z.detach(), labels) == functional.supcr(z, labels)
-    assert len(memory) == 8
 
 
 def test_a_transformers_pooled_output_is_the_embedding(tmp_path):

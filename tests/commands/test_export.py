@@ -31,9 +31,9 @@ def test_the_graph_lies_in_this_folder_under_the_models_name(model, tmp_path, ca
     assert re.sub(r"\d\.\de-1\d", "0.0e+00", out).splitlines() == [
         "graph: knees-model.pt2",
         f"  input samples (n, {width})",
-        "  output embedding (n, 8), at most 0.0e+00 from the model on random samples",
-        "  output probability (n, 3), at most 0.0e+00 from the model on random samples",
-        "  output rank (n,), as the model decides on random samples",
+        "  output embedding (n, 8), at most 0.0e+00 from the model on check samples",
+        "  output probability (n, 3), at most 0.0e+00 from the model on check samples",
+        "  output rank (n,), as the model decides on check samples",
         "how a row becomes the input, and what the outputs mean: knees-model.pt2.json",
     ]
     probability = torch.export.load("knees-model.pt2").module()(torch.zeros(2, width))["probability"]

@@ -162,3 +162,31 @@ def test_groups_beside_a_split_are_held_to_it(size, note, tmp_path, capsys):
 def test_the_options_of_one_kind_of_data_are_options_of_fit():
     fit = vars(build_parser().parse_args(["fit", "table.csv"]))
     assert {name for modality in modalities() for name in modality.command_options} <= set(fit)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--order -2,-1,0", {"order": "-2,-1,0"}),
+        ("--order=-2,-1,0", {"order": "-2,-1,0"}),
+        ("--order --,-,0 --margin --,-=0.5 --out m", {"order": "--,-,0", "margin": ["--,-=0.5"], "out": "m"}),
+        ("--margin -1,0=0.5 --margin=0,1=2 --quiet", {"margin": ["-1,0=0.5", "0,1=2"], "quiet": True}),
+        ("--order -low,high --seed -1", {"order": "-low,high", "seed": -1}),
+        ("--missing -9,-8 --quiet", {"missing": "-9,-8", "quiet": True}),
+        ("--missing -- --quiet", {"missing": "--", "quiet": True}),
+        ("--order a,b -- t.csv", {"order": "a,b"}),
+    ],
+)
+def test_labels_that_begin_with_a_minus_sign_are_values_of_their_option(words, expected):
+    table = [] if "t.csv" in words else ["t.csv"]
+    options = vars(build_parser().parse_args(["fit", *table, *words.split()]))
+    assert {name: options[name] for name in expected} == expected
+    assert options["data"] == "t.csv"
+
+
+@pytest.mark.parametrize("words", ["--order --out m", "--order", "--margin --order=a,b", "--order -h"])
+def test_an_option_after_one_that_takes_labels_stays_an_option(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        build_parser().parse_args(["fit", "t.csv", *words.split()])
+    assert ended.value.code == 2
+    assert "expected one argument" in capsys.readouterr().err

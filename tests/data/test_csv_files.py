@@ -81,6 +81,11 @@ def test_numbers_stay_numbers_even_as_text():
     pd.testing.assert_frame_equal(without_formulas(frame), frame)
 
 
+def test_ranks_of_signs_alone_stay_as_they_are():
+    frame = pd.DataFrame({"--": ["--", "-", "++"]})
+    pd.testing.assert_frame_equal(without_formulas(frame), frame)
+
+
 @pytest.mark.parametrize("last", ["2,b", "2,b,0\n3"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_that_is_cut_off_is_named(tmp_path, last, packed):

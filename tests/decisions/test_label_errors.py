@@ -94,7 +94,16 @@ def test_neighbour_shares_are_those_of_scikit_learn():
     queries, _ = draw_embeddings(20, seed=1)
     nearest = NearestNeighbors(n_neighbors=7, metric="cosine").fit(refs).kneighbors(queries, return_distance=False)
     expected = [np.bincount(ranks[row], minlength=5) / 7 for row in nearest]
-    assert neighbour_shares(queries, refs, ranks, 5, k=7) == pytest.approx(np.array(expected), abs=1e-15)
+    assert neighbour_shares(queries, refs, ranks, 5, k=7) == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_neighbour_shares_do_not_depend_on_the_order_of_equally_near_references():
+    random = np.random.default_rng(0)
+    refs, ranks, queries = random.integers(0, 2, (80, 3)), random.integers(0, 4, 80), random.integers(0, 3, (30, 3))
+    shares = neighbour_shares(queries, refs, ranks, 4, k=7)
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(80)
+        np.testing.assert_allclose(neighbour_shares(queries, refs[order], ranks[order], 4, k=7), shares, atol=1e-14)
 
 
 def test_a_neighbour_of_a_rank_past_the_last_is_an_error():

@@ -13,6 +13,7 @@ from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import InferenceGraph, export_model
 from ordinate.estimators.samples import check_input
+from ordinate.heads import NeighbourVote
 from tests.data import pictures
 from tests.estimators.examples import (
     ALL,
@@ -218,12 +219,48 @@ def test_an_encoder_that_cannot_be_exported_is_an_error_and_leaves_no_file(fitte
     assert list(tmp_path.iterdir()) == []
 
 
-def test_equally_near_neighbours_of_different_ranks_are_no_disagreement(tmp_path):
-    X = np.repeat(draw_table(8)[0], 3, axis=0)  # every sample thrice, with different ranks
-    model = otd(n_neighbors=1, epochs=1).fit(X, np.arange(24) % 3)
-    graph = InferenceGraph(model)
-    assert graph.undecided(torch.from_numpy(model.transform(X))).all()
-    export_model(model, tmp_path / "model.pt2")
+def draw_ties(n=90, seed=0):
+    """Rows of three numbers of two values each, most of them several times and with different ranks."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (n, 3)).astype(float)
+    return X, np.clip(X.sum(axis=1).astype(int) + rng.integers(-1, 2, n), 0, 3)
+
+
+@pytest.mark.parametrize("make", ALL, ids=lambda make: make.__name__)
+def test_ranks_and_targets_are_the_models_where_training_samples_are_equally_near(make, tmp_path):
+    X, y = draw_ties()
+    model = fit(make, X, y.astype(float), head="neighbours") if make not in CLASSIFIERS else make().fit(X, y)
+    path = export_model(model, tmp_path / "model.onnx").path
+    assert_is_the_model(model, np.concatenate([X, draw_ties(seed=1)[0] / 2 + 0.25]), path, 1e-12, 180)
+
+
+def test_numbers_near_0_stay_in_the_graph(fitted, tmp_path, monkeypatch):
+    forward = InferenceGraph.forward
+
+    def moved(graph, samples):
+        outputs = forward(graph, samples)
+        return {**outputs, "embedding": outputs["embedding"] + 9e-9}
+
+    monkeypatch.setattr(InferenceGraph, "forward", moved)
+    with pytest.raises(OrdinateError, match="export: embedding differs by 9e-09"):
+        export_model(fitted, tmp_path / "model.onnx")
+
+
+def test_ranks_that_depend_on_the_order_of_equally_near_neighbours_are_an_error(tmp_path, monkeypatch):
+    model = otd(n_neighbors=3, calibration=False).fit(*draw_ties())
+    exact = NeighbourVote._shares
+
+    def first_come(self, queries):
+        """Vote as a sort does that takes the last of equal values, where torch takes others."""
+        if not torch.compiler.is_compiling():
+            return exact(self, queries)
+        cosine = (torch.nn.functional.normalize(queries) @ self.directions.T).flip(1)
+        return self.votes.flip(0)[(cosine * 1e6).round().topk(self.k).indices].mean(1)
+
+    monkeypatch.setattr(NeighbourVote, "_shares", first_come)
+    with pytest.raises(OrdinateError, match=r"export: rank differs from the estimator's in \d+ of \d+ samples"):
+        export_model(model, tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_that_exist_are_kept(fitted, tmp_path):

@@ -9,6 +9,7 @@ import zlib
 
 import pydicom
 from numpy.lib.format import write_array_header_1_0
+from pydicom.encaps import encapsulate
 
 HUGE = [2**40, 2**31, 2**32 + 1, 10**9]
 CELLS = [
@@ -157,6 +158,43 @@ def png_header(content, random):
     return put(changed, ">I", 29, zlib.crc32(changed[12:29]))
 
 
+def tiff_entry(content, random):
+    """Give an entry of a TIFF page's list of tags another number, type, count or value, or change where the list is."""
+    (start,) = struct.unpack_from("<I", content, 4)
+    (count,) = struct.unpack_from("<H", content, start)
+    place = start + 2 + 12 * int(random.integers(count))
+    form, offset, values = pick(random, [
+        ("<H", 0, [254, 256, 258, 259, 262, 277, 284, 322, 338, 339, 42113]),
+        ("<H", 2, [0, 1, 2, 3, 4, 5, 11, 12, 16]),
+        ("<I", 4, [0, 1, 2, 1000, 2**31]),
+        ("<I", 8, [0, 1, 2, 3, 5, 7, 8, 12, 32, 64, 60_000, 33005, 2**31, 2**32 - 1]),
+    ])  # fmt: skip
+    if random.random() < 0.1:
+        return put(content, "<I", 4, pick(random, [0, start + 2, 2**31]))
+    return put(content, form, place + offset, pick(random, values))
+
+
+def map_header(content, random):
+    """Give a portable map another kind, width, height or largest value."""
+    parts = content.split(maxsplit=4)
+    place = int(random.integers(4))
+    numbers = [b"0", b"-1", b"7", b"255", b"256", b"65536", b"60000", b"99999999999", b"x"]
+    parts[place] = pick(random, [b"P1", b"P2", b"P3", b"P5", b"P6", b"P7"] if place == 0 else numbers)
+    return b"\n".join(parts)
+
+
+def jpeg_frame(content, random):
+    """Give the frame of a JPEG another kind, depth, size or number of channels."""
+    starts = [
+        place for place in range(len(content) - 9) if content[place] == 0xFF and content[place + 1] in range(0xC0, 0xC4)
+    ]
+    form, offset, values = pick(random, [
+        ("B", 1, [0xC0, 0xC1, 0xC2, 0xC3, 0xC9, 0xF7]), ("B", 4, [0, 1, 2, 8, 12, 16, 17]),
+        (">H", 5, [0, 1, 60_000]), (">H", 7, [0, 1, 60_000]), ("B", 9, [0, 1, 3, 4, 255]),
+    ])  # fmt: skip
+    return put(content, form, pick(random, starts) + offset, pick(random, values))
+
+
 def nifti_field(content, random):
     """Overwrite the dimensions, type, spacing, offset, scale or affine of a volume."""
     form, places, values = pick(random, [
@@ -165,6 +203,9 @@ def nifti_field(content, random):
         ("<f", [80, 108, 112, 116, 280, 292], [float("nan"), float("inf"), -1.0, 0.0, 1e38, 1e-38]),
     ])  # fmt: skip
     return put(content, form, pick(random, places), pick(random, values))
+
+
+AMBIGUOUS = {"PixelData": "OW", "PixelPaddingValue": "US", "RedPaletteColorLookupTableDescriptor": "US"}
 
 
 def dicom_element(content, random):
@@ -185,6 +226,9 @@ def dicom_element(content, random):
         "BitsStored": [0, 7, 99],
         "PixelRepresentation": [0, 5],
         "PhotometricInterpretation": ["RGB", "PALETTE COLOR", "x"],
+        "PixelPaddingValue": [0, 65_535],
+        "RedPaletteColorLookupTableDescriptor": [[0, 0, 16], [256, 60_000, 8], [1, 0, 8]],
+        "RedPaletteColorLookupTableData": [b"", bytes(6), bytes(1000)],
         "PixelData": [b"", bytes(6), bytes(1000)],
     }
     name = pick(random, list(values))
@@ -195,8 +239,11 @@ def dicom_element(content, random):
         file.pop(name, None)
         if value is not None:
             setattr(file, name, value)
-        if "PixelData" in file:
-            file["PixelData"].VR = "OW"  # It follows from other elements, which may be gone.
+        for keyword, vr in AMBIGUOUS.items():  # It follows from other elements, which may be gone.
+            if keyword in file:
+                file[keyword].VR = vr
+        if "PixelData" in file and name == "PixelData" and file.file_meta.TransferSyntaxUID.is_compressed:
+            file.PixelData = encapsulate([file.PixelData or bytes(2)])
         written = io.BytesIO()
         file.save_as(written)
     return written.getvalue()
@@ -230,6 +277,9 @@ DAMAGES = {
     ".npy": {"an array replaced": npy},
     ".zip": {"a field of the zip": zip_field, "names that lead elsewhere": zip_names},
     ".png": {"a field of the header": png_header},
+    ".tif": {"an entry of the page": tiff_entry},
+    ".ppm": {"a field of the header": map_header},
+    ".jpg": {"a field of the frame": jpeg_frame},
     ".nii": NIFTI,
     ".nii.gz": zipped(NIFTI),
     ".dcm": {"an element": dicom_element},

@@ -4,14 +4,18 @@ import shutil
 import zipfile
 from types import SimpleNamespace
 
+import imagecodecs
 import nibabel
 import numpy as np
 import pandas as pd
+import pydicom
 import pyreadstat
 import pytest
 import rdata
+import tifffile
 from edfio import Edf, EdfSignal, Patient
 from PIL import Image
+from pydicom.uid import JPEG2000Lossless, JPEGExtended12Bit, JPEGLosslessSV1, JPEGLSLossless, RLELossless
 
 from ordinate.commands.samples import decode_array, modality_of_data, read_samples
 from ordinate.data.images.options import ImageOptions
@@ -20,11 +24,13 @@ from ordinate.data.rows import BatchedSamples
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
 from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
+from tests.data.images.test_dicom import palette, write_compressed, write_dicom
 from tests.data.volumes.test_dicom_series import write_series
 from tests.fuzz.damage import BYTES, DAMAGES, HARMLESS, pick
 from tests.fuzz.trials import seeds, succeeds_or_is_refused
 
 ROWS = 24
+NO_DATA = (42113, "s", 0, "-9999", False)
 WORKERS = {"images": ImageOptions(workers=0), "volumes": VolumeOptions(workers=0)}
 CHECKED = (".gz", ".npz", ".zip", ".png")  # These formats hold a sum by which a change of a sample shows.
 TABLES = (
@@ -44,7 +50,7 @@ TABLES = (
     "table.arff",
     "table.rds",
 )
-FOLDERS = ("images", "images.zip", "matrices", "volumes", "scans")
+FOLDERS = ("images", "images.zip", "deep", "x-rays", "matrices", "volumes", "scans")
 NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
 
 
@@ -145,6 +151,8 @@ def write_files(folder, random):
     head = "@univariate false\n@dimensions 2\n@equalLength true\n@seriesLength 6\n@targetlabel true\n@data\n"
     (folder / "series.ts").write_text(head + "".join(f"{row}:{number}\n" for number, row in enumerate(rows)))
     write_images(folder, random)
+    write_deep_images(folder / "deep", random)
+    write_x_rays(folder / "x-rays", random)
     write_arrays(folder, random)
     write_scans(folder / "scans", random)
     write_recordings(folder / "recordings", random)
@@ -178,6 +186,45 @@ def write_images(folder, random):
     with zipfile.ZipFile(folder / "images.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ["labels.csv", *names]:
             archive.write(folder / "images" / name, name)
+
+
+def write_deep_images(folder, random):
+    """Write images of more than 8 bits in every format and some compressions."""
+    grey = random.integers(0, 4096, (16, 16), dtype=np.uint16)
+    colour = random.integers(0, 4096, (16, 16, 3), dtype=np.uint16)
+    floats = np.where(grey < 100, -9999, grey / 4096).astype(np.float32)
+    write_labels(folder, [*(f"{number}.tif" for number in range(5)), "5.png", "6.png", "7.ppm", "8.ppm", "9.jpg"])
+    write_tiff = tifffile.imwrite
+    write_tiff(folder / "0.tif", colour, photometric="rgb", compression="zlib", predictor=True)
+    write_tiff(folder / "1.tif", grey, photometric="miniswhite", compression="lzw", rowsperstrip=5)
+    write_tiff(folder / "2.tif", floats, tile=(16, 16), compression="packbits", extratags=[NO_DATA])
+    write_tiff(folder / "3.tif", colour, photometric="rgb", planarconfig="separate")
+    write_tiff(folder / "4.tif", grey, compression="jpeg2000")
+    (folder / "5.png").write_bytes(imagecodecs.png_encode(colour))
+    (folder / "6.png").write_bytes(imagecodecs.png_encode(grey))
+    (folder / "7.ppm").write_bytes(b"P6 16 16 4095\n" + colour.astype(">u2").tobytes())
+    (folder / "8.ppm").write_bytes(b"P2 16 16 4095\n" + " ".join(map(str, grey.ravel())).encode())
+    (folder / "9.jpg").write_bytes(imagecodecs.jpeg8_encode(grey, bitspersample=12))
+
+
+def write_x_rays(folder, random):
+    """Write DICOM files of every family of compression."""
+    stored = random.integers(0, 4096, (16, 16), dtype=np.uint16)
+    streams = {
+        JPEGLosslessSV1: imagecodecs.jpeg8_encode(stored, bitspersample=12, lossless=True),
+        JPEGExtended12Bit: imagecodecs.jpeg8_encode(stored, bitspersample=12),
+        JPEGLSLossless: imagecodecs.jpegls_encode(stored),
+        JPEG2000Lossless: imagecodecs.jpeg2k_encode(stored, level=0, codecformat="J2K", bitspersample=12),
+    }
+    write_labels(folder, [f"{number}.dcm" for number in range(len(streams) + 3)])
+    elements = {"BitsStored": 12, "HighBit": 11, "PixelPaddingValue": 7}
+    for number, (syntax, stream) in enumerate(streams.items()):
+        write_compressed(folder / f"{number}.dcm", stored, stream, syntax, **elements)
+    write_dicom(folder / "4.dcm", stored, WindowCenter=2000, WindowWidth=500, VOILUTFunction="SIGMOID")
+    write_dicom(folder / "5.dcm", (stored % 256).astype(np.uint8), "PALETTE COLOR", **palette(range(256)))
+    file = pydicom.dcmread(folder / "4.dcm")
+    file.compress(RLELossless)
+    file.save_as(folder / "6.dcm")
 
 
 def write_arrays(folder, random):

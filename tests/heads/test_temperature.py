@@ -9,7 +9,7 @@ from torch import nn
 
 from ordinate.estimators.persistence import describe_predictor, restore_predictor
 from ordinate.heads import NeighbourVote
-from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities
+from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities, scores_of_votes
 
 SCORES = np.random.default_rng(0).normal(size=(80, 4)) * 5
 
@@ -64,6 +64,13 @@ def test_one_more_vote_is_spread_around_the_rank_with_the_most():
     found = VoteProbabilities(vote, Temperature(0.5))(queries)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
     assert torch.equal(found.argmax(1), vote(queries).argmax(1))
+
+
+def test_of_ranks_with_equal_votes_up_to_rounding_the_vote_that_is_added_is_spread_around_the_lowest():
+    shares = torch.tensor([[0.0, 0.5, 0.0, 0.5]]).double()
+    above = shares + torch.tensor([0.0, 0.0, 0.0, 1e-15])
+    torch.testing.assert_close(scores_of_votes(above, 9), scores_of_votes(shares, 9), rtol=0, atol=1e-12)
+    assert scores_of_votes(above, 9).argmax() == 1
 
 
 def test_restored_predictors_give_the_same_probabilities():

@@ -9,7 +9,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ordinate import functional
 from ordinate.functional.global_batch import gathered, this_process_alone
-from ordinate.losses import AngularTriangleLoss, EmbeddingMemory, MMNPLoss, SupCRLoss, SupReMixLoss
+from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
 from tests import processes
 from tests.pairwise import covering
 
@@ -26,7 +26,6 @@ LOSSES = {
         temperature=0.5, window=2.0, mix_negatives=False, **({"reduction": "mean"} | options)
     ),
     "angular_triangle": lambda **options: AngularTriangleLoss(4, **options),
-    "memory": lambda **options: EmbeddingMemory(SupCRLoss(**options), size=30),
 }
 
 
@@ -47,7 +46,7 @@ class Model(nn.Module):
 
 
 def two_steps(model, x, y, weights):
-    """The loss and the gradients of two steps; a memory makes the second differ from the first."""
+    """The loss and the gradients of two steps."""
     outcomes = []
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):

@@ -140,8 +140,7 @@ def _left_out(indices_tuple: Indices, labels: Tensor, ref_labels: Tensor) -> Int
 class CrossBatchMemory(_Memory):
     """pytorch-metric-learning's memory for :class:`MetricLearningLoss`; its own class accepts only its own losses.
 
-    Labels are one number per sample, ranks or targets. :class:`~ordinate.losses.EmbeddingMemory` is the one for
-    training loops of your own, for targets (n, p), and for checkpoints.
+    Labels are one number per sample, ranks or targets.
 
     Example:
         >>> import torch

@@ -20,7 +20,7 @@ def export(model: str, file_format: str, out: str | None) -> None:
         how = "as the model decides"
         if name in exported.differences:
             how = f"at most {exported.differences[name]:.1e} from the model"
-        print(f"  output {name} {_shape(shape)}, {how} on random samples")
+        print(f"  output {name} {_shape(shape)}, {how} on check samples")
     print(f"how a row becomes the input, and what the outputs mean: {exported.description}")
 
 

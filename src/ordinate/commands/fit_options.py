@@ -56,8 +56,11 @@ class FitOptions:
         'ranks from lowest to highest, for labels that are text or fractions; with commas in them \'["a, b", "c"]\'',
         metavar="A,B,C",
         may_be_list=True,
+        takes_labels=True,
     )
-    margin: list[str] = option([], "fix CLOC's margin between ranks A and B; repeatable", metavar="A,B=M")
+    margin: list[str] = option(
+        [], "fix CLOC's margin between ranks A and B; repeatable", metavar="A,B=M", takes_labels=True
+    )
     costs: str | None = option(
         None,
         "cost of every mistake (true labels in the first column, predicted ones in the first row): predict the rank of "
@@ -78,6 +81,7 @@ class FitOptions:
         "values that mean missing, in every column: numbers, codes, labels or other text; COLUMN=VALUE for one column",
         metavar="VALUES",
         may_be_list=True,
+        takes_labels=True,
     )
     split: str | None = option(None, "column with the values train, validation and test", metavar="COLUMN")
     group: str | None = option(
@@ -156,13 +160,10 @@ class FitOptions:
     )
     stream: bool = option(
         False,
-        "read images, volumes or rows of parquet files when a batch needs them, without keeping them in memory "
-        "(automatic if they do not fit)",
+        "read images or volumes when a batch needs them, without keeping them in memory (automatic if they do not fit)",
         rare=True,
     )
-    skip_unreadable: bool = option(
-        False, "leave out files that cannot be read; with --stream, replace them by others with their label", rare=True
-    )
+    skip_unreadable: bool = option(False, "leave out files that cannot be read", rare=True)
     quick: bool = option(False, "use the small version of the recipe, for a CPU", rare=True)
     logger: str | None = option(
         None,

@@ -25,7 +25,8 @@ def option(default: Any, help: str | None = None, **settings: Any) -> Any:  # no
         help: Text of ``--help``.
         settings: ``choices``, ``metavar`` and ``nargs`` of argparse (``nargs="?"``: an argument without a flag);
             ``group``, a heading of the help; ``least`` (of a whole number), ``above`` and ``below`` (exclusive), the
-            bounds of a number; ``determines=False`` if a trained model does not depend on it; and others that a single
+            bounds of a number; ``takes_labels=True`` for labels or other values of the data, which may begin with a
+            minus sign; ``determines=False`` if a trained model does not depend on it; and others that a single
             command reads.
     """
     metadata = {"help": help, "group": None, **settings}
@@ -44,6 +45,11 @@ def flag(name: str) -> str:
         '--test-fraction'
     """
     return f"--{name.replace('_', '-')}"
+
+
+def labels_text(text: str) -> str:
+    """Return the value of an option that takes labels, as it is; the parser knows such options by this type."""
+    return text
 
 
 def default_of(declared: "Field[Any]") -> object:
@@ -100,7 +106,7 @@ def add_options(
             settings["action"] = "store_true"
         else:
             settings["default"] = default_of(declared)
-            settings["type"] = kinds[0]
+            settings["type"] = labels_text if declared.metadata.get("takes_labels") else kinds[0]
             if get_origin(declared.type) is list:
                 settings["action"] = "extend" if "nargs" in settings else "append"
         groups[group].add_argument(flag(declared.name), **settings)

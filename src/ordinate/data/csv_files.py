@@ -231,8 +231,8 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_text(cell: Hashable) -> Hashable:
-    # Spreadsheets evaluate a cell that begins with one of these characters.
-    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+    # Spreadsheets evaluate a cell that begins with one of these characters, except ranks such as ++.
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")) or not cell.strip("+-"):
         return cell
     try:
         float(cell)

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from pydicom.uid import UID
 
 # The first bytes of files without the preamble, which older devices write: the groups 0002 and 0008, in both orders.
-FIRST_GROUPS = (b"\x02\x00\x00\x00", b"\x08\x00\x00\x00", b"\x08\x00\x01\x00", b"\x08\x00\x05\x00", b"\x08\x00\x08\x00",
-                b"\x00\x08\x00\x00", b"\x00\x08\x00\x05", b"\x00\x08\x00\x08")  # fmt: skip
+FIRST_GROUPS = (
+    b"\x02\x00\x00\x00", b"\x08\x00\x00\x00", b"\x08\x00\x01\x00", b"\x08\x00\x05\x00", b"\x08\x00\x08\x00",
+    b"\x00\x08\x00\x00", b"\x00\x08\x00\x05", b"\x00\x08\x00\x08",
+)  # fmt: skip
+COLOURS = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
 PIXELS = ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
 JPEG_SYNTAXES = "1.2.840.10008.1.2.4."
 JPEG_NUMBERS = {*range(50, 71), 80, 81, 90, 91, 92, 93, 201, 202, 203}  # JPEG, JPEG-LS, JPEG 2000 and its HT variants.
@@ -65,11 +68,17 @@ def read_dicom(source: Path | io.BytesIO, *, header_only: bool = False) -> "Data
     return file
 
 
+def printable(text: str) -> str:
+    """Return text of a file for a message of one line."""
+    return text if text.isprintable() else repr(text)
+
+
 def check_one_frame(file: "Dataset", name: str) -> None:
     """Raise an error for a file of several frames."""
     frames = str(file.get("NumberOfFrames") or 1).strip()
     if not frames.isdecimal() or int(frames) > 1:
-        raise OrdinateError(name, f"{frames} frames", "one image per file", "save every frame as a file of its own")
+        hint = "save every frame as a file of its own"
+        raise OrdinateError(name, f"{printable(frames)} frames", "one image per file", hint)
 
 
 def stored_pixels(file: "Dataset", name: str) -> StoredPixels:
@@ -87,7 +96,10 @@ def stored_pixels(file: "Dataset", name: str) -> StoredPixels:
     channels = int(file.get("SamplesPerPixel", 1))
     kind = str(file.get("PhotometricInterpretation", ""))
     if channels not in (1, 3):
-        raise OrdinateError(name, f"{channels} values per pixel ({kind})", "1 for grey or a palette, or 3 for colours")
+        got = f"{channels} values per pixel ({printable(kind)})"
+        raise OrdinateError(name, got, "1 for grey or a palette, or 3 for colours")
+    if channels == 3 and kind not in COLOURS:
+        raise OrdinateError(name, f"colours as {printable(kind)}", " or ".join(COLOURS), "save it as RGB")
     require_memory(2 * file.Rows * file.Columns * channels * max(1, int(file.BitsAllocated) // 8), name)
     syntax = file.file_meta.TransferSyntaxUID
     with quiet():
@@ -97,7 +109,7 @@ def stored_pixels(file: "Dataset", name: str) -> StoredPixels:
         try:
             pixels.get_decoder(syntax)
         except NotImplementedError as error:
-            problem = f"is compressed as {syntax.name}, which cannot be read"
+            problem = f"is compressed as {printable(syntax.name)}, which cannot be read"
             raise OrdinateError(name, problem=problem, hint="save it without compression") from error
         return StoredPixels(pixels.pixel_array(file, index=0, raw=True), kind)
 
@@ -154,12 +166,16 @@ def functional_group(file: "Dataset", sequence: str) -> "Dataset":
 
 def padding(values: np.ndarray, file: "Dataset") -> NDArray[np.bool_]:
     """Return which stored grey values are padding around the image."""
-    is_padding = np.zeros(values.shape, dtype=bool)
-    if file.get("PixelPaddingValue") is None or values.dtype.kind not in "iu":
-        return is_padding
-    ends = [file.PixelPaddingValue, file.get("PixelPaddingRangeLimit", file.PixelPaddingValue)]
-    # Signed values may be given as unsigned ones, and the other way round.
-    low, high = sorted(np.array([int(end) for end in ends]).astype(values.dtype).tolist())
+    if values.dtype.kind == "f":
+        number = file.get("FloatPixelPaddingValue", file.get("DoubleFloatPixelPaddingValue"))
+        limit = file.get("FloatPixelPaddingRangeLimit", file.get("DoubleFloatPixelPaddingRangeLimit", number))
+    else:
+        number = file.get("PixelPaddingValue")
+        limit = file.get("PixelPaddingRangeLimit", number)
+    if number is None or limit is None:
+        return np.zeros(values.shape, dtype=bool)
+    # Some files give a value below 0 as an unsigned number, or the other way round.
+    low, high = np.sort(np.array([number, limit]).astype(values.dtype))
     return (values >= low) & (values <= high)
 
 
@@ -187,19 +203,17 @@ def _is_jpeg(syntax: "UID") -> bool:
 
 
 def _decompressed(file: "Dataset", name: str, syntax: "UID", channels: int, kind: str) -> StoredPixels:
+    codecs = optional("imagecodecs", "dicom", f"{name} (compressed as {syntax.name})")
     stream = optional("pydicom.encaps", "dicom", "dicom").get_frame(file.PixelData, 0, number_of_frames=1)
     header = StreamHeader.of(stream)
     found, expected = (header.height, header.width, header.channels), (file.Rows, file.Columns, channels)
     if found != expected:
         raise ValueError(f"the compressed image has rows, columns and channels {found}, the file says {expected}")
-    values = decode_stream(stream, header, f"{name} (compressed as {syntax.name})", "dicom")
-    if kind in ("YBR_ICT", "YBR_RCT") or header.names in (
-        b"RGB",
-        b"rgb",
-    ):  # These are transformations of JPEG 2000, which its decoder reverses.
+    values = decode_stream(stream, header, codecs)
+    if kind in ("YBR_ICT", "YBR_RCT"):  # Decoders of JPEG 2000 reverse these.
         kind = "RGB"
-    elif header.is_jfif and not header.is_lossless and kind == "RGB":
-        kind = "YBR_FULL"
+    elif channels == 3:
+        kind = header.colours or kind
     bits = int(file.BitsStored) if header.family == JPEG else header.precision
     return StoredPixels(_with_sign(values, bits, is_signed=file.get("PixelRepresentation") == 1), kind)
 

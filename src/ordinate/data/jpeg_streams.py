@@ -2,14 +2,13 @@
 
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ordinate.optional import optional
-
 JPEG, JPEG_LS, JPEG_2000 = "JPEG", "JPEG-LS", "JPEG 2000"
 START_OF_JPEG_2000 = b"\xff\x4f\xff\x51"
-WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD9)}  # Markers of JPEG that no segment follows.
+WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xDA)}  # Markers of JPEG that no segment follows.
 NO_FRAME = {0xC4, 0xC8, 0xCC}  # Tables between the markers of frames.
 LOSSLESS = {0xC3, 0xC7, 0xCB, 0xCF}
 
@@ -25,8 +24,7 @@ class StreamHeader:
         channels: Number of channels.
         precision: Number of bits per value.
         is_lossless: Whether a JPEG is of a lossless process.
-        is_jfif: Whether a JPEG has the marker of JFIF, whose colours are YCbCr.
-        names: Identifiers of the channels of a JPEG, such as ``b"RGB"``.
+        colours: Colours of a JPEG as its markers say, ``"RGB"`` or ``"YBR_FULL"``; empty if they do not say it.
     """
 
     family: str
@@ -35,8 +33,7 @@ class StreamHeader:
     channels: int
     precision: int
     is_lossless: bool = False
-    is_jfif: bool = False
-    names: bytes = b""
+    colours: str = ""
 
     @classmethod
     def of(cls, stream: bytes) -> "StreamHeader":
@@ -55,46 +52,56 @@ class StreamHeader:
 
     @classmethod
     def _of_jpeg(cls, stream: bytes) -> "StreamHeader":
-        place, is_jfif = 2, False
+        place = 2
+        colours = {}
         while True:
-            mark, kind = stream[place], stream[place + 1]
-            if mark != 0xFF:
-                raise ValueError("a JPEG image without a frame")
-            if kind == 0xFF or kind in WITHOUT_LENGTH:
-                place += 1 if kind == 0xFF else 2
+            while stream[place] != 0xFF or stream[place + 1] == 0xFF:  # Decoders skip what is between the segments.
+                place += 1
+            kind = stream[place + 1]
+            if kind in WITHOUT_LENGTH:
+                place += 2
                 continue
             if kind == 0xF7 or (0xC0 <= kind <= 0xCF and kind not in NO_FRAME):
                 break
-            is_jfif |= kind == 0xE0 and stream[place + 4 : place + 8] == b"JFIF"
-            place += 2 + struct.unpack_from(">H", stream, place + 2)[0]
+            length = struct.unpack_from(">H", stream, place + 2)[0]
+            segment = stream[place + 4 : place + 2 + length]
+            if kind == 0xE0 and segment.startswith(b"JFIF"):
+                colours["JFIF"] = "YBR_FULL"
+            elif kind == 0xEE and segment.startswith(b"Adobe") and len(segment) >= 12:
+                colours["Adobe"] = "YBR_FULL" if segment[11] else "RGB"
+            place += 2 + length
         precision, height, width, channels = struct.unpack_from(">BHHB", stream, place + 4)
         names = stream[place + 10 : place + 10 + 3 * channels : 3]
-        family = JPEG_LS if kind == 0xF7 else JPEG
-        return cls(family, height, width, channels, precision, kind in LOSSLESS, is_jfif, names)
+        factors = stream[place + 11 : place + 10 + 3 * channels : 3]
+        if names in (b"RGB", b"rgb"):
+            colours = {"names": "RGB"}
+        elif len(set(factors)) > 1:  # Only the resolution of chrominance is reduced.
+            colours.setdefault("sampling", "YBR_FULL")
+        if kind in LOSSLESS:  # It has no transformation of colours, whatever the markers say.
+            colours.pop("JFIF", None)
+        said = next(iter(colours.values()), "")
+        return cls(JPEG_LS if kind == 0xF7 else JPEG, height, width, channels, precision, kind in LOSSLESS, said)
 
 
-def decode_stream(stream: bytes, header: StreamHeader, purpose: str, extra: str) -> np.ndarray:
+def decode_stream(stream: bytes, header: StreamHeader, imagecodecs: Any) -> np.ndarray:
     """Return the pixels (h, w) or (h, w, c) of a compressed image, colours as they are stored.
 
-    The memory that is taken is that of the header, which the caller has compared with what it expects.
+    It takes the memory that the header asks for, so compare that with what you expect before.
 
     Args:
         stream: Compressed image.
         header: Its header.
-        purpose: File that requires the decoder, for the message if it is not installed.
-        extra: Extra of Ordinate that installs it.
+        imagecodecs: The package of that name.
 
     Raises:
-        OrdinateError: The decoder is not installed.
         ValueError: The image ends early; the decoder raises errors of its own for other damage.
     """
-    codecs = optional("imagecodecs", extra, purpose)
     # All three families mark their end by these bytes, which nothing before it contains.
     if b"\xff\xd9" not in stream[2:]:
         raise ValueError("the compressed image ends early")
     if header.family == JPEG_LS:
-        return np.ascontiguousarray(codecs.jpegls_decode(stream))
+        return np.ascontiguousarray(imagecodecs.jpegls_decode(stream))
     if header.family == JPEG_2000:
-        return np.asarray(codecs.jpeg2k_decode(stream))
+        return np.asarray(imagecodecs.jpeg2k_decode(stream))
     stored = "YCBCR" if header.channels == 3 else None  # The same colours on both sides: nothing is converted.
-    return np.asarray(codecs.jpeg8_decode(stream, colorspace=stored, outcolorspace=stored))
+    return np.asarray(imagecodecs.jpeg8_decode(stream, colorspace=stored, outcolorspace=stored))

@@ -11,12 +11,19 @@ probabilities or not finite, and fewer than k samples to choose from.
 """
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import nearest_neighbours
+from ordinate.heads.neighbours import NeighbourVote
 from ordinate.metrics.embedding import DECIMALS
-from ordinate.metrics.inputs import LARGEST, check_embeddings, check_neighbours, check_probabilities
+from ordinate.metrics.inputs import (
+    LARGEST,
+    check_embeddings,
+    check_neighbours,
+    check_probabilities,
+    check_references,
+)  # fmt: skip
 
 
 def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]:
@@ -59,19 +66,24 @@ def suggested_ranks(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.i
 def neighbour_shares(
     embeddings: ArrayLike, ref_emb: ArrayLike, ref_labels: ArrayLike, num_classes: int, k: int
 ) -> NDArray[np.float64]:
-    """Return the share of every rank among the k nearest references (m, d) by cosine, whose ranks are (m,).
+    """Return the share of every rank in the votes of the k nearest references (m, d) by cosine, whose ranks are (m,).
+
+    Equally near references count equally, whatever their order; see :class:`~ordinate.heads.NeighbourVote`.
 
     Returns:
         (n, C), shares in [0, 1]; rows sum to 1.
 
     Example:
-        >>> neighbour_shares([[1.0, 0.1]], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [0, 1, 1], num_classes=2, k=2)
+        >>> references, ranks = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [0, 1, 1]
+        >>> neighbour_shares([[1.0, 0.1]], references, ranks, num_classes=2, k=2).round(3)
         array([[0.5, 0.5]])
     """
-    nearest = nearest_neighbours(embeddings, ref_emb, k)
-    _, ref_ranks = check_embeddings(ref_emb, ref_labels, num_classes, names=("ref_emb", "ref_labels"))
-    neighbours = ref_ranks[nearest]
-    return np.stack([np.mean(neighbours == rank, axis=1) for rank in range(num_classes)], axis=1)
+    queries, _ = check_embeddings(embeddings, np.zeros(len(np.asarray(embeddings))))
+    check_embeddings(ref_emb, ref_labels, num_classes, names=("ref_emb", "ref_labels"))
+    refs, ranks = check_references(ref_emb, ref_labels, queries)
+    k = check_neighbours(k, len(refs))
+    vote = NeighbourVote(torch.from_numpy(refs), torch.from_numpy(ranks), num_classes, k)
+    return vote(torch.from_numpy(queries)).numpy()
 
 
 def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) -> NDArray[np.float64]:

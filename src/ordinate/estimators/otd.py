@@ -32,7 +32,8 @@ class OTDClassifier(RankClassifier):
 
     Args:
         n_neighbors: Number of training embeddings, nearest by cosine, that vote for a rank; 3 in the paper's Table 2.
-            One more vote is spread over all ranks, so that no probability is 0.
+            Equally near ones count equally: those as near as the last share its vote. One more vote is spread over all
+            ranks, so that no probability is 0.
         epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
         by_rank: Whether every rank of a batch counts the same; False for eq. 5, the plain mean over all triplets, in
             which the triplets within a rank grow with the cube of its size.

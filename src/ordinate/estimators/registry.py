@@ -6,22 +6,18 @@ from importlib.util import find_spec
 from typing import Any, get_args
 
 from ordinate.errors import OrdinateError, did_you_mean
-from ordinate.estimators.head_options import Head
 from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
 from ordinate.options import HeadLoss
 
 HEAD_LOSSES: tuple[HeadLoss, ...] = get_args(HeadLoss)
-SUPCR, SUPREMIX = "ordinate.estimators.supcr:SupCRRegressor", "ordinate.estimators.supremix:SupReMixRegressor"
 END_TO_END, ORDINAL = "ordinate.estimators.plain:EndToEndRegressor", "ordinate.estimators.plain:OrdinalClassifier"
 
 CORE: Mapping[str, Model] = {
     "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
     "otd": of_ranks("ordinate.estimators.otd:OTDClassifier"),
-    "supcr": of_targets(SUPCR),
-    "supremix": of_targets(SUPREMIX),
+    "supcr": of_targets("ordinate.estimators.supcr:SupCRRegressor"),
+    "supremix": of_targets("ordinate.estimators.supremix:SupReMixRegressor"),
     **{name: of_targets(END_TO_END, loss=name) for name in HEAD_LOSSES},
-    **{f"supcr_{name}": of_targets(SUPCR, head=Head("linear", loss=name)) for name in HEAD_LOSSES},
-    **{f"supremix_{name}": of_targets(SUPREMIX, head=Head("linear", loss=name)) for name in HEAD_LOSSES},
     "cross_entropy": of_ranks(ORDINAL, loss="cross_entropy"),
     "orcnn": of_ranks(ORDINAL, loss="or"),
     "corn_ranks": of_ranks(ORDINAL, loss="corn"),

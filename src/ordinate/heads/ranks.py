@@ -158,13 +158,15 @@ class VoteProbabilities(nn.Module):
         return cls(NeighbourVote.restore(config, of_vote), Temperature(float(tensors["temperature.scale"])))
 
 
-def scores_of_votes(shares: Float[Tensor, "n c"], votes: int) -> Float[Tensor, "n c"]:
+def scores_of_votes(shares: Float[Tensor, "n c"], votes: int, tie: float = 1e-12) -> Float[Tensor, "n c"]:
     """Return the logarithms of shares of votes, to which one more vote is added.
 
     It is spread over all ranks: with each rank away from the one with the most votes it gets smaller by a factor of e.
+    Of ranks with equal votes, up to ``tie``, that is the lowest, as in :func:`~ordinate.decisions.predict_ranks`.
     """
     ranks = torch.arange(shares.shape[1], device=shares.device)
-    distance = (ranks - shares.argmax(1, keepdim=True)).abs()
+    most = (shares >= shares.amax(1, keepdim=True) - tie).long().argmax(1, keepdim=True)
+    distance = (ranks - most).abs()
     added = (-distance.to(shares)).softmax(1)
     return ((shares * votes + added) / (votes + 1)).log()
 

@@ -11,6 +11,7 @@ from ordinate.functional.global_batch import all_processes, joined_value, proces
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.functional.similarity import unit
+from ordinate.heads.neighbours import NeighbourVote
 from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.options import Monitored
@@ -95,8 +96,8 @@ class OTD(SeenEmbeddings):
             logs["val_loss"] = self.triangle(x, y, weights)
         if self.seen:
             bank, ranks = self.all_seen(x.device)
-            nearest = (unit(x) @ bank.T).topk(min(3, len(bank))).indices
-            logs["val_accuracy"] = weighted_mean(to_accumulation_dtype(ranks[nearest].mode(1).values == y), weights)
+            voted = NeighbourVote(bank, ranks, self.loss.num_classes)(x).argmax(1)
+            logs["val_accuracy"] = weighted_mean(to_accumulation_dtype(voted == y), weights)
             if self.monitor == "val_error":
                 logs["val_error"] = 1 - logs["val_accuracy"]
         return logs

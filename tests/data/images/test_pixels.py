@@ -2,6 +2,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image, ImageOps
 
 import ordinate
@@ -18,6 +19,7 @@ from ordinate.data.images.pixels import (
 )
 from ordinate.errors import OrdinateError
 from tests.data import pictures
+from tests.data.images import png_16
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (1, 3, 40, 60)).astype(np.uint8)
 PHOTO = Image.fromarray(COLOURS[0].transpose(1, 2, 0))
@@ -235,6 +237,42 @@ def test_images_of_more_bits_than_in_training_are_refused_where_their_range_is_o
         Preprocessing((8, 256), 1).read(files, 1)
     _, failures = decode(files, Preprocessing((8, 256), 1), 0)
     assert len(failures) == len(files)
+
+
+@pytest.mark.parametrize("suffix", ["png", "tif"])
+def test_colours_of_12_bits_in_16_share_one_range_in_training_and_prediction(suffix, tmp_path):
+    colours = np.random.default_rng(0).integers(50, 4096, (4, 9, 11, 3)).astype(np.uint16)
+    colours //= np.array([1, 2, 4, 8], dtype=np.uint16)[:, None, None, None]
+    for number, each in enumerate(colours):
+        path = tmp_path / f"{number}.{suffix}"
+        path.write_bytes(png_16.encode(each)) if suffix == "png" else tifffile.imwrite(path, each, photometric="rgb")
+    files = ImageFiles([tmp_path / f"{number}.{suffix}" for number in range(4)])
+    chosen = choose_preprocessing(files[:3])
+    low, high = chosen.intensity
+    assert (chosen.channels, low, high) == (3, colours[:3].min(), colours[:3].max())
+    expected = (255 * ((colours - low) / (high - low)).clip(0, 1)).round()
+    for number in range(4):
+        assert np.abs(chosen.read(files, number) - np.moveaxis(expected[number], -1, 0)).max() <= 1
+
+
+def test_grey_that_is_stored_as_colour_is_read_as_grey_is(tmp_path):
+    grey = np.random.default_rng(0).integers(0, 4096, (3, 9, 11)).astype(np.uint16)
+    for number, each in enumerate(grey):
+        (tmp_path / f"grey{number}.png").write_bytes(png_16.encode(each))
+        (tmp_path / f"colour{number}.png").write_bytes(png_16.encode(np.stack([each] * 3, axis=-1)))
+    as_grey, as_colour = (ImageFiles(sorted(tmp_path.glob(f"{kind}*.png"))) for kind in ("grey", "colour"))
+    chosen = choose_preprocessing(as_grey)
+    assert chosen == choose_preprocessing(as_colour)
+    assert chosen.channels == 1
+    for number in range(3):
+        np.testing.assert_array_equal(chosen.read(as_grey, number), chosen.read(as_colour, number))
+
+
+def test_the_range_of_deep_images_is_learned_where_the_first_has_8_bits(tmp_path):
+    files, values = write_deep(tmp_path, "12 bits of 16")
+    Image.new("L", (256, 8)).save(tmp_path / "first.png")
+    mixed = ImageFiles([tmp_path / "first.png", *files.paths])
+    assert choose_preprocessing(mixed).intensity == (values.min(), values.max())
 
 
 def test_eight_bits_learn_no_range():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pydicom
 import pytest
+from pydicom.uid import JPEGLosslessSV1
 
 from ordinate.cli import main
 from ordinate.data.registry import modality_of
@@ -12,8 +13,8 @@ from ordinate.data.volumes.voxels import VolumeFiles
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from tests.command_line import one_line
-from tests.data import scans
-from tests.data.images.test_dicom import write_dicom
+from tests.data import lossless_jpeg, scans
+from tests.data.images.test_dicom import write_compressed, write_dicom
 
 AXIAL = [1, 0, 0, 0, 1, 0]
 
@@ -56,6 +57,31 @@ def test_the_volume_of_a_series_is_that_of_the_same_nifti_file(tmp_path):
     nifti = VolumeFiles([tmp_path / "ann.nii"])
     for spacing in (None, (2.0, 2.0, 2.0)):
         np.testing.assert_allclose(series.read(0, spacing), nifti.read(0, spacing), atol=1e-3)
+
+
+def test_compressed_slices_are_the_same_volume(tmp_path):
+    folder = write_series(tmp_path / "ann", VOLUME)
+    for path in folder.iterdir():
+        file = pydicom.dcmread(path)
+        stream = lossless_jpeg.encode(file.pixel_array, 16)
+        write_compressed(path, file.pixel_array, stream, JPEGLosslessSV1, **elements_of(file))
+    np.testing.assert_array_equal(VolumeFiles([folder]).read(0)[0], 2 * VOLUME - 100)
+
+
+def elements_of(file):
+    """Return the elements of a slice that say where it is, and how it is rescaled."""
+    names = ("SeriesInstanceUID", "InstanceNumber", "ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing")
+    return {name: file[name].value for name in (*names, "RescaleSlope", "RescaleIntercept")}
+
+
+def test_padding_has_the_lowest_value_of_the_volume(tmp_path):
+    padded = VOLUME.copy()
+    padded[0] = padded[:, 2] = -2000
+    folder = write_series(tmp_path / "ann", padded, PixelPaddingValue=-2000)
+    expected = 2.0 * VOLUME - 100
+    outside = padded == -2000
+    expected[outside] = expected[~outside].min()
+    np.testing.assert_array_equal(VolumeFiles([folder]).read(0)[0], expected)
 
 
 def test_without_positions_instance_numbers_give_the_order(tmp_path):

@@ -57,6 +57,22 @@ def test_channels_lie_on_the_last_axis_of_a_file_and_the_first_of_a_volume(tmp_p
     assert files.extent(0)[0] == 2
 
 
+@pytest.mark.parametrize("names", ["RGB", "RGBA"])
+@pytest.mark.parametrize("suffix", ["nii", "nii.gz"])
+def test_voxels_of_colour_have_a_channel_per_colour(tmp_path, names, suffix):
+    colours = np.random.default_rng(0).integers(0, 256, (4, 5, 6, len(names))).astype(np.uint8)
+    voxels = colours.view([(name, "u1") for name in names])[..., 0]
+    files = VolumeFiles([save(tmp_path / f"a.{suffix}", voxels)])
+    np.testing.assert_array_equal(files.read(0), np.moveaxis(colours[..., :3], 3, 0))
+    assert files.extent(0)[0] == 3
+
+
+def test_complex_voxels_are_named(tmp_path):
+    files = VolumeFiles([save(tmp_path / "a.nii", RANDOM.astype(np.complex64))])
+    with pytest.raises(OrdinateError, match=r"a\.nii: holds complex numbers; save their magnitude"):
+        files.read(0)
+
+
 def test_nan_outside_of_the_brain_is_read_as_0(tmp_path):
     values = RANDOM.copy()
     values[0] = np.nan

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import Dataset
 
 from ordinate.data.decoded import evenly_spread
-from ordinate.data.images.files import MAX_PIXELS, ImageFiles
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.pillow import MAX_PIXELS
 from ordinate.data.images.pixels import as_images, as_picture
 from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.named_files import selected_rows

@@ -93,8 +93,9 @@ class DeepImage:
 
     def turned(self, orientation: int) -> Self:
         """Return the image upright, by the number of its orientation in EXIF and TIFF (1: it is upright)."""
-        parts = {"values": self.values, "opacity": self.opacity, "missing": self.missing}
-        return replace(self, **{name: _turned(part, orientation) for name, part in parts.items() if part is not None})
+        opacity = None if self.opacity is None else _turned(self.opacity, orientation)
+        missing = None if self.missing is None else _turned(self.missing, orientation)
+        return replace(self, values=_turned(self.values, orientation), opacity=opacity, missing=missing)
 
     def _known(self) -> np.ndarray:
         """Return the values (n,) or (n, 3) of the pixels that have data."""

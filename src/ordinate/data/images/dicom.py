@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,12 @@ from ordinate.data.dicom import (
     table_entries,
 )
 from ordinate.data.images.grey_windows import LINEAR, LINEAR_EXACT, SIGMOID, is_window, windowed
+from ordinate.data.images.pillow import check_pixels
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from pydicom import Dataset
-
-COLOURS = ("RGB", "YBR_FULL", "YBR_FULL_422")
 
 
 @quiet()
@@ -50,21 +49,18 @@ def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
     from PIL import Image
 
     check_one_frame(file, name)
-    if file.get("Rows", 0) * file.get("Columns", 0) > max_pixels:
-        got = f"{file.Columns} x {file.Rows} pixels"
-        raise OrdinateError(name, got, f"at most {max_pixels}", "max_pixels=N allows N")
+    check_pixels(file.get("Columns", 0), file.get("Rows", 0), name, max_pixels)
     stored = stored_pixels(file, name)
     if stored.kind == "PALETTE COLOR":
         return Image.fromarray(_of_palette(stored.values, file, name))
     if stored.values.ndim == 3:
-        if stored.kind not in COLOURS:
-            raise OrdinateError(name, f"colours as {stored.kind}", " or ".join(COLOURS), "save it as RGB")
         return Image.fromarray(_rgb(stored.values, stored.kind, int(file.BitsStored)))
-    is_background = padding(stored.values, file)
-    grey = _shown(rescaled(stored.values, file), file, ~is_background)
+    values = rescaled(stored.values, file)
+    is_image = np.isfinite(values) & ~padding(stored.values, file)
+    grey = _shown(values, file, is_image)
     if stored.kind == "MONOCHROME1":
         grey = 1 - grey
-    grey[is_background] = 0
+    grey[~is_image] = 0
     return Image.fromarray((255 * grey).round().astype(np.uint8))
 
 
@@ -78,8 +74,9 @@ def _of_palette(values: np.ndarray, file: "Dataset", name: str) -> NDArray[np.ui
         table = table_entries(file[f"{channel}PaletteColorLookupTableData"].value, entries, file)
         channels.append(looked_up(values, first, table))
     colours = np.stack(channels, axis=-1)
-    # Some files have 8 bits of colour in entries of 16.
-    return (colours >> 8 if colours.max() > 255 else colours).astype(np.uint8)
+    if colours.max() > 255:  # Some files have 8 bits of colour in entries of 16.
+        colours >>= 8
+    return colours.astype(np.uint8)
 
 
 def _of_segments(values: np.ndarray, file: "Dataset", name: str) -> NDArray[np.uint8]:
@@ -96,7 +93,7 @@ def _of_segments(values: np.ndarray, file: "Dataset", name: str) -> NDArray[np.u
 
 def _rgb(values: np.ndarray, kind: str, bits: int) -> NDArray[np.uint8]:
     """Return the colours (h, w, 3) in 8 bits."""
-    from pydicom.pixels import convert_color_space
+    from pydicom.pixels.processing import convert_color_space
 
     eight = (values >> max(0, bits - 8)).astype(np.uint8)
     return np.asarray(convert_color_space(eight, kind, "RGB"))
@@ -129,7 +126,7 @@ def _white(entries: NDArray[np.uint16], bits: int) -> int:
     return 2**bits - 1
 
 
-def _first_number(given: object) -> float:
+def _first_number(given: Any) -> float:
     """Return the first of several numbers, or the one that is given; NaN if there is none."""
     if isinstance(given, Sequence) and not isinstance(given, str):
         given = next(iter(given), None)

@@ -1,5 +1,6 @@
 """The image in the bytes of a file: which reader reads it."""
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,9 @@ EXIF_OF_PNG = b"eXIf"
 JPEG = b"\xff\xd8"
 PLACE_OF_PNG_DEPTH = 24
 ORIENTATION = 274  # This is a number of EXIF.
+
+for library in ("imagecodecs", "tifffile"):  # Their notes on files would be printed; what matters is an error.
+    logging.getLogger(library).addHandler(logging.NullHandler())
 
 
 def open_image(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage":
@@ -61,7 +65,8 @@ def open_image(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage
 
 def _deep_png(content: bytes, name: str, opened: "Image") -> DeepImage:
     """Return a PNG of 16 bits, of which Pillow keeps 8 where it has colours or opacity."""
-    values = optional("imagecodecs", "images", f"{name} (PNG of 16 bits)").png_decode(content)
+    codecs = optional("imagecodecs", "images", f"{name} (PNG of 16 bits)")
+    values = codecs.png_decode(content)
     values = values.reshape(opened.height, opened.width, -1)
     opacity = None
     if values.shape[2] in (2, 4):
@@ -78,9 +83,7 @@ def _deep_jpeg(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage
     check_pixels(header.width, header.height, name, max_pixels)
     if header.channels not in (1, 3):
         raise OrdinateError(name, f"{header.channels} channels", "grey or RGB")
-    if header.is_lossless:
-        values = decode_stream(content, header, name, "images")
-    else:
-        values = optional("imagecodecs", "images", name).jpeg8_decode(content)
+    codecs = optional("imagecodecs", "images", f"{name} (JPEG of {header.precision} bits)")
+    values = decode_stream(content, header, codecs) if header.is_lossless else codecs.jpeg8_decode(content)
     image = DeepImage(values, 2**header.precision - 1)
     return image if header.precision > 8 else image.scaled(0, 255)

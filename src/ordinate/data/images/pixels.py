@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ordinate.data.decoded import DecodedChunks, DecodedSamples, check_size, decode_samples, evenly_spread, stream
 from ordinate.data.images.deep import DeepImage
-from ordinate.data.images.files import MAX_PIXELS, ImageFiles
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
+from ordinate.data.images.pillow import MAX_PIXELS
 from ordinate.data.loader import workers_for
 from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
@@ -224,15 +225,23 @@ def _eight_bits(image: "Picture", mode: str, intensity: tuple[float, float] | No
     """Convert to grey or RGB: more bits from ``intensity``, or the range of their kind, transparency over black."""
     from PIL import Image
 
-    deep = image if isinstance(image, DeepImage) else DeepImage.of(image)
-    if deep is not None:
-        image = deep.scaled(*(intensity or deep.own_range()))
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), image)
-    if image.mode != mode:
-        image = image.convert(mode)
-    return image
+    picture = _scaled(image, intensity)
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        picture = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", picture.size, (0, 0, 0, 255)), picture)
+    if picture.mode != mode:
+        picture = picture.convert(mode)
+    return picture
+
+
+def _scaled(image: "Picture", intensity: tuple[float, float] | None) -> "Image":
+    """Return an image as a picture of Pillow in 8 bits."""
+    if not isinstance(image, DeepImage):
+        deep = DeepImage.of(image)
+        if deep is None:
+            return image
+        image = deep
+    return image.scaled(*(intensity or image.own_range()))
 
 
 def _is_grey(image: "Picture", tolerance: int = 3) -> bool:

@@ -1,7 +1,6 @@
 """TIFF files of any depth."""
 
 import io
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,8 @@ PREMULTIPLIED, OPACITY = 1, 2  # Kinds of further values per pixel; colours that
 # their own, which are compared with those of the page first.
 COMPRESSIONS = (1, 5, 8, 32773, 32946, 34925, 50000)
 IMAGE_COMPRESSIONS = (7, 33003, 33004, 33005, 34712)
-
-_silent = logging.NullHandler()
+PILLOWS_COMPRESSIONS = (1, 2, 3, 4, 5, 6, 7, 8, 32771, 32773, 32809, 32946)  # The libraries of others may be absent.
+LARGEST_TILE = 2**24  # Pixels of a tile that is larger than its image.
 
 
 def is_tiff(content: bytes) -> bool:
@@ -49,14 +48,13 @@ def open_tiff(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage"
             their own for damage.
     """
     tifffile = optional("tifffile", "images", f"{name} (TIFF)")
-    logging.getLogger("tifffile").addHandler(_silent)
     with tifffile.TiffFile(io.BytesIO(content)) as file:
         page = _only_page(file, name)
         check_pixels(page.imagewidth, page.imagelength, name, max_pixels)
         is_grey = page.photometric in (WHITE_IS_ZERO, BLACK_IS_ZERO)
         if is_grey and page.samplesperpixel > 1 and page.extrasamples[:1] not in ((PREMULTIPLIED,), (OPACITY,)):
             raise OrdinateError(name, f"{page.samplesperpixel} channels", "grey or RGB", "save every channel as a file")
-        if _has_eight_bits(page):
+        if _has_eight_bits(page) and page.compression in PILLOWS_COMPRESSIONS:
             image = _by_pillow(content, page, name, max_pixels)
             if image is not None:
                 return image
@@ -68,9 +66,11 @@ def _only_page(file: Any, name: str) -> Any:
     pages = [page for page in file.pages if not page.subfiletype & REDUCED_OR_MASK] or [file.pages[0]]
     first = pages[0]
     others = [page for page in pages[1:] if not (first.is_tiled and _is_smaller(page, first))]
+    count = max(1 + len(others), first.imagedepth)
     # ImageJ writes large stacks as one page, whose description has the number of images.
     in_description = re.search(r"\AImageJ=.*^images=(\d+)", first.description, re.DOTALL | re.MULTILINE)
-    count = max(1 + len(others), int(in_description[1]) if in_description else 1, first.imagedepth)
+    if in_description is not None:
+        count = max(count, int(in_description[1]))
     if count > 1:
         raise OrdinateError(name, f"{count} pages", "one image per file", "save every page as a file of its own")
     return first
@@ -153,7 +153,7 @@ def _check_kind(page: Any, name: str) -> None:
         raise OrdinateError(name, problem=problem, hint=hint)
     if page.dtype is None or page.dtype.kind not in "buif":
         kind = page.dtype or f"{page.bitspersample} bits of format {page.sampleformat}"
-        raise OrdinateError(name, f"values as {kind}", "whole numbers or floats", hint)
+        raise OrdinateError(name, f"values as {kind}", "whole numbers or floats")
 
 
 def _check_segments(content: bytes, page: Any) -> None:
@@ -164,6 +164,8 @@ def _check_segments(content: bytes, page: Any) -> None:
     height, width = page.rowsperstrip, page.imagewidth
     if page.is_tiled:
         height, width = page.tilelength, page.tilewidth
+    if height * width > max(page.imagelength * page.imagewidth, LARGEST_TILE):
+        raise ValueError("a part of the image is larger than the image")
     for offset, length in segments:
         if (offset == 0) != (length == 0) or offset >= len(content):  # Both are 0 where all is no data.
             raise ValueError("a part of the image is missing")

@@ -34,24 +34,20 @@ class DicomSeries:
 
     @cached_property
     def dataobj(self) -> NDArray[np.float32]:
-        """The values (columns, rows, slices), rescaled by slope and intercept."""
+        """The values (columns, rows, slices), rescaled by slope and intercept; padding has the lowest of them."""
         values = np.empty(self.shape, dtype=np.float32)
+        is_padding = np.empty(self.shape, dtype=bool)
         for place, path in enumerate(self.paths):
-            with reading(path, "is damaged or no DICOM image"):
-                values[:, :, place] = _slice(read_dicom(path), str(path)).T
+            with reading(path, "is damaged or no DICOM image"), quiet():
+                file = read_dicom(path)
+                stored = stored_pixels(file, str(path)).values
+                values[:, :, place] = rescaled(stored, file).T
+                is_padding[:, :, place] = padding(stored, file).T
             if not np.isfinite(values[:, :, place]).all():
                 raise OrdinateError(path, problem="is not finite after rescaling", expected="finite values")
+        if not is_padding.all():
+            values[is_padding] = values[~is_padding].min()
         return values
-
-
-@quiet()
-def _slice(file: "Dataset", name: str) -> NDArray[np.float64]:
-    """Return the rescaled values of a slice; padding gets the lowest value of the image."""
-    stored = stored_pixels(file, name).values
-    values = rescaled(stored, file)
-    is_background = padding(stored, file)
-    values[is_background] = values[~is_background].min(initial=values.max())
-    return values
 
 
 def slices_in(folder: Path) -> list[Path]:

@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from ordinate.cli import build_parser
 from ordinate.commands.fit_options import ranks_in
 from ordinate.data.known_scales import known_order, order_to_type
 
@@ -25,8 +26,14 @@ ORDERS = [
     ["-10 dB", "-5 dB", "0 dB"],
     ["<1,000", "1,000-2,000", "2,000 or more"],
     ["-", "+/-", "+", "++", "+++"],
+    ["--", "-", "0", "+", "++"],
+    ["-2", "-1", "0", "1", "2"],
     ["★", "★★", "★★★★"],
     ["0 healthy", "1 mild", "2 - severe", "10 dead"],
+    ["0-9g/day", "10-19", "20-29", "30+"],
+    ["Bad", "Medium", "Good"],
+    ["StronglyDisagree", "Disagree", "Agree", "StronglyAgree"],
+    ["No", "Yes"],
 ]
 
 
@@ -34,7 +41,8 @@ ORDERS = [
 def test_a_known_scale_is_suggested_as_a_shell_and_the_command_read_it(order):
     labels = random.Random(0).sample(order, len(order))
     assert known_order(labels) == order
-    assert ranks_in(shlex.split(order_to_type(labels).replace("--order=", "--order "))[1]) == order
+    words = shlex.split(order_to_type(labels))
+    assert ranks_in(build_parser().parse_args(["fit", "table.csv", *words]).order) == order
 
 
 @pytest.mark.parametrize("labels", [["cat", "dog"], ["A", "B", "C"], ["T1", "T2", "T2a"], ["ok", "average", "bad"]])
