@@ -1,20 +1,16 @@
 """Measure training on a large parquet table: peak memory, and rows per second compared with a bare training loop.
 
-    python benchmarks/parquet.py [--rows 1000000] [--repeats 3] [--threads 1] [--first 1000000 4000000]
+    python benchmarks/parquet.py [--rows 1000000] [--repeats 3] [--threads 1]
 
 Draws a table of 12 numbers (some skewed, some with missing values), 4 categories and a noisy target, the same each
 time, into a temporary folder, and runs in processes of their own, one after the other, as often as asked:
 
-- ``streamed``: SupCRRegressor fitted on a ParquetTable that streams;
-- ``parquet``: SupCRRegressor fitted on one that does not, one epoch of the encoder and one of the head;
+- ``parquet``: SupCRRegressor fitted on a ParquetTable, one epoch of the encoder and one of the head;
 - ``frame``: the same on the DataFrame that pandas reads;
 - ``bare``: the encoder's epoch written out in PyTorch: the same network, loss and order of batches, each
   gathered by index from a float32 tensor in memory, with PyTorch's default AdamW, and without the settings
   of PyTorch that an import of Lightning changes;
 - ``fused``: that loop with the fused form of AdamW, which ``fit`` has.
-
-``--first ROWS`` adds what it takes to the first batch on a table of so many rows, whose fit is then ended: seconds, and
-the memory that is the process's own, without what the system has of files and takes back when it is needed.
 
 Rows a second are those of the encoder's epoch, its validation left out, by the clock and by the processor's time, which
 whatever else runs on the machine disturbs less: the ratio is of the latter. Peak memory is the process's own, the
@@ -31,7 +27,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,8 +51,8 @@ from ordinate.training.optimization import Optimization, undecayed_parameters
 from runs import results_of, write
 
 TARGET = "target"
-CONTENDERS = ("streamed", "parquet", "frame", "bare", "fused")
-LOOPS = CONTENDERS[3:]
+CONTENDERS = ("parquet", "frame", "bare", "fused")
+LOOPS = CONTENDERS[2:]
 
 
 DISTINCT = 4  # Only this many row groups of a million rows differ; longer tables repeat them.
@@ -101,15 +96,11 @@ def _rows(rows: int, seed: int) -> pd.DataFrame:
 def run(contender: str, path: Path) -> dict[str, float]:
     """Return the figures of one contender, measured in this process."""
     found = {"imports_gib": _peak()}
-    if contender == "first":
-        return first_batch(path)
     if contender in LOOPS:
         found |= _bare(path, fused=contender == "fused")
     else:
         in_files = contender != "frame"
-        X: Any = (
-            ParquetTable(path, drop=[TARGET], stream=contender == "streamed") if in_files else pd.read_parquet(path)
-        )
+        X: Any = ParquetTable(path, drop=[TARGET]) if in_files else pd.read_parquet(path)
         y = ParquetTable(path)[TARGET] if in_files else X.pop(TARGET)
         found |= _fit(X, y)
     return {**found, "peak_gib": _peak()}
@@ -125,31 +116,6 @@ def _fit(X: Any, y: Any) -> dict[str, float]:
         **method.clock.rates(method.rows), "fit_seconds": seconds,
         "validation_mae": min(model.head_scores_.values()),
     }  # fmt: skip
-
-
-def first_batch(path: Path) -> dict[str, float]:
-    """Return what it takes until a fit has computed the loss of its first batch, where it ends."""
-    found = {"imports_gib": _memory("RssAnon")}
-    started = time.perf_counter(), time.process_time()
-    with suppress(Begun):
-        X: Any = ParquetTable(path, drop=[TARGET], stream=True)
-        BegunRegressor(epochs=(1, 1), training=Training(accelerator="cpu"), random_state=0).fit(
-            X, ParquetTable(path)[[TARGET]]
-        )
-    seconds = {"seconds": time.perf_counter() - started[0], "cpu_seconds": time.process_time() - started[1]}
-    return {**found, **seconds, "own_gib": _memory("RssAnon"), "peak_gib": _peak()}
-
-
-class Begun(Exception):  # noqa: N818
-    """The first batch has its loss."""
-
-
-class BegunSupCR(SupCR):
-    """SupCR that ends there."""
-
-    def batch_loss(self, x: Any, y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
-        super().batch_loss(x, y, weights)
-        raise Begun
 
 
 class TimedSupCR(SupCR):
@@ -180,12 +146,6 @@ class TimedRegressor(SupCRRegressor):
         method = super()._build_method(encoder)
         method.__class__ = self.method_class
         return method
-
-
-class BegunRegressor(TimedRegressor):
-    """SupCRRegressor that ends after the first batch."""
-
-    method_class = BegunSupCR
 
 
 def _bare(path: Path, *, fused: bool) -> dict[str, float]:
@@ -236,7 +196,7 @@ def _memory(kind: str) -> float:
     return int(re.findall(rf"{kind}:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) / 2**20
 
 
-def measure(rows: int, repeats: int, threads: int, first: list[int]) -> dict[str, Any]:
+def measure(rows: int, repeats: int, threads: int) -> dict[str, Any]:
     """Return the figures of all runs, contenders taking turns, their medians and what these come to."""
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     runs: dict[str, list[dict[str, float]]] = {contender: [] for contender in CONTENDERS}
@@ -247,10 +207,6 @@ def measure(rows: int, repeats: int, threads: int, first: list[int]) -> dict[str
         for _ in range(repeats):
             for contender in CONTENDERS:
                 runs[contender].append(_run_alone(contender, path, environment))
-        until_first_batch = {}
-        for many in first:
-            draw(many, path)
-            until_first_batch[many] = _run_alone("first", path, environment)
     medians = {
         contender: {name: statistics.median(one[name] for one in each) for name in each[0]}
         for contender, each in runs.items()
@@ -261,18 +217,18 @@ def measure(rows: int, repeats: int, threads: int, first: list[int]) -> dict[str
         "times_the_processor_time_of": {
             loop: {
                 name: round(medians[loop]["rows_a_cpu_second"] / medians[name]["rows_a_cpu_second"], 3)
-                for name in CONTENDERS[:3]
+                for name in CONTENDERS[:2]
             }
             for loop in LOOPS
         },
         "share_by_the_clock_of_the_speed_of": {
             loop: {
                 name: round(medians[name]["rows_a_second"] / medians[loop]["rows_a_second"], 3)
-                for name in CONTENDERS[:3]
+                for name in CONTENDERS[:2]
             }
             for loop in LOOPS
         },
-        "until_first_batch": until_first_batch, "medians": medians, "runs": runs,
+        "medians": medians, "runs": runs,
     }  # fmt: skip
 
 
@@ -291,13 +247,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="of each process; one is disturbed least by others")
-    parser.add_argument("--first", type=int, nargs="*", default=[1_000_000, 4_000_000], metavar="ROWS")
     parser.add_argument("--run", nargs=2, metavar=("CONTENDER", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
         print(json.dumps(run(options.run[0], Path(options.run[1]))))
         return
-    figures = measure(options.rows, options.repeats, options.threads, options.first)
+    figures = measure(options.rows, options.repeats, options.threads)
     write(results_of(__file__), figures)
     rows = [
         [
@@ -307,8 +262,6 @@ def main() -> None:
         for name, each in figures["medians"].items()
     ]  # fmt: skip
     print(table(["", "rows/s", "rows/s of CPU", "peak GiB", "fit s"], rows))
-    for many, each in figures["until_first_batch"].items():
-        print(f"first batch of {many:,} rows: {each['seconds']:.0f} s, {each['own_gib']:.2f} GiB of its own")
     for loop in LOOPS:
         print(f"times the processor time of {loop}: {figures['times_the_processor_time_of'][loop]}")
         print(f"share by the clock of the speed of {loop}: {figures['share_by_the_clock_of_the_speed_of'][loop]}")

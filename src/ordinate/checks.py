@@ -51,12 +51,10 @@ def check_choice(value: str, choices: Sequence[str], name: str) -> str:
     return value
 
 
-def check_streaming(options: object) -> None:
-    """Raise where ``stream`` of some options is not True, False or None, or ``skip_unreadable`` not True or False."""
-    for name, values in (("stream", (True, False, None)), ("skip_unreadable", (True, False))):
-        value = getattr(options, name)
-        if not any(value is each for each in values):
-            raise OrdinateError(name, repr(value), " or ".join(map(str, values)))
+def check_stream(stream: object) -> None:
+    """Raise an error if ``stream`` is not True, False or None."""
+    if not any(stream is each for each in (True, False, None)):
+        raise OrdinateError("stream", repr(stream), "True or False or None")
 
 
 def check_num_classes(num_classes: int) -> int:

@@ -99,7 +99,6 @@ def test_its_model_predicts_and_reports(capsys):
     [
         ({"target": None}, "target: got none, expected the column of the label"),
         ({"target": "prise"}, r"homes\.parquet: no column 'prise'; did you mean 'price'"),
-        ({"target": "other"}, r"homes\.parquet: 4 of 60 labels in 'other' are missing"),
         ({"drop": "nmber"}, r"homes\.parquet: no column 'nmber'; did you mean 'number'"),
         ({"categorical": "price"}, "categorical: price is the target or dropped"),
         ({"split": "sides"}, r"split: no column 'sides' in homes\.parquet"),

@@ -90,9 +90,9 @@ def without_jfif(stream):
     return stream[:2] + stream[stream.index(b"\xff\xdb") :]
 
 
-def of_pillow():
+def of_pillow(subsampling="4:4:4"):
     written = io.BytesIO()
-    Image.fromarray(draw(8, 3)).save(written, "JPEG")
+    Image.fromarray(draw(8, 3)).save(written, "JPEG", subsampling=subsampling)
     return written.getvalue()
 
 
@@ -101,6 +101,8 @@ def of_pillow():
     [
         (of_pillow(), "YBR_FULL"),
         (without_jfif(of_pillow()), ""),
+        (without_jfif(of_pillow("4:2:0")), "YBR_FULL"),
+        (without_jfif(of_pillow("4:2:2")), "YBR_FULL"),
         (b"\xff\xd8" + ADOBE + b"\x01" + without_jfif(of_pillow())[2:], "YBR_FULL"),
         (b"\xff\xd8" + ADOBE + b"\x00" + without_jfif(of_pillow())[2:], "RGB"),
         (bytes(imagecodecs.jpeg8_encode(draw(8, 3), colorspace="RGB", outcolorspace="RGB")), "RGB"),
@@ -108,7 +110,7 @@ def of_pillow():
         (b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(10) + lossless_jpeg.encode(draw(8, 3), 8)[2:], ""),
     ],
 )
-def test_markers_say_the_colours_of_a_jpeg(stream, colours):
+def test_markers_or_the_resolution_of_channels_say_the_colours_of_a_jpeg(stream, colours):
     assert StreamHeader.of(stream).colours == colours
 
 

@@ -1,12 +1,11 @@
 """Pixels that are decoded when they are read, in the place of a tensor of them."""
 
-import warnings
-
 import numpy as np
 import pytest
 import torch
 
 from ordinate.data import streamed
+from ordinate.data.decoded import unreadable
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.data.loader import Loader
@@ -56,40 +55,11 @@ def test_a_file_that_cannot_be_read_is_named_whichever_process_reads_it(paths, w
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.filterwarnings("ignore:.*takes its place")
-def test_or_it_is_replaced_by_another_of_the_nearest_label_which_the_batch_has(paths, workers):
-    paths[17].write_bytes(b"")
-    labels = np.abs(np.arange(30) - 20.2)  # 3.2 of row 17, 3.8 of row 24, 2.8 of row 23
-    x = stream(paths, workers=workers, labels=labels)
-    data = ArrayBatches(x, torch.from_numpy(labels))
-    (pixels, y), _ = Loader(data, sampler=[[0, 17], [1]], batch_size=None, num_workers=workers)
-    assert (pixels.numpy() == DRAWN[[0, 23]]).all()
-    assert y.tolist() == labels[[0, 23]].tolist()
-    assert x.note == (
-        "1 of the 30 files that were streamed could not be read, and others with the nearest label took their "
-        f"place: {paths[17]}"
-    )
-
-
-def test_of_equally_near_ones_the_next_that_can_be_read_takes_its_place(paths):
-    for row in (28, 29, 1):
+def test_files_that_cannot_be_read_are_found_before_training(paths, workers):
+    for row in (4, 17):
         paths[row].write_bytes(b"")
-    x = stream(paths, labels=np.arange(30) % 3)
-    with pytest.warns(UserWarning, match=r"28\.png: is empty, expected an image; another sample takes its place"):
-        assert x.read([28, 5])[1] == [4, 5]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # it is known by now
-        assert x.read([28])[1] == [4]
-
-
-def test_where_none_can_be_read_the_first_is_named(paths):
-    for path in paths:
-        path.write_bytes(b"")
-    with (
-        pytest.warns(UserWarning, match="takes its place"),
-        pytest.raises(OrdinateError, match=r"3\.png: is empty, expected an image$"),
-    ):
-        stream(paths, labels=np.zeros(30)).read([3])
+    found = unreadable(stream(paths, workers=workers), "image", progress=False)
+    assert found == {row: f"{paths[row]}: is empty, expected an image" for row in (4, 17)}
 
 
 def test_pixels_are_too_large_for_more_than_half_of_the_memory(monkeypatch):

@@ -222,3 +222,8 @@ def test_one_note_names_the_missing_values_of_all_columns_the_target_first():
         "read as missing in g: 9 (Refused) in 1 row; v1: 9 (Refused) in 1 row; v2: 9 (Refused) in 1 row; "
         "2 other columns: 9 (Refused) in 2 rows (--keep-missing reads them as values)"
     ]
+
+
+def test_a_column_none_of_whose_values_has_a_label_is_a_number():
+    labels = dict(zip(range(1, 10), "abcdefghi", strict=True))
+    assert column([15.0, 20.0, 40.0], Declared(labels))[0].tolist() == [15, 20, 40]

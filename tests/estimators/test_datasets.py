@@ -92,5 +92,3 @@ class Broken(Noisy):
 def test_a_sample_that_fails_is_named(workers):
     with pytest.raises(OrdinateError, match="sample 7 of the Dataset: could not be read: no contrast"):
         fit(otd, Broken(), replace(STREAM, workers=workers), y=RANKS)
-    with pytest.warns(UserWarning, match="another sample takes its place"):
-        fit(otd, Broken(), replace(STREAM, skip_unreadable=True), y=RANKS, epochs=1)

@@ -160,13 +160,10 @@ class FitOptions:
     )
     stream: bool = option(
         False,
-        "read images, volumes or rows of parquet files when a batch needs them, without keeping them in memory "
-        "(automatic if they do not fit)",
+        "read images or volumes when a batch needs them, without keeping them in memory (automatic if they do not fit)",
         rare=True,
     )
-    skip_unreadable: bool = option(
-        False, "leave out files that cannot be read; with --stream, replace them by others with their label", rare=True
-    )
+    skip_unreadable: bool = option(False, "leave out files that cannot be read", rare=True)
     quick: bool = option(False, "use the small version of the recipe, for a CPU", rare=True)
     logger: str | None = option(
         None,

@@ -8,14 +8,13 @@ import pandas as pd
 
 from ordinate.commands.division import Division
 from ordinate.commands.samples import Samples
-from ordinate.data.tables.parquet_table import streams
 from ordinate.data.tables.row_columns import find_group_columns
 
 
 def leakage_notes(samples: Samples, division: Division) -> Iterator[str]:
     """Yield notes on held-out samples that have copies, or share an identifier, among those to train on."""
     yield from _copies(samples, division)
-    is_table = hasattr(samples.X, "columns") and not streams(samples.X)
+    is_table = hasattr(samples.X, "columns")
     if samples.groups is None and not samples.is_text and is_table:
         yield from _repeated_identifiers(samples, division)
 

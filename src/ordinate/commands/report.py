@@ -168,7 +168,7 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     how = replace(reading_of(estimator, target), keep_missing=kept["keep_missing"])
     if kept["missing"]:
         how = replace(how, missing=tuple(kept["missing"]))
-    request = Request(target, stream=kept["stream"], more_targets=tuple(more), how=how)
+    request = Request(target, more_targets=tuple(more), how=how)
     samples = _read(estimator, data, request)
     X = fit_to(estimator, samples.X, data)
     paths = samples.paths

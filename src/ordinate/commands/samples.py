@@ -22,7 +22,7 @@ from ordinate.data.registry import modality_named, modality_of, modality_of_file
 from ordinate.data.rows import take
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.features import unusable_columns
-from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
+from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.row_columns import (
     UNNAMED,
     find_label_columns,
@@ -166,7 +166,7 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
         X = labelled.samples
         y = labelled.labels
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
-        digest = X.row_groups.digest().hex() if streams(X) else _digest_of_files(local_path(data))
+        digest = _digest_of_files(local_path(data))
         return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), rows=rows)
     return _decoded(modality, data, labelled, request, options_of(modality), size_for, rows)
 
@@ -192,10 +192,8 @@ def _decoded(
     for reason in (*labelled.left_out, *failures.values()):
         request.say(f"left out: {reason}")
     paths = labelled.paths
-    if isinstance(getattr(X, "pixels", None), StreamedPixels):  # There may be too many names to list.
-        if request.skip_unreadable:
-            X = replace(X, pixels=X.pixels.replacing(_numbers(labels)))
-    elif paths is None:
+    streams = isinstance(getattr(X, "pixels", None), StreamedPixels)  # There may be too many names to list.
+    if paths is None and not streams:
         paths = modality.paths(labelled.samples)
     files = labelled.samples
     labelled = replace(labelled, samples=X, paths=paths)
@@ -221,13 +219,6 @@ def _decoded(
         labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
         files=None if isinstance(files, np.ndarray) else files, rows=rows,
     )  # fmt: skip
-
-
-def _numbers(labels: pd.Series) -> NDArray[np.float64 | np.int64]:
-    """Return labels as numbers, text as codes in no order."""
-    if pd.api.types.is_numeric_dtype(labels):
-        return np.asarray(labels, dtype=np.float64)
-    return pd.factorize(labels)[0]
 
 
 def _weights(labelled: Labelled) -> NDArray[np.float64] | None:

@@ -27,7 +27,7 @@ FLAGS: Mapping[str, str] = {  # Settings that other options of the command line 
     "encoder": "--encoder", "decision": "--decision or --costs", "class_order": "--order",
     "critical_margins": "--margin", "random_state": "--seed", "verbose": "--quiet",
     "training.checkpoint_dir": "--out", "training.logger": "--logger",
-    "data.stream": "--stream", "data.skip_unreadable": "--skip-unreadable",
+    "data.stream": "--stream",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ def read_split(model: str) -> dict[str, Any]:
     """
     path = Path(model) / SPLIT
     kept: dict[str, Any] = {
-        "target": None, "stream": False, "identity": [], "missing": [], "keep_missing": False, "csv": None,
+        "target": None, "identity": [], "missing": [], "keep_missing": False, "csv": None,
     }  # fmt: skip
     if not path.is_file():
         return kept

@@ -21,7 +21,7 @@ from typing import IO, cast
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 # "None" may be a grade.
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -124,12 +124,11 @@ class PixelReader(Reader):
 
     @classmethod
     def _decoded_sample(cls, pixels: StreamedPixels, options: Any, progress: bool) -> NDArray[np.uint8]:
-        """Return the pixels of some of the files, without those that cannot be read if the options allow it."""
+        """Return the pixels of some of the files."""
         files = pixels.sample().files
         known, failures = cls.decode_all(files, pixels.preprocessing, options.workers, progress)
-        if len(failures) == len(files) or not options.skip_unreadable:
-            require_readable(failures, len(files), cls.kind)
-        return np.delete(known, list(failures), axis=0)
+        require_readable(failures, len(files), cls.kind)
+        return known
 
     @classmethod
     def _pixels(
@@ -248,15 +247,32 @@ def decode_samples(
     is_large = math.prod(shape) > MAX_BYTES_IN_MEMORY
     pixels = mapped_matrix(shape, dtype=np.uint8) if is_large else np.zeros(shape, dtype=np.uint8)
     failures: dict[int, str] = {}
+    for rows, part, failed in _decoded_in_chunks(samples, preprocessing, noun, workers, progress, chunk):
+        pixels[rows.start : rows.stop] = part
+        failures |= failed
+    return pixels, failures
+
+
+def unreadable(samples: StreamedPixels, noun: str, *, progress: bool) -> dict[int, str]:
+    """Return the reasons why samples that stream cannot be read, by their index; all of them are read for that."""
+    failures: dict[int, str] = {}
+    chunks = _decoded_in_chunks(samples.files, samples.preprocessing, noun, samples.workers, progress)
+    for _, _, failed in chunks:
+        failures |= failed
+    return failures
+
+
+def _decoded_in_chunks(
+    samples: Any, preprocessing: Preprocessing, noun: str, workers: int, progress: bool, chunk: int = 1
+) -> Iterator[tuple[range, NDArray[np.uint8], dict[int, str]]]:
+    """Yield rows with their pixels, and the reasons of those that cannot be read."""
     chunks = [range(start, min(start + chunk, len(samples))) for start in range(0, len(samples), chunk)]
     processes = workers_for(len(chunks), workers)
     loader = Loader(DecodedChunks(samples, preprocessing, chunks), batch_size=None, num_workers=processes)
     with tqdm(total=len(samples), desc=f"reading {noun}s", unit=noun, disable=not progress, leave=False) as bar:
         for rows, (part, failed) in zip(chunks, loader, strict=True):
-            pixels[rows.start : rows.stop] = part
-            failures |= failed
+            yield rows, part, failed
             bar.update(len(rows))
-    return pixels, failures
 
 
 class DecodedChunks(Dataset[tuple[NDArray[np.uint8], dict[int, str]]]):

@@ -10,7 +10,7 @@ from typing import Any
 SCALES = (  # Words are ordered from lowest to highest; words with the same meaning are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
     "none < very low < low < medium|mid|middle|moderate|average|normal < high < very high",
-    "very bad|terrible|awful < bad < ok|okay|average|neutral|fair < good < very good|great < excellent",
+    "very bad|terrible|awful < bad < ok|okay|average|neutral|fair|medium|moderate < good < very good|great < excellent",
     "very poor < poor < fair|average|acceptable < good < very good < excellent",
     "strongly disagree < disagree < neutral|undecided|neither agree nor disagree < agree < strongly agree",
     "very dissatisfied < dissatisfied < neutral|neither satisfied nor dissatisfied < satisfied < very satisfied",
@@ -88,7 +88,8 @@ def order_to_write(labels: Sequence[str]) -> str:
 
 def _by_word(labels: Sequence[str], scale: str) -> list[int | None]:
     places = {word.strip(): place for place, words in enumerate(scale.split("<")) for word in words.split("|")}
-    return [places.get(" ".join(re.split(r"[\s_-]+", label.strip().lower()))) for label in labels]
+    apart = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label.strip()) for label in labels]  # StronglyAgree is two words.
+    return [places.get(" ".join(re.split(r"[\s_-]+", label.lower()))) for label in apart]
 
 
 def _by_rating(labels: Sequence[str]) -> list[int | None]:
@@ -123,7 +124,7 @@ def _by_number(labels: Sequence[str]) -> list[tuple[float, float, bool] | None]:
     texts = [re.sub(r"\b[IVX]+$", _arabic, text).lower() for text in texts]
     ranges = {"under", "below", "less", "than", "up", "to", "over", "above", "more", "and", "or", "older", "younger"}
     words = {frozenset(re.findall(r"[^\W\d_]+", text)) - ranges for text in texts}
-    if len(words) != 1:
+    if len(words - {frozenset()}) > 1:  # A unit may stand in some of them alone.
         return [None]
     return [_numbers(text) for text in texts]
 

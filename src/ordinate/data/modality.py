@@ -185,7 +185,6 @@ class Request(Columns):
         drop: Columns of a table to leave out.
         categorical: Columns of a table whose numbers are codes.
         fold: Fold that is held out if the data set has folds.
-        stream: Whether the rows of a parquet table stay in its files until training needs them, however few they are.
         skip_unreadable: Whether files that cannot be read are left out.
         progress: Whether to show a progress bar.
         say: Function that gets notes for the user.
@@ -199,7 +198,6 @@ class Request(Columns):
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     fold: int = 0
-    stream: bool = False
     skip_unreadable: bool = False
     progress: bool = False
     say: Callable[[str], None] = print

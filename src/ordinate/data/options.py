@@ -10,12 +10,10 @@ class DataOptions(OptionGroup):
 
     Attributes:
         frozen: Whether such weights stay as they are.
-        skip_unreadable: Whether files that stream and cannot be read are replaced by others.
         workers: Number of processes that read.
     """
 
     frozen: bool = False
-    skip_unreadable: bool = False
     workers: int = 2
 
     @property

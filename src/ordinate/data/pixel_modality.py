@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.decoded import DecodedSamples, PixelReader, stream
+from ordinate.data.decoded import DecodedSamples, PixelReader, stream, unreadable
 from ordinate.data.modality import ChooseSize, Modality, Reader, Request, are_paths
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.options import DataOptions
@@ -78,7 +78,10 @@ class PixelModality(Modality):
             preprocessing = self.resized(X, preprocessing, options, choose)
         streamed = stream(X, preprocessing, options, say)
         if streamed is not None:
-            return self.reader.decoded_class(streamed, preprocessing), {}
+            failures = {}
+            if request.skip_unreadable:
+                failures = unreadable(streamed, self.name.removesuffix("s"), progress=request.progress)
+            return self.reader.decoded_class(streamed, preprocessing), failures
         pixels, failures = self.reader.decode_all(X, preprocessing, options.workers, request.progress)
         return self.reader.decoded_class(pixels, preprocessing), failures
 

@@ -1,7 +1,6 @@
 """Batches of indices: seeded, every sample once per epoch, and fit for the loss they feed."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
@@ -10,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DistributedSampler
 
 from ordinate.checks import check_whole
-from ordinate.data.row_blocks import RowBlocks
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, place_among, processes
 
@@ -150,17 +148,6 @@ class ShuffledBatches(SharedBatches):
         """Return the batch as the loss needs it; here, as it is."""
         return batch
 
-    def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
-        """Return other rows, of few blocks drawn at random, that batches of these rows need; here, none."""
-        return rows[:0]
-
-    def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
-        """Return the rule for ``count`` batches of some rows, counted from 0, which ``added`` ones complete."""
-        part = copy(self)
-        part.size = len(rows)
-        part.count = count
-        return part
-
 
 class RankBatches(ShuffledBatches):
     """Shuffled batches that always hold enough of the ranks that a loss contrasts.
@@ -203,40 +190,6 @@ class RankBatches(ShuffledBatches):
         if distinct > len(self.pairs):
             expected = f"at least {distinct}, for pairs of the same rank in every batch"
             raise OrdinateError("labels", f"{len(self.pairs)} ranks with two samples or more", expected)
-
-    def added(self, rows: NDArray[np.int64], blocks: RowBlocks, random: np.random.Generator) -> NDArray[np.int64]:
-        """Return other rows, of few blocks drawn at random, of the ranks that these rows lack."""
-        lacking = self._lacking(rows, random)
-        found = [rows[:0]]
-        if not lacking:
-            return found[0]
-        for block in random.permutation(len(blocks)):
-            there = blocks.rows(block)
-            ranks = self.ranks[there]
-            for rank in list(lacking):
-                found.append(np.setdiff1d(there[ranks == rank], rows))
-                lacking[rank] -= len(found[-1])
-                if lacking[rank] <= 0:
-                    del lacking[rank]
-            if not lacking:
-                break
-        return np.concatenate(found)
-
-    def _lacking(self, rows: NDArray[np.int64], random: np.random.Generator) -> dict[int, int]:
-        """Return how many samples of which ranks these rows lack."""
-        counts = np.bincount(self.ranks[rows], minlength=max((*self.required, *self.pairs), default=0) + 1)
-        lacking = {rank: count - int(counts[rank]) for rank, count in self.required.items() if counts[rank] < count}
-        others = [rank for rank in self.pairs if counts[rank] < 2]
-        wanted = max(0, self.distinct - len(self.pairs) + len(others))
-        for rank in random.permutation(others)[:wanted].tolist():
-            lacking[rank] = max(lacking.get(rank, 0), 2 - int(counts[rank]))
-        return lacking
-
-    def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
-        part = super().part(rows, count, added)
-        part.ranks = self.ranks[np.concatenate([rows, added])]
-        part.pairs = np.flatnonzero(np.bincount(part.ranks) >= 2).tolist()
-        return part
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch with what it lacks added at its end."""
@@ -285,11 +238,6 @@ class LabelSpreadBatches(ShuffledBatches):
         self.labels = _along_a_line(np.asarray(labels, dtype=np.float64))
         super().__init__(len(self.labels), batch_size, seed, num_processes, process)
 
-    def part(self, rows: NDArray[np.int64], count: int, added: NDArray[np.int64]) -> Self:
-        part = super().part(rows, count, added)
-        part.labels = self.labels[rows]
-        return part
-
     def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
         """Return the samples of an epoch in batches, one of every stratum in each."""
         strata = -(-self.size // len(self))
@@ -299,50 +247,6 @@ class LabelSpreadBatches(ShuffledBatches):
         # The order within a batch is random, so that its chunks and the parts of processes are spread as well.
         by_batch = np.lexsort((random.random(self.size), batch_of))
         return np.split(by_label[by_batch], np.bincount(batch_of).cumsum()[:-1])
-
-
-class PooledBatches(ShuffledBatches):
-    """Batches by the rule of other batches, each from one pool of blocks, so that every block is read once per epoch.
-
-    Every sample comes once per epoch. The samples that the rule adds to a batch come from its pool; if the pool lacks
-    them by its labels, they come from blocks that are drawn at random.
-
-    Args:
-        rule: Rule for batches of all samples.
-        blocks: Blocks in which the samples lie.
-
-    Example:
-        >>> blocks = RowBlocks(np.arange(0, 101, 5), np.arange(20) // 4, pool_rows=40, at_once=4)
-        >>> batches = list(PooledBatches(ShuffledBatches(100, batch_size=16), blocks))
-        >>> {len(batch) for batch in batches}, sorted(sum(batches, [])) == list(range(100))
-        ({14, 15}, True)
-    """
-
-    def __init__(self, rule: ShuffledBatches, blocks: RowBlocks) -> None:
-        super().__init__(rule.size, rule.batch_size, rule.seed, rule.num_processes, rule.process)
-        self.rule = rule
-        self.blocks = blocks
-
-    def __iter__(self) -> Iterator[list[int]]:
-        random = self.random_numbers()
-        share = self.share()
-        done = 0
-        left = np.empty(0, dtype=np.int64)
-        for pool in self.blocks.pools(random):
-            rows = random.permutation(np.concatenate([left, pool]))
-            count = self._whole_batches(self.rows_before(done) + len(rows))
-            rows, left = np.split(rows, [self.rows_before(count) - self.rows_before(done)])
-            added = self.rule.added(rows, self.blocks, random)
-            part = self.rule.part(rows, count - done, added)
-            known = np.concatenate([rows, added])
-            for batch in part.split(random):
-                yield known[part.complete(batch, random)][share].tolist()
-            done = count
-
-    def _whole_batches(self, rows: int) -> int:
-        """Return how many whole batches the first so many rows make."""
-        least, larger = divmod(self.size, self.count)
-        return min(rows // (least + 1), larger) + max(0, rows - larger * (least + 1)) // least
 
 
 def _along_a_line(labels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from torch.utils.data import Dataset
 
 from ordinate.data.loader import usable_workers
 from ordinate.data.samplers import SharedBatches, WrappedBatches
-from ordinate.data.streamed import Streamed, read_rows
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.views import DrawView
 from ordinate.functional.global_batch import all_processes, place_among
 
@@ -28,12 +28,12 @@ class ArrayBatches(Dataset[tuple[Tensor, ...]]):
         workers: Number of worker processes that read the samples; 0 for those in memory.
     """
 
-    def __init__(self, x: Tensor | Streamed, y: Tensor, weights: Tensor | None = None) -> None:
-        self.x: Any = x  # A tensor or Streamed; methods take it as a tensor.
+    def __init__(self, x: Tensor | StreamedPixels, y: Tensor, weights: Tensor | None = None) -> None:
+        self.x: Any = x  # A tensor or StreamedPixels; methods take it as a tensor.
         self.y = y
         self.weights = weights
         self.workers = 0
-        if isinstance(x, Streamed):
+        if isinstance(x, StreamedPixels):
             self.workers = usable_workers(x.workers)
 
     def __len__(self) -> int:
@@ -41,8 +41,18 @@ class ArrayBatches(Dataset[tuple[Tensor, ...]]):
 
     def __getitem__(self, request: Any) -> tuple[Tensor, ...]:
         """Return a batch for what the sampler of :meth:`requests` yields."""
-        x, rows = read_rows(self.x, request)
+        x, rows = self.read(request)
         return x, *self.labels_of(rows)
+
+    def read(self, rows: list[int], seed: int | None = None) -> tuple[Tensor, Tensor]:
+        """Return samples, and their rows as an index on the device of the samples."""
+        index = torch.from_numpy(
+            np.array(rows, dtype=np.int64)
+        )  # It takes a quarter of the time of a tensor of a list.
+        if isinstance(self.x, StreamedPixels):
+            return self.x.read(rows, seed), index
+        index = index.to(self.x.device)
+        return self.x.index_select(0, index), index
 
     def labels_of(self, rows: Tensor) -> list[Tensor]:
         """Return the labels of some rows, and their weights if samples are weighted."""
@@ -79,7 +89,7 @@ class ViewBatches(ArrayBatches):
 
     def __init__(
         self,
-        x: Tensor | Streamed,
+        x: Tensor | StreamedPixels,
         y: Tensor,
         augmentation: DrawView,
         views: int,
@@ -90,16 +100,16 @@ class ViewBatches(ArrayBatches):
         self.augmentation = augmentation
         self.views = views
         self.workers = 0
-        if augmentation.takes_long or isinstance(x, Streamed):
+        if augmentation.takes_long or isinstance(x, StreamedPixels):
             self.workers = usable_workers(workers)
 
     def __getitem__(self, request: Any) -> tuple[Tensor, ...]:
         seed, rows = request
         views = self.views
-        if isinstance(self.x, Streamed) and self.x.draws:  # Every view is read by itself.
+        if isinstance(self.x, StreamedPixels) and self.x.draws:  # Every view is read by itself.
             rows = np.repeat(rows, views).tolist()
             views = 1
-        x, read = read_rows(self.x, rows, seed)
+        x, read = self.read(rows, seed)
         with torch.random.fork_rng(devices=[]):
             # Views are drawn on the CPU, and seeding every device takes longer.
             torch.default_generator.manual_seed(seed)

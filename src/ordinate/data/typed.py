@@ -241,7 +241,7 @@ def _is_number_column(
     unlabelled = [code for code in different if code not in labels]
     if not unlabelled:
         return False
-    if said.is_amount:
+    if said.is_amount or len(unlabelled) == len(different):
         return True
     # Ends and middle of a scale may have labels, as one of many codes such as "90 or older" may.
     return 2 * len(unlabelled) >= len(labels) or any(code % 1 for code in different)

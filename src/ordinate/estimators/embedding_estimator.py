@@ -218,7 +218,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.fitted_values_ = fitted.values
         for name, value in {**fitted.values, **fitted.unsaved}.items():
             setattr(self, name, value)
-        self.notes_ = [*data.reader.notes, *fitted.notes, *data.notes]
+        self.notes_ = [*data.reader.notes, *fitted.notes]
         if data.validation is not None and fitted.training is data.training:  # They were not trained on in the end.
             self.learn_novelty(fitted.embed_rows(data.validation.x, random_part(len(data.validation.x), MOST_COMPARED)))
         return self

@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ordinate.data.known_scales import order_problem, order_to_write
-from ordinate.data.large_labels import are_in_file, computed, in_parts
 from ordinate.data.numbers import as_numbers
 from ordinate.data.rows import Labels
 from ordinate.data.times import are_times
@@ -161,10 +160,7 @@ class RankLabels:
         cls, y: Labels, class_order: Sequence[Any] | None, class_weight: str | Mapping[Any, float] | None
     ) -> "RankLabels":
         """Return the labels of training samples."""
-        different = y
-        if are_in_file(y):
-            different = np.unique(np.concatenate([np.unique(check_labels(part)) for _, part in in_parts(y)]))
-        classes = find_classes(different, class_order)
+        classes = find_classes(y, class_order)
         names = list(class_order) if class_order is not None else classes.tolist()
         return cls(classes, names, class_weight)
 
@@ -175,8 +171,6 @@ class RankLabels:
 
     def encode(self, y: Labels) -> NDArray[np.int32]:
         """Return ranks (n,); int32 takes half of the memory."""
-        if are_in_file(y):
-            return computed(y, y.shape, np.int32, lambda part: to_ranks(part, self.classes))
         return to_ranks(y, self.classes).astype(np.int32)
 
     def state(self) -> Settings:
@@ -234,12 +228,6 @@ class TargetLabels:
         """
         if one_dimension:
             y = _one_column(y)
-        if are_in_file(y):
-            finite = {"ensure_2d": False, "dtype": np.float64, "input_name": "y", "estimator": estimator}
-            mean = sum(check_array(part, **finite).sum() for _, part in in_parts(y)) / len(y)
-            variance = sum(np.square(part - mean).sum() for _, part in in_parts(y)) / len(y)
-            _check_deviation(variance**0.5)
-            return cls(np.where(shifts, [mean], 0.0), is_vector=True, one_dimension=one_dimension)
         targets = _numbers(y, estimator)
         if len(targets) == 1:
             raise OrdinateError("y", "1 sample", "at least two to contrast")
@@ -259,8 +247,6 @@ class TargetLabels:
         """Return training targets (n, p)."""
         if self.one_dimension:
             y = _one_column(y)
-        if are_in_file(y):
-            return computed(y, (len(y), 1), np.float32, lambda part: (part - self.offset)[:, None])
         targets = _numbers(y, estimator)
         matrix = targets.reshape(len(targets), -1)
         if matrix.shape[1] != len(self.offset):

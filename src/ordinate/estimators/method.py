@@ -16,7 +16,7 @@ from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.rows import Labels, random_part
 from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.streamed import Streamed
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.encoders.network import PartlyTrained
@@ -79,7 +79,7 @@ class Fitted:
 
     def embed_rows(self, x: Any, rows: NDArray[np.int64], at_once: int = 4096) -> Tensor:
         """Return embeddings of some samples, a few thousand of which are read at a time."""
-        if isinstance(x, Streamed):
+        if isinstance(x, StreamedPixels):
             return self.embed(x.part(rows))
         return torch.cat([self.embed(x[part]) for part in torch.from_numpy(rows).split(at_once)])
 

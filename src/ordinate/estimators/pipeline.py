@@ -18,9 +18,9 @@ from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Labels, Samples, random_part, take
-from ordinate.data.samplers import PooledBatches, ShuffledBatches
-from ordinate.data.streamed import Streamed, StreamedPixels, blocks_of
+from ordinate.data.rows import take
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.given import is_named
 from ordinate.encoders.network import feature_width, network_parameters
@@ -93,12 +93,6 @@ class FitData:
     by_share: bool
     all_weights: Tensor | None
 
-    @property
-    def notes(self) -> list[str]:
-        """What samples that stream have to tell."""
-        read = [data.x for data in (self.training, self.validation) if data is not None]
-        return [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
-
 
 def learn_labels_and_reader(
     estimator: "EmbeddingEstimator",
@@ -130,7 +124,7 @@ def learn_labels_and_reader(
     options = method.data_options(modality)
     reader, decoded = modality.fit(samples.X, options, encoder=estimator.encoder, progress=bool(estimator.verbose))
     reader.on_gpu = device_of(estimator.training).type == "cuda"
-    x = read_batch(reader, decoded, samples.targets, options, folder)
+    x = reader.read(decoded, folder)
     y = torch.from_numpy(samples.targets)
     views = reader.views(options, method.views)
     training = ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
@@ -139,42 +133,18 @@ def learn_labels_and_reader(
     held_out_batches = all_weights = None
     if held_out is not None:
         check_kind(reader, modality_of(held_out.X))
-        x = read_batch(reader, held_out.X, held_out.targets, options, folder)
+        x = reader.read(held_out.X, folder)
         held_out_batches = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))
-    batches = batches_of(method, training, samples.targets, method.batch_size(reader, len(samples)), seed)
+    batches = method.batches(samples.targets, method.batch_size(reader, len(samples)), seed)
     return FitData(reader, options, training, held_out_batches, batches, seed, validation is None, all_weights)
 
 
-def read_batch(
-    reader: Reader, X: Samples, targets: Labels, options: DataOptions | None, folder: Path | None
-) -> Tensor | Streamed:
-    """Return samples as a batch; if they stream, others may replace those that cannot be read."""
-    x = reader.read(X, folder)
-    if isinstance(x, StreamedPixels) and options is not None and options.skip_unreadable:
-        return x.replacing(targets)
-    return x
-
-
-def batches_of(method: Method, training: Batches, targets: Labels, batch_size: int, seed: int) -> ShuffledBatches:
-    """Return which samples make a batch; of samples that are read in blocks, those of few blocks."""
-    batches = method.batches(targets, batch_size, seed)
-    blocks = blocks_of(training.x)
-    return batches if blocks is None else PooledBatches(batches, blocks)
-
-
-def new_module(
-    estimator: "EmbeddingEstimator", method: Method, data: FitData, most_labels: int = 2**20
-) -> "tuple[StagedMethod, int]":
-    """Return the untrained module of a method on these samples, and the dimension of its embeddings.
-
-    Of samples that stream, it learns the scale of the labels from a random part of ``most_labels``.
-    """
+def new_module(estimator: "EmbeddingEstimator", method: Method, data: FitData) -> "tuple[StagedMethod, int]":
+    """Return the untrained module of a method on these samples, and the dimension of its embeddings."""
     encoder = method.encoder(data.reader, data.options)
     targets = data.training.y
-    if blocks_of(data.training.x) is not None and len(targets) > most_labels:
-        targets = targets[torch.from_numpy(random_part(len(targets), most_labels))]
     facts = Facts(
         reader=data.reader,
         targets=targets,
@@ -309,7 +279,7 @@ class Fit:
             training.weights = relative_weights(weights.numpy())
         whole = len(self.data.training.x)
         batch_size = max(least, round(min(self.data.batches.batch_size, whole) * len(rows) / whole))
-        batches = batches_of(self.method, training, training.y.numpy(), batch_size, seed)
+        batches = self.method.batches(training.y.numpy(), batch_size, seed)
         data = replace(self.data, training=training, validation=None, all_weights=None, batches=batches, seed=seed)
         part = Fit(self.estimator, self.method, data)
         part.options = replace(self.options, logger=None, callbacks=None)  # They observe the fit itself.
@@ -348,7 +318,7 @@ def fingerprint(
         if data is None:
             continue
         for part in (data.x, data.y, data.weights):
-            if isinstance(part, Streamed):
+            if isinstance(part, StreamedPixels):
                 digest.update(part.digest())
             elif part is not None:
                 digest.update(np.ascontiguousarray(part.numpy()).data)  # This avoids a copy of all samples.

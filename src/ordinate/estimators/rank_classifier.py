@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ordinate.data.modality import Reader
 from ordinate.data.rows import Labels, random_part
-from ordinate.data.streamed import Streamed
+from ordinate.data.streamed import StreamedPixels
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
@@ -230,7 +230,7 @@ class RankMethod(Method):
             return None
         is_wanted = training.calibration
         if is_wanted == "auto":  # Training on samples that stream takes long.
-            is_wanted = defaults_of(fitted.reader).calibrates and not isinstance(fitted.training.x, Streamed)
+            is_wanted = defaults_of(fitted.reader).calibrates and not isinstance(fitted.training.x, StreamedPixels)
         if not is_wanted:
             return "as all samples are trained on; give validation samples, or Training(calibration=True)"
         if end is not None and fitted.seconds > end.until - end.now:

@@ -12,13 +12,12 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from ordinate.checks import check_positive
-from ordinate.data.large_labels import without
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
-from ordinate.data.rows import Labels, Samples, column_of, random_part, take
+from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.data.splits import split_groups, split_rows
-from ordinate.data.tables.parquet_table import ParquetTable, streams
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -33,10 +32,10 @@ def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any
 
     Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
     streams, by the options of its kind of data, are read whenever they are needed; for their labels once. Labels in
-    parquet files are read, very many of them into a file of their own.
+    parquet files are read.
     """
     if isinstance(y, ParquetTable):
-        y = y.labels()
+        y = _one_column(y)
     if isinstance(X, DataLoader):
         return _of_batches(X, y)
     if isinstance(X, Dataset):
@@ -46,6 +45,12 @@ def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any
     if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # Polars, pyarrow and datasets have this method.
         return X.to_pandas(), y
     return X, y
+
+
+def _one_column(y: ParquetTable) -> pd.Series:
+    if len(y.columns) != 1:
+        raise OrdinateError("y", f"a table of {len(y.columns)} columns", "one column, as table[['label']]")
+    return y[y.columns[0]]
 
 
 def _streamed(X: Dataset[object], y: Labels | None, options: DataOptions | None) -> tuple[Any, Labels] | None:
@@ -159,11 +164,6 @@ class CheckedSamples:
         """Return some of them, by index."""
         X = take(self.X, rows, renumber=True)
         return type(self)(X, self.targets[rows], column_of(self.weights, rows), column_of(self.groups, rows))
-
-    def without(self, rows: NDArray[np.int64]) -> Self:
-        """Return all but few rows of a parquet table without groups, by index."""
-        weights = None if self.weights is None else np.delete(self.weights, rows)
-        return type(self)(self.X.without(rows), without(self.targets, rows), weights)
 
 
 def check_sample_weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -365,7 +365,6 @@ def divide(
     *,
     stratify: bool,
     most: int = 10_000,
-    drawn_from: int = 100_000,
 ) -> tuple[CheckedSamples, CheckedSamples | None]:
     """Return the samples to train on, and those to validate on.
 
@@ -375,14 +374,8 @@ def divide(
         seed: Seed of the division.
         stratify: Whether samples are held out rank by rank.
         most: Largest number of validation samples, as a loss of all their pairs is computed in every epoch.
-        drawn_from: Number of samples of a table that streams among which they are drawn.
     """
     share = min(share, most / len(samples))
-    if streams(samples.X) and samples.groups is None and len(samples) > drawn_from:
-        some = random_part(len(samples), drawn_from, seed)
-        of_some = share * len(samples) / len(some)
-        _, held_out = hold_out(samples.targets[some], None, of_some, seed, stratify=stratify)
-        return samples.without(some[held_out]), samples.take(some[held_out])
     rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=stratify)
     if len(rows) < 4:
         raise OrdinateError("validation_fraction", f"{share:g}, which leaves {len(rows)} of {len(samples)} samples")

@@ -11,17 +11,17 @@ from ordinate.errors import OrdinateError
 WEKA = r"""% a comment
 @RELATION 'visits of a clinic'
 @ATTRIBUTE 'age at visit' NUMERIC
-@attribute grade {'very low', low, medium, 'high, or more'}
+@attribute grade {'very low', low, medium, 'very high'}
 @attribute "b c" {0,1}
-@attribute side{left,right}
+@attribute side{right,'left, or both'}
 @attribute note string
 @attribute seen date "yyyy-MM-dd"
 
 @DATA
-1.5, 'very low', 0, left, 'it\'s fine', 2020-01-31
+1.5, 'very low', 0, 'left, or both', 'it\'s fine', 2020-01-31
 ?, ?, 1, right, "a, b", 2020-01-30
 % another comment
-3,'high, or more',0,left,?,?,{2}
+3,'very high',0,"left, or both",?,?,{2}
 """
 
 
@@ -39,15 +39,15 @@ def test_attributes_are_numbers_text_dates_and_ranks(write):
     assert list(read) == ["age at visit", "grade", "b c", "side", "note", "seen"]
     assert read["age at visit"].tolist()[::2] == [1.5, 3.0]
     assert np.isnan(read["age at visit"][1])
-    assert read["grade"].dtype.categories.tolist() == ["very low", "low", "medium", "high, or more"]
+    assert read["grade"].dtype.categories.tolist() == ["very low", "low", "medium", "very high"]
     assert read["grade"].astype(object).where(read["grade"].notna(), None).tolist() == [
         "very low",
         None,
-        "high, or more",
+        "very high",
     ]
     assert read["grade"].dtype.ordered
     assert read["b c"].tolist() == [0, 1, 0]
-    assert read["side"].tolist() == ["left", "right", "left"]
+    assert read["side"].tolist() == ["left, or both", "right", "left, or both"]
     assert not read["side"].dtype.ordered
     assert read["note"].tolist() == ["it's fine", "a, b", None]
     assert read["seen"].tolist() == ["2020-01-31", "2020-01-30", None]
@@ -63,6 +63,17 @@ def test_numbers_and_values_are_those_that_scipy_reads(write):
     ours = read_arff(path)
     np.testing.assert_array_equal(ours["x"], theirs["x"])
     assert ours["g"].tolist() == theirs["g"].str.decode("utf-8").tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "are_ranks"),
+    [("low,high", True), ("mild,moderate,severe", True), ("soft,hard,none", False), ("a,b", False)],
+)
+def test_values_are_ranks_in_the_order_of_a_known_scale_alone(write, values, are_ranks):
+    first = values.partition(",")[0]
+    read = read_arff(write(f"@relation r\n@attribute x real\n@attribute g {{{values}}}\n@data\n1,{first}\n2,?\n"))
+    assert read["g"].dtype.ordered == are_ranks
+    assert read["g"].dtype.categories.tolist() == values.split(",")
 
 
 def test_a_sparse_row_names_its_cells_that_are_not_zero(write):

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.data.tables import row_columns
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.tables.row_columns import find_label_columns, find_row_columns, find_row_order
 
@@ -136,52 +135,6 @@ def test_a_column_that_tells_the_label_is_found(values, y, table_of):
 )
 def test_a_column_that_only_goes_along_with_the_label_is_none(values, y, table_of):
     assert find_label_columns(table_of(pd.DataFrame({"a": values})), pd.Series(y)) == []
-
-
-# tables that stream: some rows tell
-
-
-@pytest.fixture
-def streamed(tmp_path, monkeypatch):
-    """Turns a frame into a table of which 300 rows are read."""
-    monkeypatch.setattr(row_columns, "LEARNED_FROM", 300)
-    monkeypatch.setattr(pd, "read_parquet", lambda *_, **__: pytest.fail("read a whole column"))
-
-    def make(frame, **options):
-        frame.to_parquet(tmp_path / "table.parquet", index=False, row_group_size=250, **options)
-        return ParquetTable(tmp_path / "table.parquet", stream=True)
-
-    return make
-
-
-@pytest.mark.parametrize("case", IDENTIFY)
-def test_some_rows_of_a_table_that_streams_find_what_identifies_rows(case, streamed):
-    name, values, reason = IDENTIFY[case]
-    assert find_row_columns(streamed(pd.DataFrame({"length": RNG.normal(size=N), name: values}))) == {name: reason}
-
-
-@pytest.mark.parametrize("case", [*list(DESCRIBE)[:14], "truth"])
-def test_and_nothing_else_of_columns_that_describe(case, streamed):
-    name, values = DESCRIBE[case]
-    assert find_row_columns(streamed(pd.DataFrame({name: values}))) == {}
-
-
-@pytest.mark.parametrize("options", [{}, {"write_statistics": False}])
-def test_the_ends_of_a_column_are_those_of_all_rows(options, streamed):
-    table = streamed(pd.DataFrame({"a": SHUFFLED + 3}), **options)
-    assert table.ends("a") == (3, N + 2)
-    rows = RNG.permutation(N)[:40]
-    assert table[rows].ends("a") == (SHUFFLED[rows].min() + 3, SHUFFLED[rows].max() + 3)
-
-
-def test_some_rows_of_a_table_that_streams_find_the_order_and_the_label(streamed):
-    y = pd.Series(np.repeat([0, 1, 2, 3, 4], N // 5))
-    columns = {"row": WITH_GAPS, "word": np.array(list("mlhxy"))[y], "length": np.sort(RNG.normal(size=N))}
-    X = streamed(pd.DataFrame(columns))
-    assert find_row_order(X, y) == ["row"]
-    assert find_label_columns(X, y) == ["word"]
-    assert find_label_columns(X[::-1], y[::-1].reset_index(drop=True)) == ["word"]
-    assert find_label_columns(X, y.sample(frac=1, random_state=0).reset_index(drop=True)) == []
 
 
 def test_a_column_of_paths_of_images_says_how_they_are_trained_on():

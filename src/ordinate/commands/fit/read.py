@@ -21,7 +21,6 @@ from ordinate.commands.samples import (
 from ordinate.commands.settings import Settings, parameters
 from ordinate.data.modality import Modality, Request
 from ordinate.data.registry import modalities, modality_of
-from ordinate.data.tables.parquet_table import holds_parquet
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 
@@ -54,7 +53,7 @@ class Source:
         target = next(iter(options.targets), None)
         request = Request(
             target, options.split, options.group, options.weight, tuple(names_in(options.drop)),
-            tuple(names_in(options.categorical)), options.fold, options.stream, options.skip_unreadable,
+            tuple(names_in(options.categorical)), options.fold, options.skip_unreadable,
             progress=not options.quiet, more_targets=tuple(options.targets[1:]), how=_reading(options, recipe or {}),
         )  # fmt: skip
         return cls(
@@ -67,9 +66,8 @@ class Source:
         if declared is None:
             return None
         others = dict(self.recipe.get(modality.parameter, {}))
-        for name in ("stream", "skip_unreadable"):
-            if name in self.given and name in parameters(declared):
-                others[name] = True
+        if "stream" in self.given and "stream" in parameters(declared):
+            others["stream"] = True
         if self.request.how.missing and "missing" in parameters(declared):
             others["missing"] = self.request.how.missing
         return self.settings.build(declared, "data", **others)
@@ -136,8 +134,6 @@ def read_source(source: Source, size_for: SizeFor | None = None) -> Samples:
     if not modality.holds_arrays:
         _check_modality(source, modality)
         return read_samples(source.data, source.request, source.options_of, size_for)
-    if not holds_parquet(source.data):
-        _refuse(source, "stream", "is in another format", "is for parquet files, images and volumes")
     samples = read_samples(source.data, source.request, source.options_of)
     if not source.text:
         samples = leave_out_row_columns(samples, source.keep, source.data, source.request.say)

@@ -20,7 +20,6 @@ from ordinate.data.csv_format import CSV, marks_of
 from ordinate.data.object_store import local_path
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
-from ordinate.data.streamed import Streamed
 from ordinate.data.table_formats import ends_in
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
@@ -67,8 +66,6 @@ def write(
     predictions = training.predictions(trained.name, trained.model, test)
     metrics = _write_model(trained, predictions, training, options, command, folder)
     scores: dict[str, dict[str, float]] = {}
-    if isinstance(predictions.inputs, Streamed) and predictions.inputs.note is not None:
-        print(f"note: held out: {predictions.inputs.note}")
     if options.no_report:
         return folder, Written(metrics, scores)
     if workspace.begin("report") > 1:
@@ -106,7 +103,7 @@ def _write_model(
     csv_format = marks_of(local_path(options.data)) if ends_in(options.data, CSV) else None
     split = {
         "identity": list(getattr(samples.identity, "columns", ())), "data": samples.digest, "target": options.target,
-        "stream": options.stream, "csv": csv_format,
+        "csv": csv_format,
         "missing": list(options.missing_values), "keep_missing": options.keep_missing,
         "train": samples.in_data(trained.rows).tolist(), "test": samples.in_data(test).tolist(),
     }  # fmt: skip

@@ -74,8 +74,9 @@ def _of_palette(values: np.ndarray, file: "Dataset", name: str) -> NDArray[np.ui
         table = table_entries(file[f"{channel}PaletteColorLookupTableData"].value, entries, file)
         channels.append(looked_up(values, first, table))
     colours = np.stack(channels, axis=-1)
-    # Some files have 8 bits of colour in entries of 16.
-    return (colours >> 8 if colours.max() > 255 else colours).astype(np.uint8)
+    if colours.max() > 255:  # Some files have 8 bits of colour in entries of 16.
+        colours >>= 8
+    return colours.astype(np.uint8)
 
 
 def _of_segments(values: np.ndarray, file: "Dataset", name: str) -> NDArray[np.uint8]:

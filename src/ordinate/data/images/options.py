@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ordinate.checks import check_choice, check_flag, check_streaming, check_whole
+from ordinate.checks import check_choice, check_flag, check_stream, check_whole
 from ordinate.data.images.augmentation import AUGMENTATIONS
 from ordinate.data.images.pillow import MAX_PIXELS
 from ordinate.data.options import DataOptions
@@ -43,8 +43,6 @@ class ImageOptions(DataOptions):
             half of the available memory. Mean and deviation are then those of 512 images. A ``Dataset`` that streams
             (True) is asked for every view in every epoch, instead of once, so that its transforms stay random;
             held-out samples and prediction use it as it is.
-        skip_unreadable: Whether a file that streams and cannot be read is replaced by another with the nearest label,
-            with a warning; by default it is an error when it is met.
 
     Example:
         >>> ImageOptions(size=64, augmentation="supcr").size
@@ -64,7 +62,6 @@ class ImageOptions(DataOptions):
     workers: int = field(default=2, repr=False, compare=False)  # It changes only the time.
     max_pixels: int = field(default=MAX_PIXELS, repr=False, compare=False)
     stream: bool | None = field(default=None, repr=False, compare=False)
-    skip_unreadable: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("size", "crop", "resize"):
@@ -96,7 +93,7 @@ class ImageOptions(DataOptions):
             self.require_one_view("frozen", "True")
         check_whole(self.max_pixels, "max_pixels")
         check_whole(self.workers, "workers", least=0)
-        check_streaming(self)
+        check_stream(self.stream)
 
     @property
     def brings_weights(self) -> bool:

@@ -66,9 +66,11 @@ def _only_page(file: Any, name: str) -> Any:
     pages = [page for page in file.pages if not page.subfiletype & REDUCED_OR_MASK] or [file.pages[0]]
     first = pages[0]
     others = [page for page in pages[1:] if not (first.is_tiled and _is_smaller(page, first))]
+    count = max(1 + len(others), first.imagedepth)
     # ImageJ writes large stacks as one page, whose description has the number of images.
     in_description = re.search(r"\AImageJ=.*^images=(\d+)", first.description, re.DOTALL | re.MULTILINE)
-    count = max(1 + len(others), int(in_description[1]) if in_description else 1, first.imagedepth)
+    if in_description is not None:
+        count = max(count, int(in_description[1]))
     if count > 1:
         raise OrdinateError(name, f"{count} pages", "one image per file", "save every page as a file of its own")
     return first

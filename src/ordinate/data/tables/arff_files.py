@@ -1,4 +1,4 @@
-"""Tables in ARFF, the format of Weka, whose nominal attributes declare their values and often their order."""
+"""Tables in ARFF, the format of Weka, whose nominal attributes list their values."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from ordinate.data.known_scales import known_order
 from ordinate.data.paths import not_text
-from ordinate.data.typed import says_more_than_the_alphabet
 from ordinate.errors import OrdinateError
 
 ATTRIBUTE = re.compile(
@@ -20,7 +20,8 @@ NUMBERS = ("numeric", "real", "integer")
 def read_arff(path: Path) -> pd.DataFrame:
     """Return the table of a file: numbers, text, dates, and the nominal attributes as categories.
 
-    The values of a nominal attribute are ranks where their order says more than the alphabet; ``?`` is missing.
+    The values of a nominal attribute are ranks where they are listed in the order of a known scale: Weka itself lists
+    those of a csv as they come. ``?`` is missing.
 
     Raises:
         OrdinateError: a line with more or fewer cells than attributes, a value that its attribute does not declare, or
@@ -123,7 +124,7 @@ def _column(cells: pd.Series, kind: str, path: Path) -> pd.Series:
         numbers = pd.to_numeric(pd.Series(values), errors="coerce")
         if numbers.notna().all():
             return pd.to_numeric(cells)
-        return cells.astype(pd.CategoricalDtype(values, ordered=says_more_than_the_alphabet(values)))
+        return cells.astype(pd.CategoricalDtype(values, ordered=known_order(values) == values))
     if word in NUMBERS:
         numbers = pd.to_numeric(cells, errors="coerce")
         wrong = cells[numbers.isna() & cells.notna()]

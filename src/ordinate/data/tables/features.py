@@ -28,8 +28,7 @@ from ordinate.data.tables.columns import (
 from ordinate.data.tables.date_forms import NOT_TOLD, date_form
 from ordinate.data.tables.dates import DateColumn, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
-from ordinate.data.tables.parquet_table import ParquetTable, in_memory, streams
-from ordinate.data.tables.streamed_rows import StreamedRows
+from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.views import TableViews
 from ordinate.data.typed import without_missing
 from ordinate.encoders.build import build_encoder
@@ -40,7 +39,6 @@ Column = NumericColumn | CategoricalColumn | DateColumn | TextColumn
 STRAY_WORDS = 0.05  # A column of numbers may hold other text in this share of its values, which is missing then.
 MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
-LEARNED_FROM = 2**20  # Features are learned from this many rows of a streamed parquet table.
 IN_MEMORY = 2**27  # More bytes of a parquet table's numbers lie in a file.
 
 
@@ -89,8 +87,6 @@ class TableFeatures(Reader):
     def fit(cls, frame: pd.DataFrame | ParquetTable, missing: Sequence[str] = ()) -> "TableFeatures":
         """Learn the columns of a table (n, columns), one after the other; those of a single value become zeros.
 
-        The columns of a parquet table that streams are learned from about a million rows from all over it.
-
         Args:
             frame: Table.
             missing: Texts of values that mean missing, in every column and in tables to predict.
@@ -100,13 +96,6 @@ class TableFeatures(Reader):
         """
         columns: list[Column] = []
         notes: list[str] = []
-        if streams(frame):
-            all_rows = len(frame)
-            frame = frame.spread(LEARNED_FROM)
-            notes.append(
-                f"{all_rows:,} rows are decoded as they are needed; medians, scales, quantiles and categories are "
-                f"those of {len(frame):,} of them"
-            )
         incomplete: dict[str, int] = {}
         problems: dict[str, OrdinateError] = {}
         for each in frame.columns:
@@ -180,21 +169,14 @@ class TableFeatures(Reader):
             start += column.width
 
     def check(self, frame: pd.DataFrame | ParquetTable) -> None:
-        """Raise an error if the numbers or dates of a table, or of a part of one that streams, cannot be read."""
-        if streams(frame):
-            frame = frame.spread(LEARNED_FROM)
+        """Raise an error if the numbers or dates of a table cannot be read."""
         for column in self.columns:
             if isinstance(column, NumericColumn | DateColumn):
                 values = without_missing(frame[column.name], self.missing)
                 column.fill(values, np.empty((len(frame), column.width), dtype=np.float32))
 
     def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Any:
-        """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files.
-
-        Of a table that streams return :class:`~ordinate.data.tables.streamed_rows.StreamedRows`.
-        """
-        if streams(X):
-            return StreamedRows(X[self.names], self)
+        """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files."""
         shape = (len(X), self.width)
         out = None
         if isinstance(X, ParquetTable) and 4 * shape[0] * shape[1] > IN_MEMORY:
@@ -425,8 +407,6 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
 
 def unusable_columns(frame: pd.DataFrame | ParquetTable) -> dict[str, OrdinateError]:
     """Return the columns of a table that features cannot be learned from, each with the error that says why."""
-    if streams(frame):
-        frame = frame.spread(LEARNED_FROM)
     problems = {}
     for name in frame.columns:
         try:

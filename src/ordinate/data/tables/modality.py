@@ -40,7 +40,7 @@ class Tables(Modality):
     readers = (TableFeatures,)
     parameter = "tables"
     options_class = TableOptions
-    command_options = ("drop", "keep", "categorical", "text", "stream")
+    command_options = ("drop", "keep", "categorical", "text")
     holds_arrays = True
 
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
@@ -66,7 +66,7 @@ class Tables(Modality):
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise OrdinateError("X", f"a {type(X).__name__} of shape {X.shape}", "at least one row and one column")
         if isinstance(X, ParquetTable):
-            return X.decided()
+            return X
         return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
 
     def fit(self, X: Table, options: TableOptions, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
@@ -162,10 +162,9 @@ def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTab
         request.say(f"note: {path}: {note}")
     y = labels[target]
     require_labels(y, path)
-    stream = request.stream or None
-    X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical, stream=stream)
+    X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical)
     require_left(X.columns, path)
-    return X.decided(), y
+    return X, y
 
 
 def _read_file(path: Path, target: str, request: Request) -> tuple[Any, pd.Series]:

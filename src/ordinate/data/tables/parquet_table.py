@@ -1,18 +1,15 @@
 """A table in parquet files, of which a column is read when it is asked for."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import union_categoricals
 
-from ordinate.data.large_labels import are_large, empty_labels
 from ordinate.data.paths import reading, require_names, require_path, require_unique
 from ordinate.data.table_formats import PARQUET, ends_in
 from ordinate.data.tables.arrow_files import as_pandas
@@ -24,29 +21,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_AT_ONCE = 1 << 16
-STREAMED_FROM = 2**26  # Training decodes rows of a table with more values (rows times columns) when it needs them.
 
 
 class ParquetTable:
     """Rows of a parquet file, or of a folder of them, that stay there: what is read is one column at a time.
 
     It stands for the DataFrame that ``pandas.read_parquet`` gives, wherever an estimator accepts X, and gives the same
-    model and predictions, bit for bit, without its memory, unless it streams.
+    model and predictions, bit for bit, without its memory: the numbers of a large table lie in a file that is mapped
+    into memory.
 
     ``table["price"]`` reads a column (a Series, numbered from 0); ``table[["rooms", "area"]]`` is the table of these
     columns, and ``table[rows]`` that of these rows, an index array, a mask or a slice: neither reads anything.
-
-    A table of more than 2**26 values (rows times columns; 4 million rows of 16 columns) is streamed: training decodes
-    rows as it needs them, and learns the columns from about a million rows instead of all. The order of its batches
-    is then another, so that its model is not that of the DataFrame. ``y=ParquetTable(path)[["price"]]`` keeps more than
-    128 MiB of labels out of memory, too.
 
     Args:
         path: Path of a file, or of a folder of files of the same columns as Spark, Dask or pandas write one; subfolders
             named ``year=2024`` make a column.
         drop: Columns to leave out, such as the label.
         categorical: Columns whose numbers are codes, not amounts.
-        stream: True streams smaller tables too, False never streams.
 
     Raises:
         OrdinateError: no parquet, no rows, or a column that is not there; later, files that have changed.
@@ -62,9 +53,7 @@ class ParquetTable:
 
     ndim = 2
 
-    def __init__(
-        self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = (), stream: bool | None = None
-    ) -> None:
+    def __init__(self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> None:
         optional("pyarrow", "parquet", "parquet")
         from pyarrow.parquet import ParquetDataset
 
@@ -81,12 +70,10 @@ class ParquetTable:
         require_names(self.columns, [*drop, *categorical], self.path)
         self._columns = self._columns.drop(columns=list(drop))
         self._categorical = frozenset(categorical)
-        self._rows: NDArray[np.int64] | None = None  # None means all rows except those in _without.
-        self._without = np.empty(0, dtype=np.int64)  # Row numbers are in ascending order.
-        self._stream = stream
+        self._rows: NDArray[np.int64] | None = None  # None means all rows.
 
     def __len__(self) -> int:
-        return self._rows_in_files - len(self._without) if self._rows is None else len(self._rows)
+        return self._rows_in_files if self._rows is None else len(self._rows)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the columns, as a DataFrame does."""
@@ -114,13 +101,8 @@ class ParquetTable:
             view._columns = self._columns[names]
         else:
             rows = key if isinstance(key, np.ndarray) and is_plain_index(key, len(self)) else np.arange(len(self))[key]
-            view._rows, view._without = self.in_files(rows), self._without[:0]
+            view._rows = self.in_files(rows)
         return view
-
-    @property
-    def streams(self) -> bool:
-        """Whether training decodes the rows as it needs them, as they are too many for a matrix of all."""
-        return len(self) * len(self.columns) > STREAMED_FROM if self._stream is None else self._stream
 
     def _view(self) -> "ParquetTable":
         view = object.__new__(ParquetTable)
@@ -128,78 +110,14 @@ class ParquetTable:
         view.__dict__.pop("order", None)
         return view
 
-    def decided(self) -> "ParquetTable":
-        """Return the table, of which no part streams if it does not, and every part if it does."""
-        view = self._view()
-        view._stream = self.streams
-        return view
-
-    def without(self, rows: NDArray[np.int64]) -> "ParquetTable":
-        """Return the table of all other rows; few of all of them take little memory."""
-        if self._rows is not None:
-            return self[np.delete(np.arange(len(self)), rows)]
-        view = self._view()
-        view._without = np.union1d(self._without, self.in_files(rows))
-        return view
-
-    def spread(self, most: int) -> "ParquetTable":
-        """Return about so many of the rows, from all over the files: every k-th of some row groups."""
-        return self if len(self) <= most else self.decided()[self.spread_rows(most)]
-
-    def spread_rows(self, most: int, least_groups: int = 16) -> NDArray[np.int64]:
-        """Return which rows these are, of at least ``least_groups`` row groups if there are as many."""
-        if len(self) <= most:
-            return np.arange(len(self))
-        places = self.places(self.row_groups.starts)
-        groups = np.flatnonzero(np.diff(places))
-        count = min(len(groups), max(least_groups, -(-most * len(groups) // len(self))))
-        groups = groups[np.unique(np.linspace(0, len(groups) - 1, count).round().astype(np.int64))]
-        stops = np.minimum(places[groups + 1], places[groups] + most)
-        step = -(-int((stops - places[groups]).sum()) // most)
-        rows = np.concatenate([np.arange(*run, step) for run in zip(places[groups], stops, strict=True)])
-        return rows if self.order is None else self.order[rows]
-
-    def ends(self, name: str) -> tuple[float, float]:
-        """Return the least and the largest value of a column of numbers; of all rows, the files mostly tell them."""
-        column = self[[name]]
-        told = column.row_groups.ends(name) if self._is_whole else None
-        if told is not None:
-            return told
-        parts = [frame[name] for _, frame in column.in_order(ROWS_AT_ONCE)]
-        return min(part.min() for part in parts), max(part.max() for part in parts)
-
-    def labels(self) -> pd.Series | np.ndarray:
-        """Return the one column of the table; more than 128 MiB of whole numbers or floats lie in a file."""
-        if len(self.columns) != 1:
-            raise OrdinateError("y", f"a table of {len(self.columns)} columns", "one column, as table[['label']]")
-        (name,) = self.columns
-        kind = self._columns[name].dtype
-        if not isinstance(kind, np.dtype) or kind.kind not in "iuf" or not are_large(len(self), kind):
-            return self[name]
-        values = empty_labels((len(self),), kind)
-        for places, frame in self.in_order(ROWS_AT_ONCE):
-            if frame[name].isna().any():  # Missing values would turn whole numbers into floats.
-                raise OrdinateError("y", problem=f"{name!r} has missing labels", expected="one label per row")
-            values[places] = frame[name]
-        return values
-
-    def digest(self) -> bytes:
-        """Return which columns and rows of the files these are, in a few bytes."""
-        digest = hashlib.sha256(repr((list(self.columns), sorted(self._categorical), len(self))).encode())
-        for rows in (self._rows, self._without):
-            digest.update(b"all" if rows is None else np.ascontiguousarray(rows).data)
-        return digest.digest()
-
     def in_files(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where in the files rows of the table lie, counted over all of them."""
-        if self._rows is not None:
-            return self._rows[rows]
-        return rows + np.searchsorted(self._without - np.arange(len(self._without)), rows, side="right")
+        return rows if self._rows is None else self._rows[rows]
 
     def places(self, rows_in_files: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many rows of the table come before rows of the files, in the order of the files."""
         if self._rows is None:
-            return rows_in_files - np.searchsorted(self._without, rows_in_files)
+            return rows_in_files
         return np.searchsorted(self._rows, rows_in_files, sorter=self.order)
 
     @cached_property
@@ -229,7 +147,7 @@ class ParquetTable:
 
     def head(self, n: int) -> pd.DataFrame:
         """Return the first ``n`` rows in memory; a table of some of the rows is read by column first."""
-        if not self._is_whole:
+        if self._rows is not None:
             return self[slice(n)].to_pandas()
         return next(self.batches(n))
 
@@ -238,7 +156,7 @@ class ParquetTable:
 
         A table of some of the rows is read batch by batch, each from the start.
         """
-        if self._is_whole:
+        if self._rows is None:
             groups = self._row_groups(text_as_codes=False)
             parts = chain.from_iterable(self.readable(groups.read(group, rows)) for group in range(len(groups)))
             yield from map(self.as_frame, in_parts_of(parts, rows))
@@ -280,32 +198,14 @@ class ParquetTable:
 
     def _read(self, name: str) -> pd.Series:
         require_names(self.columns, [name], self.path)
-        if self._stream and not self._is_whole:
-            values = self._read_where_they_lie(name)
-        else:
-            with reading(self.path):
-                values = _read_column(self.path, name)
-            self._check_rows(len(values))
-            if not self._is_whole:
-                values = values.iloc[self.in_files(np.arange(len(self)))]
+        with reading(self.path):
+            values = _read_column(self.path, name)
+        self._check_rows(len(values))
+        if self._rows is not None:
+            values = values.iloc[self._rows]
         if name in self._categorical:
             values = values.astype("category")
         return values.reset_index(drop=True).rename(name)
-
-    def _read_where_they_lie(self, name: str) -> pd.Series:
-        """Return a column of some rows, for which only the row groups are read that hold any."""
-        view = self[[name]]
-        view._categorical = frozenset()
-        parts = [frame[name] for _, frame in view.in_order(ROWS_AT_ONCE)]
-        if isinstance(parts[0].dtype, pd.CategoricalDtype):
-            values = pd.Series(union_categoricals(parts, ignore_order=True))
-        else:
-            values = pd.concat(parts, ignore_index=True)
-        return values if self.order is None else values.iloc[np.argsort(self.order)]
-
-    @property
-    def _is_whole(self) -> bool:
-        return self._rows is None and len(self._without) == 0
 
     def _check_rows(self, found: int) -> None:
         if found != self._rows_in_files:
@@ -322,11 +222,6 @@ def _read_column(path: Path, name: str) -> pd.Series:
 def is_plain_index(key: np.ndarray, n: int) -> bool:
     """Return whether an array holds whole numbers from 0 to below n."""
     return key.dtype.kind in "iu" and key.ndim == 1 and len(key) > 0 and key.min() >= 0 and key.max() < n
-
-
-def streams(X: object) -> TypeGuard[ParquetTable]:
-    """Return whether samples are a table in parquet files that training decodes as it needs its rows."""
-    return isinstance(X, ParquetTable) and X.streams
 
 
 def in_memory(X: Any) -> Any:

@@ -9,9 +9,8 @@ from ordinate.data.file_tree import IMAGE_SUFFIXES
 from ordinate.data.numbers import as_numbers, read_numbers
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.date_forms import AMBIGUOUS, NOT_TOLD, date_form
-from ordinate.data.tables.features import LEARNED_FROM
 from ordinate.data.tables.free_text import is_free_text
-from ordinate.data.tables.parquet_table import ParquetTable, streams
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.typed import DESCRIPTIONS
 
 LOOKED_AT = 1000  # This many rows may show that a column need not be read to its end.
@@ -23,20 +22,20 @@ def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
     """Return the columns that identify the rows, each with the reason, as in "numbers the rows".
 
     Floats describe, however different; so do whole numbers that are all different, unless their name or the way they
-    run through a range says otherwise. Of a parquet table that streams, about a million rows from all over it tell.
+    run through a range says otherwise.
 
     Example:
         >>> X = pd.DataFrame({"Unnamed: 0": [0, 1, 2], "code": ["a7", "c1", "b3"], "age": [41, 9, 67]})
         >>> find_row_columns(X)
         {'Unnamed: 0': 'is an index that was saved without a name', 'code': 'has a text of its own in every row'}
     """
-    head, part = _head(X), _read_part(X)
+    head = _head(X)
     descriptions = getattr(X, "attrs", {}).get(DESCRIPTIONS, {})
     reasons = {}
     for name in X.columns:
         is_identifier = _is_identifier(name) or _is_identifier(descriptions.get(name, ""))
-        if _reason(name, head[name], is_identifier=is_identifier):
-            reasons[name] = _reason(name, read_numbers(part[name])[0], X, is_identifier=is_identifier)
+        if _reason(name, head[name], is_identifier=is_identifier, is_head=True):
+            reasons[name] = _reason(name, read_numbers(X[name])[0], is_identifier=is_identifier)
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
@@ -46,10 +45,8 @@ def _head(X: pd.DataFrame | ParquetTable) -> pd.DataFrame:
     return pd.DataFrame({name: read_numbers(head[name])[0] for name in head.columns})
 
 
-def _reason(
-    name: str, values: pd.Series, X: pd.DataFrame | ParquetTable | None = None, *, is_identifier: bool
-) -> str | None:
-    """Return why a column of a table identifies rows; of the first rows alone (without it), why it may."""
+def _reason(name: str, values: pd.Series, *, is_identifier: bool, is_head: bool = False) -> str | None:
+    """Return why a column of a table identifies rows; of its first rows alone, why it may."""
     if not _are_codes(values) or values.isna().any():
         return None
     counts = pd.api.types.is_integer_dtype(values.dtype)
@@ -65,7 +62,7 @@ def _reason(
         return "is named as an identifier, and no two rows share a value"
     # Measured whole numbers have gaps or repetitions, so all of 0 to n-1 or 1 to n is a count, in any order of the
     # rows. A column that starts elsewhere may be measured, such as one year per row.
-    return "numbers the rows" if X is None or _is_count(X, name, values) else None
+    return "numbers the rows" if is_head or _is_count(values) else None
 
 
 def _reason_of_text(values: pd.Series) -> str | None:
@@ -84,14 +81,9 @@ def _reason_of_text(values: pd.Series) -> str | None:
     return "has a text of its own in every row"
 
 
-def _is_count(X: pd.DataFrame | ParquetTable, name: str, values: pd.Series) -> bool:
-    low, high = X.ends(name) if streams(X) else (values.min(), values.max())
-    return int(low) in (0, 1) and int(high) - int(low) == len(X) - 1
-
-
-def _read_part(X: pd.DataFrame | ParquetTable) -> pd.DataFrame | ParquetTable:
-    """Return the rows of a table from which its columns are analysed: some of many that stream, or all."""
-    return X.spread(LEARNED_FROM) if streams(X) else X
+def _is_count(values: pd.Series) -> bool:
+    low, high = values.min(), values.max()
+    return int(low) in (0, 1) and int(high) - int(low) == len(values) - 1
 
 
 def _are_codes(values: pd.Series) -> bool:
@@ -172,8 +164,8 @@ def find_row_order(X: pd.DataFrame | ParquetTable, y: pd.Series) -> list[str]:
     """
     if not _is_sorted(y):
         return []
-    head, part = _head(X), _read_part(X)
-    return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(as_numbers(part[name]))]
+    head = _head(X)
+    return [name for name in X.columns if _goes_one_way(head[name]) and _goes_one_way(as_numbers(X[name]))]
 
 
 def _is_sorted(y: pd.Series) -> bool:
@@ -214,8 +206,6 @@ def find_label_columns(X: pd.DataFrame | ParquetTable, y: pd.Series) -> list[str
     """
     head = _head(X)
     names = [name for name in X.columns if _says(head[name], y.iloc[:LOOKED_AT])]
-    if streams(X):
-        X, y = X.spread(LEARNED_FROM), y.iloc[X.spread_rows(LEARNED_FROM)]
     return [name for name in names if len(y) <= LOOKED_AT or _says(as_numbers(X[name]), y)]
 
 

@@ -1,7 +1,5 @@
 """The row groups of parquet files, read some rows at a time."""
 
-import hashlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,19 +82,6 @@ class RowGroups:
                 codes = pa.array(np.full(len(part), values.index(value).as_py(), dtype=np.int32))
                 part = part.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
         return part.select(self._schema.names).cast(self._schema)
-
-    def ends(self, name: str) -> tuple[float, float] | None:
-        """Return the least and the largest value of a column as the files tell them; None if they do not."""
-        groups = [group.statistics or {} for file in self._files for group in file.row_groups]
-        if not all(name in told for told in groups):
-            return None
-        return min(told[name]["min"] for told in groups), max(told[name]["max"] for told in groups)
-
-    def digest(self) -> bytes:
-        """Return the names (within a folder), sizes and times of the files in a few bytes; no row is read."""
-        names = [os.path.relpath(file.path, self.path) for file in self._files]
-        files = [(name, *stat) for name, stat in zip(names, self._stats, strict=True)]
-        return hashlib.sha256(repr(files).encode()).digest()
 
     def _changed(self) -> OrdinateError:
         from pyarrow.parquet import ParquetDataset

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ordinate.checks import check_positive, check_streaming, check_whole
+from ordinate.checks import check_positive, check_stream, check_whole
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
 
@@ -27,8 +27,6 @@ class VolumeOptions(DataOptions):
         stream: Whether files are read as batches need them, in every epoch, and not kept. False reads all before
             training; beyond 4 GiB they lie in an unnamed file. None streams if they would take more than half of the
             available memory. Mean and deviation are then those of 512 volumes.
-        skip_unreadable: Whether a file that streams and cannot be read is replaced by another with the nearest label,
-            with a warning; by default it is an error when it is met.
 
     Example:
         >>> VolumeOptions(size=100, spacing=2.0).spacing
@@ -40,7 +38,6 @@ class VolumeOptions(DataOptions):
     intensity: tuple[float, float] | None = None
     workers: int = field(default=2, repr=False, compare=False)  # It affects only the time.
     stream: bool | None = field(default=None, repr=False, compare=False)
-    skip_unreadable: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.size is not None:
@@ -52,7 +49,7 @@ class VolumeOptions(DataOptions):
         if self.intensity is not None:
             object.__setattr__(self, "intensity", _range(self.intensity))
         check_whole(self.workers, "workers", least=0)
-        check_streaming(self)
+        check_stream(self.stream)
 
 
 def _three(given: object, name: str, expected: str) -> tuple[float, ...]:

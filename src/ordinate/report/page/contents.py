@@ -12,7 +12,7 @@ from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adapti
 
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.series.reader import series_lengths
-from ordinate.data.streamed import Streamed, loaded
+from ordinate.data.streamed import StreamedPixels, loaded
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -139,7 +139,7 @@ def _training(predictions: Predictions, X: Samples, y: ArrayLike) -> tuple[Tenso
         _check_targets(labels, predictions.predicted, "training")
     if len(labels) != len(samples):
         raise OrdinateError("training", f"{len(labels)} labels for {len(samples)} samples", "one per sample")
-    if isinstance(samples, Streamed):
+    if isinstance(samples, StreamedPixels):
         rows = random_part(len(samples), MOST_STREAMED)
         return loaded(samples.part(rows)), labels[rows]
     return samples, labels

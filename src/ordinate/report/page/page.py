@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.data.rows import random_part, take
-from ordinate.data.streamed import Streamed
+from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.predictions import Predictions
@@ -96,7 +96,7 @@ def write_report(
     if suspects is not None:
         suspects = check_suspects(suspects, given)
     most = MOST_SAMPLES
-    if predictions is not None and isinstance(predictions.inputs, Streamed):
+    if predictions is not None and isinstance(predictions.inputs, StreamedPixels):
         most = MOST_STREAMED
     if given > most and len(y) == given:
         part = random_part(given, most)

@@ -30,6 +30,10 @@ ORDERS = [
     ["-2", "-1", "0", "1", "2"],
     ["★", "★★", "★★★★"],
     ["0 healthy", "1 mild", "2 - severe", "10 dead"],
+    ["0-9g/day", "10-19", "20-29", "30+"],
+    ["Bad", "Medium", "Good"],
+    ["StronglyDisagree", "Disagree", "Agree", "StronglyAgree"],
+    ["No", "Yes"],
 ]
 
 
