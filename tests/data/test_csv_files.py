@@ -1,13 +1,16 @@
 """A csv is read as it is written: no cell moves to another column, and none is lost without a word."""
 
+import csv
 import gzip
 import io
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
-from ordinate.data.csv_format import Given, csv_given, marks_of, recognise
+from ordinate.data.csv_format import MISSING, Given, csv_given, marks_of, recognise
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labels_file import read_labels_file
 from ordinate.data.tables.files import read_labelled, read_samples
@@ -235,9 +238,9 @@ def test_what_is_given_overrules_what_is_recognised():
     with csv_given(Given("tab", ",", "utf-16-le")):
         frame = read_csv(content, "a.csv", say=lambda _: None)
     assert frame.to_dict("list") == {"x": [1.234], "y;z": ["5;6"]}
-    for given in ({"sep": ";;"}, {"encoding": "klingon"}):
-        with pytest.raises(OrdinateError, match=f"^--{next(iter(given))}: got"):
-            Given(**given)
+    for wrong in ({"sep": ";;"}, {"encoding": "klingon"}):
+        with pytest.raises(OrdinateError, match=f"^--{next(iter(wrong))}: got"):
+            Given(**wrong)
     with csv_given(Given(encoding="ascii")), pytest.raises(OrdinateError, match="--encoding: got 'ascii', and "):
         read_csv(io.BytesIO("größe\n1".encode()), "a.csv")
 
@@ -286,3 +289,42 @@ def test_the_format_of_the_training_data_decides_where_a_file_does_not(text, kno
 def test_whole_numbers_tell_no_decimal_mark(tmp_path, text, marks):
     (tmp_path / "data.csv").write_text(text)
     assert marks_of(tmp_path / "data.csv") == marks
+
+
+CELLS = st.one_of(
+    st.integers(-(10**20), 10**20).map(str),
+    st.floats(allow_nan=False, width=32).map(str),
+    st.sampled_from([*MISSING, "None", "007", "True", "false", "low, high", 'a "b"', " 7", "\t7", " a", "ä ö", "#1"]),
+    st.text("ab 1.,;\t#", max_size=5),
+)
+
+
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=8),
+    spaces=st.sampled_from(["", " ", "  "]),
+    ending=st.sampled_from(["\n", "\r\n", "\r"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_cells_are_those_of_pandas_with_or_without_spaces(tmp_path_factory, rows, spaces, ending, quoting):
+    text = io.StringIO()
+    csv.writer(text, lineterminator=ending + spaces, quoting=quoting).writerows([("x", "y", "z"), *rows])
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_bytes(text.getvalue().rstrip(" ").encode())
+    options = {"skipinitialspace": True, "keep_default_na": False, "na_values": MISSING, "index_col": False}
+    with csv_given(Given(sep=",", decimal=".")):
+        found = recognise(path, path)
+        expected = pd.read_csv(path, thousands=found.thousands, skiprows=found.skipped, **options)
+        frame = read_csv(path, path, say=lambda _: None)
+    pd.testing.assert_frame_equal(frame, expected)
+
+
+@given(st.lists(st.sampled_from(["1,2,", "1,,", ",,", "1,2", "1", "", '"1\n",2,', '"a, b",2', " "]), max_size=6))
+def test_lines_are_whole_as_they_are_to_the_csv_module(tmp_path_factory, lines):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_text("\n".join(["x,y,z", "1,2,3", *lines]))
+    rows = list(csv.reader(path.read_text().splitlines(keepends=True), skipinitialspace=True))
+    if all(len(row) == 3 for row in rows if row):
+        assert len(read_csv(path, path)) == sum(map(bool, rows)) - 1
+    else:
+        with pytest.raises(OrdinateError, match="it may be cut off; empty cells need their separators"):
+            read_csv(path, path)

@@ -1,10 +1,15 @@
 """Numbers that come as text, with and without a unit."""
 
+import math
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ordinate.data.numbers import as_numbers, read_numbers, split_unit
+from ordinate.data.numbers import as_numbers, limits_of, other_words_of, read_numbers, split_unit
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.row_columns import find_row_columns
 from ordinate.errors import OrdinateError
@@ -132,3 +137,52 @@ def test_a_column_with_decimal_commas_is_numbers_with_a_note():
 def test_lists_in_cells_are_refused_as_before():
     with pytest.raises(OrdinateError, match="expected a number or a category in every row"):
         TableFeatures.fit(pd.DataFrame({"x": [[1, 2], [3]]}))
+
+
+TEXTS = st.one_of(
+    st.sampled_from(
+        ["1", "-2.5", "+.5", "3.", "1e5", " 7 ", "0", "-0.0", "007", "nan", "inf", "1_0", "", "low", "unknown"]
+    ),
+    st.integers(-(2**60), 2**60).map(str),
+    st.none(),
+)
+
+
+def number_of(text):
+    """Return the number that a text is by the rules of Python; a code such as 007 and words are none."""
+    bare = text.strip().lstrip("+-")
+    if "_" in text or (bare[:1] == "0" and bare[1:2].isdigit()):
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=9), st.sampled_from([object, "str"]))
+def test_numbers_found_by_different_values_are_those_of_each_row(texts, dtype):
+    column = pd.Series(texts * 3, dtype=dtype, index=range(5, 5 + 3 * len(texts)), name="dose")
+    numbers = [None if text is None else number_of(text) for text in texts * 3]
+    found = as_numbers(column)
+    are_numbers = any(text is not None for text in texts) and all(
+        text is None or number is not None for text, number in zip(texts * 3, numbers, strict=True)
+    )
+    if are_numbers:
+        np.testing.assert_array_equal(found, np.array(numbers, dtype=float))
+        assert found.index.equals(column.index)
+        assert (found.name, found.dtype.kind in "if") == ("dose", True)
+    else:
+        assert found is column
+
+
+def test_objects_that_are_equal_but_of_other_types_stay_apart():
+    assert as_numbers(column([1, True, 1])).tolist() == [1, True, 1]
+    assert as_numbers(column([1, 1.0, Decimal(1), "1"])).tolist() == [1.0, 1.0, 1.0, 1.0]
+    assert as_numbers(column([True, False])).tolist() == [True, False]
+
+
+def test_words_of_rows_are_all_returned():
+    values = column(["low", "?", "7", None, "low", "<5"])
+    assert sorted(other_words_of(values)) == ["low", "low"]
+    assert limits_of(values) == ["<5"]

@@ -227,3 +227,17 @@ def test_one_note_names_the_missing_values_of_all_columns_the_target_first():
 def test_a_column_none_of_whose_values_has_a_label_is_a_number():
     labels = dict(zip(range(1, 10), "abcdefghi", strict=True))
     assert column([15.0, 20.0, 40.0], Declared(labels))[0].tolist() == [15, 20, 40]
+
+
+def test_declared_codes_are_missing_even_if_one_value_is_left():
+    values, _ = column([50.0, 999.0, 50.0], Declared({}, ((999, 999),)))
+    assert values.tolist()[::2] == [50, 50]
+    assert np.isnan(values[1])
+
+
+def test_far_codes_of_a_labelled_target_are_noticed():
+    _, found = column([1.0, 2.0, 3.0, 99.0] * 3, Declared(LIKERT), targets=("g",))
+    assert found.notes(Reading()) == [
+        "the label holds 99 in 3 rows, far from its other values, 1 to 3; if these codes mean missing labels, "
+        "--missing names them"
+    ]

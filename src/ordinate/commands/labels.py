@@ -42,7 +42,7 @@ class Label:
         """Return the ranks that none of some rows has."""
         if self.classes is None:
             return []
-        present = set(self.values[rows].tolist())
+        present = set(pd.unique(self.values[rows]).tolist())
         absent = [label for label in self.classes if label not in present]
         return [plain_text(label) for label in [*self.unused, *absent]]
 

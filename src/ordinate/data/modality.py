@@ -251,8 +251,10 @@ class Modality(ABC):
     def fit(self, X: Any, options: Any, *, encoder: Encoder, progress: bool) -> tuple[Reader, Any]:
         """Return the reader of the training samples, and these with their files read."""
 
-    def check_unseen(self, seen: Any, unseen: Any) -> None:  # noqa: B027  # Decoded samples can always be read.
-        """Raise an error if samples could not be read as learned from the training samples ``seen``."""
+    def check_unseen(  # noqa: B027  # Decoded samples can always be read.
+        self, X: Any, seen: NDArray[np.int64], unseen: NDArray[np.int64]
+    ) -> None:
+        """Raise an error if the rows ``unseen`` could not be read as learned from the rows of training, ``seen``."""
 
     def of_dataset(self, dataset: Dataset[object], options: Any) -> Any | None:
         """Return samples that a Dataset is asked for whenever they are needed; None if it is to be read once.

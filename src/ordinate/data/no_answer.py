@@ -17,7 +17,8 @@ no information|unknown|not known|not asked|not asked in survey|question not aske
 not available|not recorded|not reported|not stated|not specified|not determined|not done|not measured|not assessed
 cannot be assessed|unable to assess|not evaluable|not collected|not coded|not codeable|uncodeable|uncodable
 no post interview|no interview|incomplete interview|interview breakoff|interview break-off|breakoff|break-off
-stage x|grade x|undetermined
+stage x|grade x|undetermined|stage unknown|grade unknown|refused to state|refuse to state|not in universe|blank
+logical skip|see codebook|not imputable|skipped on web|not available in this release
 keine angabe|keine angaben|keine antwort|weiss nicht|weiss ich nicht|ich weiss nicht|verweigert|antwort verweigert
 verweigerung|nicht erhoben|nicht beantwortet|nicht gefragt|fehlender wert|fehlend
 unbekannt|nicht bestimmbar|nicht vercodbar|datenfehler
@@ -27,10 +28,12 @@ donnee manquante|manquant
 no sabe|no se|no contesta|no responde|ns/nc|ns/nr|ns / nc|n.s.|n.c.|n.r.|n.s./n.c.|rehusa|rehusa contestar
 rehuso contestar|se niega a contestar|se niega a responder|no aplica|no aplicable|no procede|sin respuesta|sin datos
 sin dato|desconocido|no especificado|no preguntada|valor perdido
+se niega|prefiere no contestar|prefiere no responder|prefiero no contestar|prefiero no responder
 non so|non sa|non risponde|nessuna risposta|rifiuta|rifiuta di rispondere|non applicabile|non pertinente|mancante
+preferisco non rispondere|preferisce non rispondere
 nao sabe|nao sei|nao responde|nao respondeu|sem resposta|recusa|recusa-se a responder|recusou|nao se aplica
 nao aplicavel|ignorado|desconhecido|sem informacao
-weet niet|weet ik niet|geen antwoord|weigert|geweigerd|weigering|wil niet zeggen|wil niet antwoorden
+weet niet|weet het niet|weet ik niet|geen antwoord|weigert|geweigerd|weigering|wil niet zeggen|wil niet antwoorden
 niet van toepassing|n.v.t.|nvt|geen opgave|onbekend|niet gevraagd
 ved ikke|vet ikke|vet ej|vet inte|uoplyst|ikke besvart|ikke besvaret|inget svar|ej svar|uppgift saknas|ubesvart
 vil ikke svare|onsker ikke a svare|nekter|vagrar|ej tillampligt|ikke spurt|ukendt|okand
@@ -63,6 +66,7 @@ IF_NEGATIVE = _phrases(BELOW_ZERO)
 # A code before the words, such as "-9. ", "[-1] ", "(9) " or "99 = ".
 CODE = re.compile(r"^[\[(]?\s*[-+]?\d+\s*[\])]?\s*[.:=)-]*\s*")
 ASIDE = re.compile(r"\s*[\[(][^\])]*[\])]\s*$")  # As in "Refusal (spontaneous)".
+ASIDE_BEFORE = re.compile(r"^\((?:vol|volunteered|spontaneous|spont)\.?\)\s*")  # As in "(VOL) Refused".
 BETWEEN = re.compile(r"\s*(?:/|,|;|:|\bor\b|\band\b|\boder\b|\bund\b|\bou\b|\by\b|\bo\b|\bet\b)\s*")
 
 
@@ -88,7 +92,7 @@ def says_no_answer(label: str, *, of_code: bool = True, is_negative: bool = Fals
         known |= SHORT
     if is_negative or re.match(r"[\[(]?\s*-\s*\d", plain):
         known |= IF_NEGATIVE
-    for text in (plain, CODE.sub("", plain)):
+    for text in (plain, CODE.sub("", plain), ASIDE_BEFORE.sub("", plain)):
         inner = re.fullmatch(r"[\[(<]\s*([^\[\]()<>]+?)\s*[\])>]", text)
         for form in (text, ASIDE.sub("", text), inner[1] if inner else text):
             if _is_known(form, known):

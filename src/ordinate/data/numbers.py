@@ -87,11 +87,12 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     inferred = values.infer_objects()
     if pd.api.types.is_numeric_dtype(inferred.dtype):
         return inferred, ""  # They are all true or false, or NaN.
-    counts = found.counts
     missing = np.array([is_missing_word(value) for value in found.values], dtype=bool)
     others = np.array([_is_other_word(value) for value in found.values], dtype=bool)
-    if counts[others].sum() > other_words * counts[~missing].sum():
-        return values, ""
+    if others.any():
+        counts = found.counts
+        if counts[others].sum() > other_words * counts[~missing].sum():
+            return values, ""
     bare: list[object] = []
     for value, is_left_out in zip(found.values, missing | others, strict=True):
         if is_left_out:
@@ -222,7 +223,8 @@ def _is_clear_comma(text: str) -> bool:
 
 def _split_unit(values: list[Any]) -> tuple[list[Any], str]:
     """Return different values without their one unit, and the unit; the same list, and "", if they have none."""
-    unit, bare = "", []
+    unit = ""
+    bare: list[str | None] = []
     for text in values:
         if text is None:
             bare.append(None)

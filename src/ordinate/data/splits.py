@@ -28,7 +28,8 @@ def split_rows(
     if not stratify:
         held_out = order[: min(len(labels) - 1, max(1, round(share * len(labels))))]
     else:
-        parts = [order[labels[order] == rank] for rank in np.unique(labels)]
+        in_order = labels[order]
+        parts = [order[in_order == rank] for rank in np.unique(labels)]
         held_out = np.concatenate([part[: min(len(part) - 1, round(share * len(part)))] for part in parts])
         if len(held_out) == 0 and len(labels) > len(parts):
             held_out = max(parts, key=len)[:1]  # All ranks are too small, so one sample of the largest is held out.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ordinate.data.known_scales import known_order
 from ordinate.data.no_answer import no_answers_among, says_no_answer
 from ordinate.data.numbers import as_numbers, plain_text
+from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.times import are_times
 
 DESCRIPTIONS = "descriptions"  # Descriptions of columns by name, among the attributes of a DataFrame.
@@ -80,11 +81,13 @@ class Found:
         missing: Rows by the value that is missing in them, of each column.
         named: Number of rows, of each column, that hold a value that the user names as missing.
         scales: Labels of codes, of each column of the label that is a number.
+        far: What is said of labelled codes of the label that are far from the others.
     """
 
     missing: dict[str, Counter[str]] = field(default_factory=dict)
     named: Counter[str] = field(default_factory=Counter)
     scales: dict[str, dict[str, str]] = field(default_factory=dict)
+    far: str | None = None
 
     def notes(self, reading: Reading, most: int = 3) -> list[str]:
         """Return one note on values that were read as missing, and one on labels of the codes of the target."""
@@ -102,6 +105,8 @@ class Found:
             listed = ", ".join(f"{name} in {_rows(count)}" for name, count in self.named.most_common(most))
             more = f", and {len(self.named) - most} more columns" if len(self.named) > most else ""
             notes.append(f"values that --missing names are missing in {listed}{more}")
+        if self.far is not None and not self.scales:  # Of numbers it is said later.
+            notes.append(f"the label {self.far}; if these codes mean missing labels, --missing names them")
         for name, labels in self.scales.items():
             listed = ", ".join(f"{code} = {label}" for code, label in labels.items())
             notes.append(f"the codes of {name!r} are its values: {listed}")
@@ -127,19 +132,24 @@ def typed(
     """
     found = Found()
     columns = {}
+    is_as_given = True
     for name in frame.columns:
-        values = frame[name]
+        values = given = frame[name]
         said = declared.get(name)
         if said is not None and not are_times(values):
             values = _of_codes(values, said, reading, found)
-        before = values.notna().sum()
-        values = without_missing(values, reading.missing)
-        if named := int(before - values.notna().sum()):
-            found.named[str(name)] += named
+        if reading.missing:
+            before = values.notna().sum()
+            values = without_missing(values, reading.missing)
+            if named := int(before - values.notna().sum()):
+                found.named[str(name)] += named
         if name in reading.targets:
             values = _of_target(values, reading, found)
+        is_as_given &= values is given
         columns[name] = values
-    table = pd.DataFrame(columns, columns=frame.columns, index=frame.index)
+    table = frame.copy(deep=False)
+    if not is_as_given:
+        table = pd.DataFrame(columns, columns=frame.columns, index=frame.index)
     descriptions = {name: said.description for name, said in declared.items() if said.description}
     if descriptions:
         table.attrs[DESCRIPTIONS] = descriptions
@@ -181,6 +191,8 @@ def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found)
         different = [code for code in different if code not in gone]
     labels = {code: label for code, label in labels.items() if code not in gone}
     are_numbers = all(isinstance(code, float) for code in (*different, *labels))
+    if labels and are_numbers and name in reading.targets and not reading.order:
+        found.far = sentinel_problem(pd.Series(_codes(values)))
     if not labels or (are_numbers and _is_number_column(name, different, labels, said, reading)):
         shown = {plain_text(code): label for code, label in labels.items()}
         if shown and name in reading.targets:
@@ -197,13 +209,17 @@ def _missing_codes(
     gone = {code for code in (*labels, *different) if _is_named(code, texts, numbers) or labels.get(code) in texts}
     if reading.keep_missing:
         return gone
-    usual = {code for code in (*labels, *different) if any(_is_within(code, *ends) for ends in said.missing)}
-    usual |= {code for code, label in labels.items() if says_no_answer(label, is_negative=_is_negative(code))}
-    if name in reading.targets:
-        usual = {code for code in usual if not {labels.get(code), plain_text(code)} & set(reading.order)}
-    if len(set(different) - gone - usual) < 2 <= len(set(different) - gone):
+    ranks = set(reading.order) if name in reading.targets else set()
+    by_word = {code for code, label in labels.items() if says_no_answer(label, is_negative=_is_negative(code))}
+    gone |= {
+        code
+        for code in (*labels, *different)
+        if any(_is_within(code, *ends) for ends in said.missing) and not {labels.get(code), plain_text(code)} & ranks
+    }
+    by_word = {code for code in by_word if not {labels[code], plain_text(code)} & ranks}
+    if len(set(different) - gone - by_word) < 2 <= len(set(different) - gone):
         return gone  # A column of "accepted" and "refused" has an answer in every row.
-    return gone | usual
+    return gone | by_word
 
 
 def _without(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
-from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.features import TableFeatures, check_unseen
 from ordinate.data.tables.files import read_samples
 from ordinate.errors import OrdinateError
 
@@ -126,8 +126,9 @@ def test_another_form_is_an_error_that_shows_that_of_training(wrong):
     features = TableFeatures.fit(pd.DataFrame({"seen": ["31.12.2020", "01.02.2020"]}))
     with pytest.raises(OrdinateError, match=r"column 'seen': got .*, expected dates such as 31\.01\.2020, as in train"):
         features.transform(pd.DataFrame({"seen": [wrong]}))
+    table = pd.DataFrame({"seen": ["31.12.2020", "01.02.2020", wrong]})
     with pytest.raises(OrdinateError, match="expected dates"):
-        features.check(pd.DataFrame({"seen": [wrong]}))
+        check_unseen(table, np.array([0, 1]), np.array([2]))
 
 
 @pytest.mark.parametrize("wrong", ["now", "today", "2020", "2020-01", "20200131"])

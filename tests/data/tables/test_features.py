@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardSc
 from torch import nn
 
 from ordinate.data.tables.columns import MAX_QUANTILES, MIN_VALUES_TO_SCORE
-from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.features import TableFeatures, check_unseen
 from ordinate.encoders import MLP
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_frame
@@ -429,3 +429,48 @@ def test_very_many_numbers_get_no_periodic_embedding(monkeypatch):
 
     assert first_layer(few) is nn.Sequential
     assert first_layer(many) is first_layer(TableFeatures.from_dict(many.to_dict())) is MLP
+
+
+# what is learned of numbers, and what is checked of rows that are not seen
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 199, 200, 201, 1000, 4321])
+@pytest.mark.parametrize("missing", [0, 0.3])
+def test_what_is_learned_of_numbers_is_what_numpy_computes(n, missing):
+    random = np.random.default_rng(n)
+    values = random.normal(size=n).round(2)
+    values[random.random(n) < missing] = np.nan
+    present = values[~np.isnan(values)]
+    (column,) = TableFeatures.fit(pd.DataFrame({"x": values})).columns
+    if len(present) == 0:
+        assert (column.median, column.scale, column.count) == (0, 0, 0)
+        return
+    filled = np.where(np.isnan(values), np.median(present), values)
+    assert (column.median, column.mean) == (np.median(present), filled.mean())
+    assert column.scale == (filled.std() if len(set(filled)) > 1 else 0)
+    assert (column.low, column.high, column.count) == (present.min(), present.max(), len(present))
+    assert column.indicator == (len(present) < n)
+    if len(present) > 200:
+        quantiles = np.quantile(present, np.linspace(0, 1, 200), method="nearest")
+        np.testing.assert_array_equal(column.quantiles, quantiles)
+    elif len(set(present)) > 10:
+        np.testing.assert_array_equal(column.quantiles, np.sort(present))
+
+
+@pytest.mark.parametrize(
+    ("seen", "unseen", "message"),
+    [
+        ([1.0, 2.0], [1e300], "exceed the range of float32 once standardised"),
+        ([1.0, 2.0], [np.inf], "infinity"),
+        (["1 mg", "2 mg"], ["1 g"], "the unit g"),
+        (["1", "2"], ["12A"], "'12A' in 1 of 1 rows"),
+        (["31.12.2020", "01.01.2021"], ["2020-12-31"], "expected dates"),
+        ([f"a{place}" for place in range(60)], ["a1"], "60 different values"),
+    ],
+)
+def test_rows_that_could_not_be_read_are_an_error_before_training(seen, unseen, message):
+    table = pd.DataFrame({"size": np.arange(len(seen) + len(unseen)), "x": [*seen, *unseen]})
+    rows = np.arange(len(table))
+    with pytest.raises(OrdinateError, match=f"column 'x': .*{message}"):
+        check_unseen(table, rows[: len(seen)], rows[len(seen) :])
+    check_unseen(table[["size"]], rows[: len(seen)], rows[len(seen) :])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ordinate.data.tables.features import unusable_columns
 from ordinate.data.tables.files import read_samples
 from ordinate.data.tables.r_files import read_r
 from ordinate.errors import OrdinateError
@@ -48,6 +49,23 @@ iwIAAAAAAVla
 """
 LIST = "H4sIAAAAAAAAA4vgYmBgYGZgYWJiYGYFMhlYQ0PcdC2ADGEgZgRiPhBt/4EBDACCl7pKLwAAAA=="
 
+# d <- data.frame(x = 1:3)
+# d$t <- as.POSIXct(c("2020-01-31 10:30:00", NA, "2020-07-31 10:30:00"), tz = "Europe/Berlin")
+# d$n <- structure(c(4.94065645841247e-324, 2.470328e-323, NA), class = "integer64")  # 1 and 5
+# d$a <- addNA(factor(c("low", NA, "high"), levels = c("low", "high"), ordered = TRUE))
+# d$r <- structure(c(1, -1, 2), labels = c(no = 1, yes = 2, odd = -1), na_range = c(-Inf, 0),
+#                  class = c("haven_labelled_spss", "haven_labelled", "vctrs_vctr", "double"))
+# d$l <- list(1, c(2, 3), "a")
+# d$f <- data.frame(u = 4:6, v = c("p", "q", "r"))
+MORE = """
+/Td6WFoAAAFpIt42AgAhARYAAAB0L+Wj4ATFAatdACwCfBn5r/QdO56YNX7q0PQhTbNFUsa9mj0VOx4A3MzX/kmiVJIFIonX53u93+ZMeBaJQx
+cdL8uqznd8GSKZmfueFmCRp2p/SKKJKEG7dblog+khImq6I93s4Zek3BV5svkbyW+P4EW6oAO4lhY+K7k82LyeRTlmCgBml4TeM66IxygT23B/
+0kxZCqVdIdsoXVBp64P6T0QrECkocwfK0VkBvXra35unVwW7xWe1TOvZnDmOYqMUVXnOzplVoTCBP41g13eHcqjRpUytBVEpd9/8sgjg7/kydD
+5FnWReHx61afTFSAh6J2h8ydoQ7q+g1a9lo5cL2t9wyOsFGZuxfJ6nzS4emifar4pX8pOo1bnZiThCckPA4lZwv/qOjoP/+NZ42Njfk/rym1l1
+b3y9ys+AXEL1CQNlrJH7NBIgXJKhzJjixNM24cM4ODUKegAvWepwRLSjx52oN5vdvfF3h1A2ozn1h8XwZFgOAq8foKKkLvI8+rh+19NOgNtHwf
+yMZiuzQBWfBMjswseY+zBJcxat2LQlOems2wz6o+5sq+XML5H9zIBEQjcNIAAAALvx2BAAAcMDxgkAAEJIfk8+MA2LAgAAAAABWVo=
+"""
+
 
 @pytest.fixture
 def write(tmp_path):
@@ -84,6 +102,20 @@ def test_labelled_columns_are_read_as_those_of_a_statistics_program(write):
     read = read_samples(write("d.rds", TIBBLE), lambda _: None)
     assert as_none(read["h"]) == ["low", "high", None]
     assert as_none(read["m"]) == ["no", "yes", None]
+
+
+def test_zones_long_integers_levels_of_na_and_ranges_of_missing_values_are_those_of_r(write):
+    read = read_samples(write("more.rds", MORE), lambda _: None)
+    assert read["t"].dt.hour.tolist()[::2] == [10, 10]
+    assert as_none(read["n"])[:2] == [1, 5]
+    assert as_none(read["a"]) == ["low", None, "high"]
+    assert read["a"].dtype.categories.tolist() == ["low", "high"]
+    assert as_none(read["r"]) == ["no", None, "yes"]
+    assert read["f.u"].tolist() == [4, 5, 6]
+
+
+def test_a_column_of_lists_does_not_stop_a_file(write):
+    assert list(unusable_columns(read_samples(write("more.rds", MORE), lambda _: None))) == ["l"]
 
 
 def test_several_data_frames_or_none_are_an_error(write):

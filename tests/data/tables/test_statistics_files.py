@@ -67,14 +67,13 @@ def test_ends_of_a_scale_may_have_labels_alone(tmp_path, measure):
 
 def test_missing_values_of_stata_are_missing(tmp_path):
     path = tmp_path / "a.dta"
-    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "g": [1, 2, "a"]})
-    pyreadstat.write_dta(
-        frame,
-        path,
-        missing_user_values={"g": ["a"]},
-        variable_value_labels={"g": {1: "low", 2: "high", "a": "refused"}},
-    )
-    assert as_none(read_samples(path)["g"]) == ["low", "high", None]
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "g": [1, 2, "a"], "income": [900, 800, "z"]})
+    labels = {"g": {1: "low", 2: "high", "a": "lost"}, "income": {"z": "see codebook"}}
+    pyreadstat.write_dta(frame, path, missing_user_values={"g": ["a"], "income": ["z"]}, variable_value_labels=labels)
+    read = read_samples(path)
+    assert as_none(read["g"]) == ["low", "high", None]
+    assert read["g"].dtype.ordered
+    assert as_none(read["income"]) == [900, 800, None]
 
 
 @pytest.mark.parametrize("version", [114, 117, 118, 119])

@@ -23,7 +23,6 @@ from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
-from ordinate.data.rows import take
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe, read_recipe
@@ -148,7 +147,7 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
     """Check that held-out samples can be read as those to train on, and print how many there are of which kind."""
     modality = samples.modality
     unseen = np.concatenate([division.validation, division.test])
-    modality.check_unseen(take(samples.X, division.rows), take(samples.X, unseen))
+    modality.check_unseen(samples.X, division.rows, unseen)
     if label.values.ndim == 2:
         kind = f"{label.values.shape[1]} continuous targets"
     elif label.classes is None:

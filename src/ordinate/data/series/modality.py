@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.options import DataOptions
+from ordinate.data.rows import take
 from ordinate.data.series.matrices import holds_matrices, read_matrices, read_unlabelled_matrices
 from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.reader import SeriesScaler, are_series, as_series
@@ -44,8 +46,8 @@ class Series(Modality):
     ) -> tuple[SeriesScaler, np.ndarray]:
         return SeriesScaler.fit(X), X
 
-    def check_unseen(self, seen: np.ndarray, unseen: np.ndarray) -> None:
-        SeriesScaler.fit(seen).transform(unseen)
+    def check_unseen(self, X: np.ndarray, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
+        SeriesScaler.fit(take(X, seen)).transform(take(X, unseen))
 
     def read_unlabelled(
         self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()

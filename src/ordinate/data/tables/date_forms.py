@@ -24,7 +24,7 @@ FORMS = (
 # Of these, day and month are ambiguous unless one form alone fits.
 ALTERNATIVES = (
     ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
-    ("%d/%m/%y", "%m/%d/%y"), ("%y/%m/%d",), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
+    ("%d/%m/%y", "%m/%d/%y", "%y/%m/%d"), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
 )  # fmt: skip
 EXAMPLES = {TIME_OF_DAY: "times such as 13:45", DURATION: "durations such as 26:30:00 or 1 days 02:30:00"}
 
@@ -65,10 +65,10 @@ def date_form(values: pd.Series) -> str | None:
         return _form_of_times(values)
     if pd.api.types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype):
         return None
-    texts = _different_texts(values)
-    looked_at = texts[:100]  # The first ones mostly tell.
+    looked_at = _different_texts(values.iloc[:1000])[:100]  # The first ones mostly tell.
     if 2 * sum(map(_looks_like_date, looked_at)) < max(1, len(looked_at)):
         return None
+    texts = _different_texts(values)
     for form in (TIME_OF_DAY, DURATION):
         if _fits(texts, form):
             return form
@@ -119,7 +119,7 @@ def _form_of_times(values: pd.Series) -> str:
 def _different_texts(values: pd.Series) -> list[str]:
     """Return the different values of a column of text without spaces around; none of a column of anything else."""
     is_text = isinstance(values.dtype, pd.StringDtype) or pd.api.types.infer_dtype(values, skipna=True) == "string"
-    return [text.strip() for text in values.dropna().unique()] if is_text else []
+    return [text.strip() for text in values.unique() if isinstance(text, str)] if is_text else []
 
 
 def _looks_like_date(text: str) -> bool:
@@ -138,13 +138,14 @@ def _fits(texts: Sequence[str], form: str) -> bool:
 
 def _read_texts(texts: Sequence[str], form: str) -> pd.Series:
     values = pd.Series(texts, dtype=object)
-    return _seconds(values, form) if form in (TIME_OF_DAY, DURATION) else _dates(values, form)
+    return _seconds(values, form) if form in (TIME_OF_DAY, DURATION) else _days(values, form)
 
 
 def _are_mostly_dates(texts: Sequence[str]) -> bool:
     """Return whether at least half of the texts are dates, times or durations, of whichever forms."""
     forms = (ISO, *FORMS, *(form for forms in ALTERNATIVES for form in forms), TIME_OF_DAY, DURATION)
-    are_dates = np.any([_read_texts(texts, form).notna().to_numpy() for form in forms], axis=0)
+    dates = [_date_and_seconds(text)[0] or text for text in texts]
+    are_dates = np.any([_read_texts(dates, form).notna().to_numpy() for form in forms], axis=0)
     return bool(2 * are_dates.sum() >= len(texts))
 
 
@@ -160,11 +161,15 @@ def _local_times(name: str, values: pd.Series) -> pd.Series:
 def _dates(values: pd.Series, form: str) -> pd.Series:
     """Return text of a form, with a time of day behind it or without one, as local times; NaT for others."""
     split = [_date_and_seconds(str(value).strip()) for value in values]
-    texts = pd.Series([text for text, _ in split], dtype=object)
+    days = _days(pd.Series([text for text, _ in split], dtype=object), form)
+    return days + pd.to_timedelta([seconds for _, seconds in split], unit="s")
+
+
+def _days(texts: pd.Series, form: str) -> pd.Series:
+    """Return text of a form without a time of day as dates; NaT for others."""
     if form == ISO_WEEK:
         texts = texts.str.replace(r"^(\d{4}-W\d\d)$", r"\1-1", regex=True)  # A week is its Monday.
-    seconds = pd.to_timedelta([seconds for _, seconds in split], unit="s")
-    return pd.to_datetime(texts, format=form, errors="coerce") + seconds
+    return pd.to_datetime(texts, format=form, errors="coerce")
 
 
 def _date_and_seconds(text: str) -> tuple[str, float]:

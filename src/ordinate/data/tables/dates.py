@@ -1,5 +1,6 @@
 """Columns of dates, times of day and durations as numbers."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,11 +42,15 @@ class DateColumn:
 
     def fill(self, values: pd.Series, out: NDArray[np.float32]) -> set[str]:
         """Write the columns (n, width) of dates, which may be text in the form of the training data."""
-        numbers = _Dates(self.name, values, self.form).numbers(pd.Timestamp(self.origin))
+        places = {}
         start = 0
         for part in self.parts:
-            part.fill(numbers[part.name.removeprefix(f"{self.name}, ")], out[:, start : start + part.width])
+            places[part.name] = part, slice(start, start + part.width)
             start += part.width
+        for name, numbers in DatesOfColumn(self.name, values, self.form).numbers(pd.Timestamp(self.origin)):
+            if f"{self.name}, {name}" in places:
+                part, place = places[f"{self.name}, {name}"]
+                part.fill(numbers, out[:, place])
         return set()
 
     def findings(self, values: pd.Series, coded: NDArray[np.float32], unseen: set[str]) -> list[Finding]:
@@ -63,7 +68,7 @@ class DateColumn:
         return [*found, first.outside_range(coded, f"column {self.name!r}: {text}")]
 
 
-class _Dates:
+class DatesOfColumn:
     """The different dates of a column (n,), read in their form, and where each stands."""
 
     def __init__(self, name: str, values: pd.Series, form: str) -> None:
@@ -80,8 +85,8 @@ class _Dates:
             return pd.Timestamp(0)
         return self.read.min()
 
-    def numbers(self, origin: pd.Timestamp) -> dict[str, pd.Series]:
-        """Return the numbers (n,) of the dates by their names; those of a missing date are NaN."""
+    def numbers(self, origin: pd.Timestamp) -> Iterator[tuple[str, pd.Series]]:
+        """Yield the names and the numbers (n,) of the dates; those of a missing date are NaN."""
         if self.form == TIME_OF_DAY:
             parts = {"hour": self.read / 3600}
         elif self.form == DURATION:
@@ -93,18 +98,16 @@ class _Dates:
                 "day": of_date.day, "weekday": of_date.day_of_week,
                 "hour": of_date.hour + of_date.minute / 60 + of_date.second / 3600,
             }  # fmt: skip
-        numbers = {}
         for name, part in parts.items():
             with_missing = np.append(part.astype(np.float64), np.nan)  # A missing date has the place -1, the last one.
-            numbers[name] = pd.Series(with_missing[self.places])
-        return numbers
+            yield name, pd.Series(with_missing[self.places])
 
 
 def fit_date(name: str, values: pd.Series, form: str) -> tuple[DateColumn, str]:
     """Learn a column of dates (n,), and return it with a note on what it became."""
-    dates = _Dates(name, values, form)
+    dates = DatesOfColumn(name, values, form)
     origin = dates.earliest
-    columns = [fit_numeric(f"{name}, {part}", numbers) for part, numbers in dates.numbers(origin).items()]
+    columns = [fit_numeric(f"{name}, {part}", numbers) for part, numbers in dates.numbers(origin)]
     if form == TIME_OF_DAY:
         note = f"{name}: times of day, converted to hours"
     elif form == DURATION:

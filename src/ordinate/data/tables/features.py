@@ -26,10 +26,11 @@ from ordinate.data.tables.columns import (
     texts_of,
 )
 from ordinate.data.tables.date_forms import NOT_TOLD, date_form
-from ordinate.data.tables.dates import DateColumn, fit_date
+from ordinate.data.tables.dates import DateColumn, DatesOfColumn, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.views import TableViews
+from ordinate.data.times import are_times
 from ordinate.data.typed import without_missing
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
@@ -167,13 +168,6 @@ class TableFeatures(Reader):
         for column in self.columns:
             yield column, slice(start, start + column.width)
             start += column.width
-
-    def check(self, frame: pd.DataFrame | ParquetTable) -> None:
-        """Raise an error if the numbers or dates of a table cannot be read."""
-        for column in self.columns:
-            if isinstance(column, NumericColumn | DateColumn):
-                values = without_missing(frame[column.name], self.missing)
-                column.fill(values, np.empty((len(frame), column.width), dtype=np.float32))
 
     def read(self, X: pd.DataFrame | ParquetTable, folder: Path | None = None) -> Any:
         """Return the matrix; that of a large parquet table lies in a file in ``folder``, or among temporary files."""
@@ -350,7 +344,7 @@ def _kind_of(name: str, given: pd.Series) -> _Kind:
     if form is not None and form not in NOT_TOLD:
         return _Kind(values, unit, form)
     if is_number(values):
-        if np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan)).any():
+        if pd.api.types.is_float_dtype(values.dtype) and np.isinf(values.to_numpy(np.float64, na_value=np.nan)).any():
             raise OrdinateError(f"column {name!r}", "infinity", "finite numbers or missing values")
         return _Kind(values, unit, None)
     categories = tuple(sorted(set(texts_of(values)[1])))
@@ -411,11 +405,43 @@ def unusable_columns(frame: pd.DataFrame | ParquetTable) -> dict[str, OrdinateEr
     for name in frame.columns:
         try:
             kind = _kind_of(name, frame[name])
-            if kind.form is not None and kind.categories is None:
-                fit_date(name, kind.values, kind.form)
+            if are_times(kind.values):  # They may be in several zones; text of a form has been read as dates.
+                DatesOfColumn(name, kind.values, str(kind.form))
         except OrdinateError as error:
             problems[name] = error
     return problems
+
+
+def check_unseen(table: pd.DataFrame | ParquetTable, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
+    """Raise an error if the rows ``unseen`` of a table could not be read as learned from the rows ``seen``."""
+    if isinstance(table, ParquetTable):
+        known, new = table[seen], table[unseen]
+        for name in table.columns:
+            _check_column(name, known[name], new[name])
+    else:
+        for name in table.columns:
+            values = table[name]
+            if not _is_plain_number(values):
+                _check_column(name, values.iloc[seen], values.iloc[unseen])
+
+
+def _check_column(name: str, seen: pd.Series, unseen: pd.Series) -> None:
+    kind = _kind_of(name, seen)
+    if kind.categories is not None:
+        return
+    if kind.form is not None:
+        DatesOfColumn(name, unseen, kind.form)
+        return
+    column, _ = _fit_column(name, seen)
+    column.fill(unseen, np.empty((len(unseen), column.width), dtype=np.float32))
+
+
+def _is_plain_number(values: pd.Series, most: float = 1e15) -> bool:
+    """Return whether a column holds numbers of up to ``most`` in size, which can be standardised in any rows."""
+    if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "iuf":
+        return False
+    numbers = values.to_numpy()
+    return bool(np.fmin.reduce(numbers) >= -most and np.fmax.reduce(numbers) <= most)
 
 
 def _all_of(problems: dict[str, OrdinateError], most: int = 20) -> OrdinateError:

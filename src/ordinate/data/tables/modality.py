@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data, warn
@@ -20,7 +21,7 @@ from ordinate.data.options import DataOptions
 from ordinate.data.paths import is_url, require_names, require_unique
 from ordinate.data.table_formats import TABLES, ends_in
 from ordinate.data.tables.csv_table import CsvTable
-from ordinate.data.tables.features import TableFeatures, as_frame
+from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
 from ordinate.data.tables.files import NPZ, TS, TS_TARGET, read_labelled, read_samples, require_codes, require_left
 from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
@@ -72,9 +73,9 @@ class Tables(Modality):
     def fit(self, X: Table, options: TableOptions, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
         return TableFeatures.fit(X, options.texts), X
 
-    def check_unseen(self, seen: object, unseen: object) -> None:
-        known, new = (X if isinstance(X, Table) else as_frame(np.asarray(X)) for X in (seen, unseen))
-        TableFeatures.fit(known).check(new)
+    def check_unseen(self, X: object, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
+        table = X if isinstance(X, Table) else as_frame(np.asarray(X))
+        check_unseen(table, seen, unseen)
 
     def describe(self, X: Any) -> str:
         if isinstance(X, Table):

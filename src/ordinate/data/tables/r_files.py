@@ -30,7 +30,7 @@ def read_r(path: Path) -> tuple[pd.DataFrame, dict[str, Declared]]:
     rdata = optional("rdata", "surveys", str(path))
     constructors = {
         "data.frame": _frame, "factor": _factor, "ordered": _ordered, "Date": _date, "POSIXct": _time,
-        "haven_labelled": _labelled, "haven_labelled_spss": _labelled, "labelled": _labelled,
+        "haven_labelled": _labelled, "haven_labelled_spss": _labelled, "labelled": _labelled, "integer64": _long,
     }  # fmt: skip
     content = rdata.parser.parse_data(_unpacked(path), extension=_kind(path))
     with warnings.catch_warnings():
@@ -70,12 +70,14 @@ def _kind(path: Path) -> str:
 def _frame(columns: Mapping[str, Any], _: Mapping[str, Any]) -> pd.DataFrame:
     series: dict[str, pd.Series] = {}
     for name, values in columns.items():
-        if getattr(values, "ndim", 1) > 1:
+        if isinstance(values, pd.DataFrame):
+            series |= {f"{name}.{part}": pd.Series(values[part].array) for part in values}
+        elif getattr(values, "ndim", 1) > 1:
             for place in range(values.shape[1]):
                 series[f"{name}.{place + 1}"] = _column(np.asarray(values)[:, place])
         else:
             series[name] = _column(values)
-    frame = pd.DataFrame(series)
+    frame = pd.DataFrame({name: each.reset_index(drop=True) for name, each in series.items()})
     frame.attrs[DECLARED] = {str(name): each.attrs[DECLARED] for name, each in series.items() if DECLARED in each.attrs}
     return frame
 
@@ -91,14 +93,28 @@ def _column(values: Any) -> pd.Series:
         if mask.any():
             return pd.Series(values.data).astype(object).mask(mask).infer_objects()
         values = values.data
-    return pd.Series(np.asarray(values))
+    if isinstance(values, list | tuple | dict) or not isinstance(values, np.ndarray):
+        held = list(values.values()) if isinstance(values, dict) else list(values)
+        return pd.Series(
+            [[each] for each in held], dtype=object
+        )  # A list per row, which no feature can be learned from.
+    return pd.Series(values)
+
+
+def _long(bits: Any, _: Mapping[str, Any]) -> pd.Series:
+    """Return whole numbers of 64 bits, which R holds in the bits of floats."""
+    numbers = pd.Series(np.asarray(np.ma.getdata(bits), dtype=np.float64).view(np.int64))
+    return numbers.mask(numbers == np.iinfo(np.int64).min)
 
 
 def _factor(codes: Any, attributes: Mapping[str, Any], *, ordered: bool = False) -> "pd.Categorical[str]":
     mask = np.ma.getmaskarray(codes) | (np.ma.getdata(codes) < 1)
-    places = np.where(mask, 0, np.ma.getdata(codes)).astype(np.int64) - 1
-    levels = pd.Index([str(level) for level in attributes["levels"]])
-    return pd.Categorical.from_codes(places, categories=levels, ordered=ordered)
+    levels = attributes["levels"]
+    is_level = np.array([isinstance(level, str) for level in levels], dtype=bool)  # addNA makes NA a level.
+    codes = np.where(mask, 0, np.ma.getdata(codes)).astype(np.int64)
+    places = np.append(-1, np.where(is_level, np.cumsum(is_level) - 1, -1))
+    names = pd.Index([str(level) for level, is_text in zip(levels, is_level, strict=True) if is_text])
+    return pd.Categorical.from_codes(places[codes], categories=names, ordered=ordered)
 
 
 def _ordered(codes: Any, attributes: Mapping[str, Any]) -> "pd.Categorical[str]":
@@ -109,8 +125,13 @@ def _date(days: Any, _: Mapping[str, Any]) -> pd.Series:
     return pd.Series(pd.to_datetime(_column(days), unit="D", errors="coerce"))
 
 
-def _time(seconds: Any, _: Mapping[str, Any]) -> pd.Series:
-    return pd.Series(pd.to_datetime(_column(seconds), unit="s", errors="coerce"))
+def _time(seconds: Any, attributes: Mapping[str, Any]) -> pd.Series:
+    """Return times as the clock of their zone shows them."""
+    times = pd.Series(pd.to_datetime(_column(seconds), unit="s", errors="coerce", utc=True))
+    zone = next(iter(attributes.get("tzone", ())), None)
+    if zone:
+        times = times.dt.tz_convert(str(zone))
+    return times.dt.tz_localize(None)
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> pd.Series:
@@ -121,5 +142,8 @@ def _labelled(codes: Any, attributes: Mapping[str, Any]) -> pd.Series:
         names = labels.coords[labels.dims[0]].to_numpy()
         named = dict(zip(labels.to_numpy().tolist(), map(str, names), strict=True))
     missing = tuple((code, code) for code in np.asarray(attributes.get("na_values", [])).tolist())
+    if "na_range" in attributes:
+        low, high = np.asarray(attributes["na_range"]).tolist()
+        missing = (*missing, (low, high))
     values.attrs[DECLARED] = Declared(named, missing)
     return values

@@ -190,8 +190,15 @@ def find_sentinels(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
         {'age': 'holds -999 in 1 row, far from its other values, 9 to 67'}
     """
     rows = X if isinstance(X, pd.DataFrame) else X.head(LOOKED_AT)
-    problems = {str(name): sentinel_problem(as_numbers(rows[name])) for name in rows.columns}
-    return {name: problem for name, problem in problems.items() if problem is not None}
+    head = rows.head(LOOKED_AT)
+    problems: dict[str, str] = {}
+    for name in rows.columns:
+        if head[name].notna().any() and not pd.api.types.is_numeric_dtype(as_numbers(head[name]).dtype):
+            continue  # Other text in the first rows is among all rows.
+        problem = sentinel_problem(as_numbers(rows[name]))
+        if problem is not None:
+            problems[str(name)] = problem
+    return problems
 
 
 def find_label_columns(X: pd.DataFrame | ParquetTable, y: pd.Series) -> list[str]:

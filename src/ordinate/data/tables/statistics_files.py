@@ -49,6 +49,11 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
 def _declared(name: str, said: Any) -> Declared:
     ranges: Mapping[str, Any] = said.missing_ranges
     missing = tuple((each["lo"], each["hi"]) for each in ranges.get(name, ()))
+    labels = said.variable_value_labels.get(name, {})
+    if (
+        said.readstat_variable_types.get(name) != "string"
+    ):  # Letters are missing values of Stata and SAS, which may have labels.
+        labels = {code: label for code, label in labels.items() if not isinstance(code, str)}
     is_amount = said.variable_measure.get(name) == "scale"
     description = said.column_names_to_labels.get(name) or ""
-    return Declared(said.variable_value_labels.get(name, {}), missing, is_amount, description)
+    return Declared(labels, missing, is_amount, description)
