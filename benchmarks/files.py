@@ -22,6 +22,7 @@ import argparse
 import contextlib
 import json
 import math
+import multiprocessing
 import os
 import shlex
 import subprocess
@@ -34,6 +35,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pandas as pd
+
 from files_page import write_page
 from packages import Package, UnavailableError, member, place, read_packages
 from runs import results_of, write
@@ -42,7 +45,10 @@ ROOT = Path(__file__).resolve().parents[1]
 MANIFEST = ROOT / "benchmarks" / "files.toml"
 GOOD = ("right", "refused rightly", "not available")
 REFUSED = 2  # Exit code of a command that cannot use its input.
-SCRIPT = Path(__file__).resolve()
+OUTPUT, SAMPLES = "output.txt", "samples.json"
+# Processes are forked from a server that has imported the library, which takes seconds, and nothing else.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["ordinate.commands.fit.command", "pandas"])
 
 
 @dataclass(frozen=True)
@@ -150,10 +156,12 @@ class _Stop(BaseException):
     """The end of reading, which no handler of errors takes for one."""
 
 
-def read_here(arguments: list[str], result: Path) -> int:
-    """Run ``ordinate fit`` in this process up to training, and write what was read to ``result``."""
-    import pandas as pd
-
+def read_here(arguments: list[str], folder: Path) -> None:
+    """Run ``ordinate fit`` in this process up to training, and write its output and what it read into the folder."""
+    output = os.open(folder / OUTPUT, os.O_CREAT | os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    os.chdir(folder)
     from ordinate import cli
     from ordinate.commands.fit import command
     from ordinate.data.numbers import plain_text
@@ -161,7 +169,7 @@ def read_here(arguments: list[str], result: Path) -> int:
     planner = mock.patch.object(command, "_planner", return_value=None)  # Planning measures the speed of networks.
     with planner, mock.patch.object(command, "choose", side_effect=_Stop) as choose:
         try:
-            return cli.main(["fit", *arguments])
+            sys.exit(cli.main(["fit", *arguments]))
         except _Stop:
             training, _ = choose.call_args.args
     samples, label = training.samples, training.plan.label
@@ -169,18 +177,42 @@ def read_here(arguments: list[str], result: Path) -> int:
     if isinstance(samples.X, pd.DataFrame):
         is_number = pd.api.types.is_numeric_dtype
         columns = {str(name): "number" if is_number(column) else "other" for name, column in samples.X.items()}
-    seen = {"rows": len(label.values), "columns": columns, "sort": samples.modality.noun}
+    seen: dict[str, Any] = {"rows": len(label.values), "columns": columns}
     if label.is_ranks:
         seen["order"] = [plain_text(rank) for rank in label.classes]
     else:
         seen["range"] = [float(label.values.min()), float(label.values.max())]
-    result.write_text(json.dumps(seen), encoding="utf-8")
-    return 0
+    (folder / SAMPLES).write_text(json.dumps(seen), encoding="utf-8")
+
+
+def read_apart(data: Path, options: str, limit: float) -> Seen:
+    """Read a file in a process of its own, which starts with the library imported, within a limit in seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        arguments = [str(data), *shlex.split(options), "--out", "model", "--quiet"]
+        process = PROCESSES.Process(target=read_here, args=(arguments, folder))
+        process.start()
+        process.join(limit)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            return Seen(-1, [f"stopped after {limit:g} s"])
+        # A result names no folder of this machine.
+        printed = (folder / OUTPUT).read_text(encoding="utf-8", errors="replace")
+        printed = printed.replace(f"{data.parent}{os.sep}", "")
+        samples = None
+        if (folder / SAMPLES).exists():
+            samples = json.loads((folder / SAMPLES).read_text(encoding="utf-8"))
+        return Seen(process.exitcode, _lines(printed), samples)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 def run(command: list[str], folder: Path, limit: float) -> Seen:
     """Run a command in a folder with a limit in seconds."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, timeout=limit, check=False,
@@ -188,21 +220,7 @@ def run(command: list[str], folder: Path, limit: float) -> Seen:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return Seen(-1, [f"stopped after {limit:g} s"])
-    return Seen(done.returncode, [line.rstrip() for line in done.stdout.splitlines() if line.strip()])
-
-
-def read_apart(data: Path, options: str, limit: float) -> Seen:
-    """Read a file in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "seen.json"
-        arguments = [str(data), *shlex.split(options), "--out", str(Path(folder) / "model"), "--quiet"]
-        seen = run([sys.executable, str(SCRIPT), "--read", str(result), *arguments], Path(folder), limit)
-        # A result names no folder of this machine.
-        lines = [line.replace(f"{data.parent}{os.sep}", "") for line in seen.lines]
-        samples = None
-        if result.exists():
-            samples = json.loads(result.read_text(encoding="utf-8"))
-    return Seen(seen.code, lines, samples)
+    return Seen(done.returncode, _lines(done.stdout))
 
 
 def differences(case: Case, samples: dict[str, Any]) -> list[str]:
@@ -319,6 +337,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="number of processes (%(default)s)")
     parser.add_argument("--limit", type=float, default=120, help="seconds for each reading (%(default)s)")
     options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    sys.path.insert(0, str(ROOT / "src"))
     packages, cases = read_cases()
     if options.only:
         cases = [case for case in cases if case.name in options.only]
@@ -338,6 +358,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--read"]:
-        sys.exit(read_here(sys.argv[3:], Path(sys.argv[2])))
     main()
