@@ -12,6 +12,7 @@ import ordinate
 from ordinate import OTDClassifier, TableOptions
 from ordinate.cli import main
 from ordinate.data.tables.files import read_samples
+from ordinate.estimators.batches import reading_of
 
 QUICK = ["--method", "otd", "--epochs", "1", "--quiet", "--out", "model"]
 HEALTH = {-9: "-9. Refused", -8: "-8. Don't know", 1: "1. Poor", 2: "2. Fair", 3: "3. Good"}
@@ -176,3 +177,27 @@ def test_of_doubled_names_the_first_is_read(capsys):
     assert set(columns_of_model()) == {"a", "b"}
     assert main(["predict", "model", "data.csv"]) == 0
     assert "several columns are named 'a'" in capsys.readouterr().err
+
+
+def test_a_model_that_keeps_refusals_keeps_them_in_prediction(capsys):
+    table = TABLE.assign(asked=np.where(np.arange(80) % 4 == 0, 9.0, 1.0 + np.arange(80) % 2))
+    write(table, "survey.sav", {"asked": {1: "no", 2: "yes", 9: "Refused"}})
+    command = ["fit", "survey.sav", "--target", "agree", "--drop", "health", "--keep-missing"]
+    assert main([*command, *QUICK, "--no-report"]) == 0
+    assert columns_of_model()["asked"]["categories"] == ["Refused", "no", "yes"]
+    model = ordinate.load("model")
+    read = read_samples("survey.sav", how=reading_of(model))
+    assert read["asked"].notna().all()
+
+
+def test_a_split_may_be_blank_where_no_label_is():
+    table = TABLE.assign(split=np.where(TABLE["health"] < 0, None, np.where(np.arange(80) % 4 == 0, "test", "train")))
+    table["health"] = table["health"].where(table["health"] > 0)
+    table.to_csv("data.csv", index=False)
+    assert main(["fit", "data.csv", "--target", "health", "--split", "split", *QUICK, "--no-report"]) == 0
+
+
+def test_dates_out_of_range_leave_the_dates_of_other_columns():
+    dates = pd.to_datetime(["2020-01-31"] * 79 + ["2021-01-01"])
+    pyreadstat.write_sav(TABLE.assign(seen=dates), "survey.sav", variable_format={"hours": "DATETIME20"})
+    assert read_samples("survey.sav")["seen"].dt.year.tolist()[-2:] == [2020, 2021]

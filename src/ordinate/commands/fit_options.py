@@ -27,8 +27,7 @@ class FitOptions:
 
     data: str = option(
         ...,
-        "table: csv, tsv, Excel, SPSS, Stata, SAS, R, ARFF, parquet (or a folder of it), Feather, JSON, npz; .ts; or a "
-        "URL of one; a "
+        "table (csv, Excel, SPSS, Stata, SAS, R, ARFF, parquet, Feather, JSON, npz), .ts file, or a URL of one; a "
         "folder or zip of images, volumes or matrices with a labels.csv (path, label), or of images in one folder per "
         "rank; or a name of `ordinate datasets`",
         determines=False,
@@ -63,8 +62,7 @@ class FitOptions:
     )
     costs: str | None = option(
         None,
-        "cost of every mistake (true labels in the first column, predicted ones in the first row): predict the rank of "
-        "least expected cost",
+        "cost of mistakes (rows: true, columns: predicted labels): predict the rank of least expected cost",
         metavar="CSV",
         determines=False,  # The content of the file does.
     )
@@ -78,7 +76,7 @@ class FitOptions:
     categorical: str = option("", "numeric columns that are codes of categories", metavar="COLUMNS")
     missing: str | None = option(
         None,
-        "values that mean missing, in every column: numbers, codes, labels or other text; COLUMN=VALUE for one column",
+        "values that mean missing; COLUMN=VALUE for one column",
         metavar="VALUES",
         may_be_list=True,
         takes_labels=True,
@@ -87,9 +85,7 @@ class FitOptions:
     group: str | None = option(
         None, "column of groups, such as subjects, that stay on one side of a split", metavar="COLUMN"
     )
-    weight: str | None = option(
-        None, "column of sample weights, in training and in metrics; samples of weight 0 are left out", metavar="COLUMN"
-    )
+    weight: str | None = option(None, "column of sample weights; weight 0 leaves a sample out", metavar="COLUMN")
     out: str | None = option(
         None, "new folder for the model (DATA's name with -model)", determines=False, metavar="FOLDER"
     )

@@ -38,6 +38,12 @@ def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str],
     return found
 
 
+def require_once(targets: Collection[str], doubled: Collection[str], where: Path | str) -> None:
+    """Raise an error if several columns have the name of a target."""
+    for name in set(targets).intersection(doubled):
+        raise OrdinateError(where, problem=f"several columns are named {name!r}", expected="one name per column")
+
+
 def note_on_doubled(names: Collection[str]) -> str:
     """Return the note on names that several columns have."""
     return f"several columns are named {first_named(map(repr, names))}; the first of each is read"
@@ -49,12 +55,14 @@ def read_csv(
     say: Callable[[str], None] = warn,
     dtype: Mapping[str, type] | None = None,
     ranks: Mapping[str, Collection[str]] | None = None,
+    targets: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return the table of a csv, with the names of its columns in the first line.
 
     Lines may end in a separator with nothing behind it. ``where`` the file lies is for messages; ``say`` gets a note on
     separators, decimal marks and the like that are not usual; ``dtype`` gives types of some columns, and
-    ``ranks`` texts of some columns that are values even if they mean missing elsewhere, such as NA.
+    ``ranks`` texts of some columns that are values even if they mean missing elsewhere, such as NA; ``targets`` are
+    columns that must not have the same name as others.
 
     Raises:
         OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, a name that
@@ -62,6 +70,7 @@ def read_csv(
     """
     require_memory(_size(content), where)
     found = format_of(content, where, say)
+    require_once(targets, found.doubled, where)
     with _parsing(content, where, found):
         frame = _parse(content, found, dtype, na_values=_missing_texts(found, ranks or {}))
     _require_whole_lines(frame, content, where, found)

@@ -199,7 +199,7 @@ def with_parts(
     for name in filter(None, (split, group, weight)):
         require_filled(table[name][has_label], where)
     if split is not None:
-        labelled = replace(labelled, splits=table[split].astype(str).map(split_name))
+        labelled = replace(labelled, splits=table[split].astype(str).map(split_name, na_action="ignore"))
     if group is not None:
         labelled = replace(labelled, groups=table[group].astype(str))
     if weight is not None:

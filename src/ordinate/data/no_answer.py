@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 # Words of the large survey programmes, without accents and in small letters.
 ANSWERS_MISSING = """
+can't recall|cannot recall|can't remember|valid missing
 refused|refusal|refuse|refuses|refused to answer|refuses to answer|prefer not to say|prefer not to answer
 i prefer not to answer|prefer not to respond|rather not say|would rather not say|declined|declined to answer
 declines to answer|no answer|no response|no reply|not answered|unanswered|did not answer|nonresponse|non-response
@@ -45,7 +46,7 @@ nu stiu|nu raspund|nu raspunde|refuz|nu se aplica|ne znam|ne zna|bez odgovora|ne
 не знаю|затрудняюсь ответить|нет ответа|отказ|отказ от ответа|отказался|не применимо|неизвестно|не знае|не отговаря
 важко сказати|важко відповісти|немає відповіді
 δεν γνωριζω|δεν ξερω|δεν απαντω|δεν απαντα|δγ/δα|αρνηση
-bilmiyorum|bilmiyor|cevap yok|fikri yok|cevap vermedi|reddetti|uygulanamaz
+cevap vermek istemiyor|bilmiyorum|bilmiyor|cevap yok|fikri yok|cevap vermedi|reddetti|uygulanamaz
 無回答|わからない|分からない|非該当|答えたくない|回答拒否|不明|不知道|拒绝回答|拒绝|拒答|不适用|无法回答|缺失|無法回答|不適用
 모름|무응답|모르겠다|모르겠음|비해당|응답거부|해당없음
 لا اعرف|رفض الاجابة|لا ينطبق|بدون اجابة
@@ -110,7 +111,7 @@ def no_answers_among(texts: Collection[str]) -> set[str]:
         (['?', 'refused'], [])
     """
     found = {text for text in texts if says_no_answer(text, of_code=False)}
-    signs = {text for text in texts if text.strip() in {"?", ".", "-", "--"}}
+    signs = {text for text in texts if text.strip() in {"?", ".", "-", "--", "'--"}}
     others = set(texts) - found - signs
     if signs and others and all(map(_is_number, others)):
         return found | signs
@@ -119,7 +120,7 @@ def no_answers_among(texts: Collection[str]) -> set[str]:
 
 def _plain(label: str) -> str:
     """Return a label in small letters, without accents and typographic apostrophes, with single spaces."""
-    folded = unicodedata.normalize("NFKD", label.replace("ß", "ss").replace("\u2019", "'").casefold())
+    folded = unicodedata.normalize("NFKD", label.replace("ß", "ss").replace("\u2019", "'").replace("`", "'").casefold())
     bare = "".join(letter for letter in folded if not "\u0300" <= letter <= "\u036f")
     return " ".join(unicodedata.normalize("NFKC", bare).replace("ø", "o").replace("ł", "l").split()).strip(" .!*")
 

@@ -24,7 +24,7 @@ DECIMAL_COMMA = re.compile(
     r"\s?[^\d.,]{0,10}"
 )
 MISSING_WORDS = {
-    "?", "-", "--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
+    "?", "-", "--", "'--", ".", "missing", "unknown", "unk", "nd", "n.d.", "not available", "not done", "not known",
     "not measured", "not recorded",
 }  # fmt: skip
 DECIMAL_POINT = re.compile(r"\d\.\d|^\.\d")

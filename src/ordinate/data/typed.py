@@ -184,10 +184,12 @@ def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found)
     """Return a column of codes, some of which may have labels, as what it is."""
     name = str(values.name)
     labels = {_code(code): " ".join(str(label).split()) for code, label in said.labels.items()}
+    labels = {code: label for code, label in labels.items() if label != plain_text(code)}
     different = [_code(code) for code in pd.unique(values.dropna())]
-    gone = _missing_codes(name, different, labels, said, reading)
+    named = _named_codes(name, different, labels, reading)
+    gone = named | _missing_codes(name, different, labels, said, reading, named)
     if gone:
-        values = _without(values, different, gone, labels, name, found)
+        values = _without(values, different, gone, named, labels, name, found)
         different = [code for code in different if code not in gone]
     labels = {code: label for code, label in labels.items() if code not in gone}
     are_numbers = all(isinstance(code, float) for code in (*different, *labels))
@@ -201,17 +203,21 @@ def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found)
     return _categories(values, different, labels, name)
 
 
-def _missing_codes(
-    name: str, different: list[Any], labels: Mapping[Any, str], said: Declared, reading: Reading
-) -> set[Any]:
-    """Return the codes of a column, with or without a label, that mean missing."""
+def _named_codes(name: str, different: list[Any], labels: Mapping[Any, str], reading: Reading) -> set[Any]:
+    """Return the codes of a column, with or without a label, that the user names as missing."""
     texts, numbers = _named_for(name, reading.missing)
-    gone = {code for code in (*labels, *different) if _is_named(code, texts, numbers) or labels.get(code) in texts}
+    return {code for code in (*labels, *different) if _is_named(code, texts, numbers) or labels.get(code) in texts}
+
+
+def _missing_codes(
+    name: str, different: list[Any], labels: Mapping[Any, str], said: Declared, reading: Reading, named: set[Any]
+) -> set[Any]:
+    """Return the codes of a column that the file declares as missing, or whose labels say so."""
     if reading.keep_missing:
-        return gone
+        return set()
     ranks = set(reading.order) if name in reading.targets else set()
     by_word = {code for code, label in labels.items() if says_no_answer(label, is_negative=_is_negative(code))}
-    gone |= {
+    gone = named | {
         code
         for code in (*labels, *different)
         if any(_is_within(code, *ends) for ends in said.missing) and not {labels.get(code), plain_text(code)} & ranks
@@ -223,7 +229,13 @@ def _missing_codes(
 
 
 def _without(
-    values: pd.Series, different: list[Any], gone: set[Any], labels: Mapping[Any, str], name: str, found: Found
+    values: pd.Series,
+    different: list[Any],
+    gone: set[Any],
+    named: set[Any],
+    labels: Mapping[Any, str],
+    name: str,
+    found: Found,
 ) -> pd.Series:
     """Return a column with NaN at missing codes, which are counted."""
     codes = _codes(values)
@@ -234,6 +246,9 @@ def _without(
             continue
         here = codes == code
         at |= here
+        if code in named:
+            found.named[name] += int(here.sum())
+            continue
         label = labels.get(code)
         shown = plain_text(code)
         if label is not None:  # Many labels begin with their code.
@@ -252,8 +267,6 @@ def _is_number_column(
         return True
     if name in reading.labels:
         return False
-    if all(label == plain_text(code) for code, label in labels.items()):
-        return True
     unlabelled = [code for code in different if code not in labels]
     if not unlabelled:
         return False
@@ -366,7 +379,8 @@ def _whole(values: pd.Series) -> pd.Series:
 
 def _is_named(value: object, texts: set[str], numbers: set[float]) -> bool:
     if isinstance(value, str):
-        return value.strip() in texts
+        text = value.strip()
+        return text in texts or (_is_number(text) and float(text) in numbers)
     return isinstance(value, int | float | np.number) and float(value) in numbers
 
 

@@ -78,7 +78,10 @@ def reading_of(estimator: EmbeddingEstimator, target: str | None = None) -> Read
     numbers, labels = set(reader.numbers), set(reader.categorical)
     if target is not None:
         (labels if any(not _is_numeric(rank) for rank in how.order) else numbers).add(target)
-    return replace(how, missing=reader.missing, numbers=frozenset(numbers), labels=frozenset(labels))
+    return replace(
+        how, missing=reader.missing, keep_missing=reader.keep_missing, numbers=frozenset(numbers),
+        labels=frozenset(labels),
+    )  # fmt: skip
 
 
 def _ranks_of(estimator: EmbeddingEstimator) -> tuple[str, ...]:

@@ -70,13 +70,15 @@ class Source:
             others["stream"] = True
         if self.request.how.missing and "missing" in parameters(declared):
             others["missing"] = self.request.how.missing
+        if self.request.how.keep_missing and "keep_missing" in parameters(declared):
+            others["keep_missing"] = True
         return self.settings.build(declared, "data", **others)
 
     def params(self, modality: Modality, *, quiet: bool, seed: int) -> dict[str, Any]:
         """Return the parameters of an estimator for a kind of data, besides those of its method."""
         params: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet)}
         options = self.options_of(modality)
-        if options is not None and options != modality.options_of(None):
+        if options is not None:
             params["data"] = options
         return params
 

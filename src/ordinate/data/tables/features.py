@@ -83,6 +83,7 @@ class TableFeatures(Reader):
         self.notes = list(notes)
         self.most_periodic = most_periodic  # Built-in encoders have no periodic embedding of more numbers.
         self.missing = tuple(missing)
+        self.keep_missing = False  # Whether files to predict are read so, see TableOptions.
 
     @classmethod
     def fit(cls, frame: pd.DataFrame | ParquetTable, missing: Sequence[str] = ()) -> "TableFeatures":
@@ -257,13 +258,17 @@ class TableFeatures(Reader):
         columns = [asdict(column) for column in self.columns]
         for column in columns:
             column.pop("weights", None)
-        missing = list(self.missing)
-        return {"columns": columns, "notes": self.notes, "most_periodic": self.most_periodic, "missing": missing}
+        return {
+            "columns": columns, "notes": self.notes, "most_periodic": self.most_periodic,
+            "missing": list(self.missing), "keep_missing": self.keep_missing,
+        }  # fmt: skip
 
     @classmethod
     def from_dict(cls, state: JsonObject) -> "TableFeatures":
         columns = [_restored(column) for column in state["columns"]]
-        return cls(columns, state["notes"], state["most_periodic"], list(map(str, state["missing"])))
+        features = cls(columns, state["notes"], state["most_periodic"], list(map(str, state["missing"])))
+        features.keep_missing = state["keep_missing"] is True
+        return features
 
     def tensors(self) -> dict[str, Tensor]:
         return {place: torch.from_numpy(column.weights) for place, column in self._texts.items()}

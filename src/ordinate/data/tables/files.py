@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.data.csv_files import note_on_doubled, read_csv, warn
+from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, warn
 from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
@@ -109,7 +109,7 @@ def _read(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame 
             with np.load(path, allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in arrays.files}
     frame, declared = _read_table(path, say, how)
-    frame = checked_frame(frame, path, say)
+    frame = checked_frame(frame, path, say, how.targets)
     require_names([*frame.columns, *declared], how.drop, path)
     frame = frame.drop(columns=[name for name in how.drop if name in frame])
     with reading(path):
@@ -124,7 +124,7 @@ def _read_table(path: Path, say: Callable[[str], None], how: Reading) -> tuple[p
     """Return the table of a file as it is written, and what the file says of its columns."""
     name = path.name.lower()
     if name.endswith(CSV):
-        return read_csv(path, path, say, ranks=how.ranks), {}
+        return read_csv(path, path, say, ranks=how.ranks, targets=how.targets), {}
     require_packages(str(path))
     require_memory(path.stat().st_size, path)
     with reading(path):
@@ -162,7 +162,9 @@ def _read_excel(path: Path, say: Callable[[str], None], how: Reading) -> pd.Data
     return cells.mask(missing).infer_objects()
 
 
-def checked_frame(frame: pd.DataFrame, path: Path | str, say: Callable[[str], None] | None = None) -> pd.DataFrame:
+def checked_frame(
+    frame: pd.DataFrame, path: Path | str, say: Callable[[str], None] | None = None, targets: Collection[str] = ()
+) -> pd.DataFrame:
     """Return a table with its columns named by text; one without rows, or of a single column of all, is an error.
 
     Of several columns of a name the first is kept; ``say`` gets a note of the others.
@@ -176,6 +178,7 @@ def checked_frame(frame: pd.DataFrame, path: Path | str, say: Callable[[str], No
     twice = [name for name, count in Counter(frame.columns).items() if count > 1]
     if not twice:
         return frame
+    require_once(targets, twice, path)
     if say is not None:
         say(f"{path}: {note_on_doubled(twice)}")
     return frame.loc[:, ~frame.columns.duplicated()]

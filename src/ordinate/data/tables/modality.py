@@ -71,7 +71,9 @@ class Tables(Modality):
         return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
 
     def fit(self, X: Table, options: TableOptions, *, encoder: Encoder, progress: bool) -> tuple[TableFeatures, Table]:
-        return TableFeatures.fit(X, options.texts), X
+        features = TableFeatures.fit(X, options.texts)
+        features.keep_missing = options.keep_missing
+        return features, X
 
     def check_unseen(self, X: object, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
         table = X if isinstance(X, Table) else as_frame(np.asarray(X))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ordinate.checks import check_flag
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
 
@@ -15,6 +16,9 @@ class TableOptions(DataOptions):
         missing: Values that mean missing, in every column of the training data and of tables to predict, such as
             ``[-9, "refused"]``. A saved model keeps them.
 
+        keep_missing: Whether codes that a file declares as missing, and labels such as "refused", are values, in files
+            to predict.
+
     Example:
         >>> import numpy as np, pandas as pd
         >>> from ordinate import CLOCClassifier
@@ -25,6 +29,7 @@ class TableOptions(DataOptions):
     """
 
     missing: Sequence[str | float] = ()
+    keep_missing: bool = False
 
     def __post_init__(self) -> None:
         are_values = not isinstance(self.missing, str) and all(
@@ -32,6 +37,7 @@ class TableOptions(DataOptions):
         )
         if not are_values:
             raise OrdinateError("missing", repr(self.missing), "a list of texts and numbers, such as [-9, 'refused']")
+        check_flag(self.keep_missing, "keep_missing")
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -1,16 +1,20 @@
 """Tables of statistics programs: SPSS, Stata and SAS, as codes with what their files say of them."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from ordinate.data.csv_files import warn
 from ordinate.data.memory import require_memory
+from ordinate.data.paths import first_named
 from ordinate.data.table_formats import PORTABLE, SAS, SPSS, STATA, TRANSPORT
 from ordinate.data.typed import Declared
 from ordinate.optional import optional
 
+DATES = re.compile(r"date|time|yy|mon|%t|%d", re.IGNORECASE)  # In the format of a column.
 READERS = {SPSS: "read_sav", PORTABLE: "read_por", STATA: "read_dta", SAS: "read_sas7bdat", TRANSPORT: "read_xport"}
 
 
@@ -39,11 +43,26 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
     try:
         frame, said = read(path, dates_as_pandas_datetime=True, **options)
     except (OverflowError, ValueError):
-        # A date after the year 9999 stops the reader; dates are numbers then.
-        frame, said = read(path, disable_datetime_conversion=True, **options)
+        frame, said = _with_dates_out_of_range(read, path, options)
     texts = frame.select_dtypes(["object", "string"])
     frame = frame.assign(**{str(each): column.replace("", None) for each, column in texts.items()})
     return frame, {str(each): _declared(str(each), said) for each in (*frame.columns, *dropped)}
+
+
+def _with_dates_out_of_range(read: Callable[..., Any], path: Path, options: dict[str, Any]) -> tuple[pd.DataFrame, Any]:
+    """Return a file in which dates that stop the reader, such as those after the year 9999, are numbers."""
+    frame, said = read(path, disable_datetime_conversion=True, **options)
+    as_numbers = []
+    for name in frame.columns:
+        if not DATES.search(str(said.original_variable_types.get(name, ""))):
+            continue
+        try:
+            frame[name] = read(path, dates_as_pandas_datetime=True, **{**options, "usecols": [name]})[0][name]
+        except (OverflowError, ValueError):
+            as_numbers.append(str(name))
+    if as_numbers:
+        warn(f"{path}: dates of {first_named(map(repr, as_numbers))} are out of range; their numbers are read")
+    return frame, said
 
 
 def _declared(name: str, said: Any) -> Declared:
