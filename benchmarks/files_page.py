@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "measured" / "files.md"
-ROWS_OF_A_SCREEN = 24
 
 HEADER = """---
 description: Public surveys, clinical tables, ratings and images, what their owners mean, and what Ordinate reads.
@@ -32,6 +31,8 @@ KEY = """
 - **trained**: a model was also trained briefly, and predicts every row of the file.
 - **lines** are those that the command prints until training begins.
 
+Other outcomes are explained at the end.
+
 """
 
 
@@ -54,10 +55,10 @@ def _summary(records: Sequence[Mapping[str, Any]]) -> str:
         counts[record["outcome"]] = counts.get(record["outcome"], 0) + 1
     listed = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items(), key=lambda item: -item[1]))
     longest = max(record["lines"] for record in records)
-    screen = f"no more than {ROWS_OF_A_SCREEN} lines"
-    if longest > ROWS_OF_A_SCREEN:
-        screen = f"up to {longest} lines"
-    return f"Of {len(records)} cases, some of which use one file with several labels: {listed}. A user sees {screen}.\n"
+    return (
+        f"Of {len(records)} cases, some of which use one file with several labels: {listed}.\n"
+        f"The longest output before training begins has {longest} lines.\n"
+    )
 
 
 def _section(group: str, records: Iterable[Mapping[str, Any]]) -> str:
@@ -118,4 +119,4 @@ def _faults(records: Iterable[Mapping[str, Any]]) -> str:
     if not faults:
         return ""
     lines = [f"- {record['name']}, {record['outcome']}: {record['why']}" for record in faults]
-    return "## What is not right\n\n" + "\n".join(lines) + "\n"
+    return "## Files that are not read as they should be\n\n" + "\n".join(lines) + "\n"

@@ -4,8 +4,8 @@
 # R's ordered factors have the class c("ordered", "factor"), and pandas has ordered categories for them. pyreadr reads
 # an ordered factor as categories that are not ordered: max() and grade > "low" raise a TypeError, and a program that
 # looks at the type takes the grades for names. rdata reads the same file as ordered categories. Both packages write
-# ordered categories as a plain factor, so that a file which has been through Python is no response for R's polr() or
-# clm() any more, which ask for an ordered factor. Nothing warns. The levels keep their order.
+# ordered categories as a plain factor: in a file that has been through Python, R's is.ordered() is FALSE, and a model
+# formula has treatment contrasts instead of polynomial ones. Nothing warns. The levels keep their order.
 #
 #   ordered factor in the file         pyreadr: ordered=False    rdata: ordered=True
 #   ordered categories are written     pyreadr: class "factor"   rdata: class "factor"
