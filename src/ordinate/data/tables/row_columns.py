@@ -13,6 +13,11 @@ from ordinate.data.tables.free_text import is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.typed import DESCRIPTIONS
 
+# One word for the number of a case, as statistics programs allow few letters.
+NUMBERED = (
+    r"(clust|cluster|case|resp|hh|household|serial|rec|record|obs|subj|subject|pat|patient|pers|person)"
+    r"(id|no|nr|num)"
+)
 LOOKED_AT = 1000  # This many rows may show that a column need not be read to its end.
 # Pandas and pyarrow give these names to columns without one.
 UNNAMED = re.compile(r"|Unnamed: \d+(_level_\d+)?(\.\d+)*|__index_level_\d+__")
@@ -47,6 +52,8 @@ def _head(X: pd.DataFrame | ParquetTable) -> pd.DataFrame:
 
 def _reason(name: str, values: pd.Series, *, is_identifier: bool, is_head: bool = False) -> str | None:
     """Return why a column of a table identifies rows; of its first rows alone, why it may."""
+    if is_identifier and _are_whole(values):
+        values = values.astype(np.int64)
     if not _are_codes(values) or values.isna().any():
         return None
     counts = pd.api.types.is_integer_dtype(values.dtype)
@@ -86,6 +93,13 @@ def _is_count(values: pd.Series) -> bool:
     return int(low) in (0, 1) and int(high) - int(low) == len(values) - 1
 
 
+def _are_whole(values: pd.Series) -> bool:
+    """Whether values are floats without a fraction, none missing."""
+    if not pd.api.types.is_float_dtype(values.dtype) or values.isna().any():
+        return False
+    return bool((values % 1 == 0).all()) and bool(values.abs().max() < 2**53)
+
+
 def _are_codes(values: pd.Series) -> bool:
     """Whether values are whole numbers, or text or other categories."""
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -102,6 +116,8 @@ def _is_identifier(name: str) -> bool:
         "id", "ids", "uid", "uuid", "guid", "identifier", "idx", "rowid", "caseid", "respid", "seqn", "idno", "respno",
     }  # fmt: skip
     if not named.isdisjoint(words):
+        return True
+    if any(re.fullmatch(NUMBERED, word) for word in words):
         return True
     if words[-1:] == ["number"] and not {"case", "sequence", "serial", "record", "respondent"}.isdisjoint(words):
         return True
