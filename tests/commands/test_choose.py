@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate.commands.division import Division
+from ordinate.commands.division import Division, units_of
 from ordinate.commands.fit.choose import _choose_by_errors, _print_reason
 from ordinate.commands.fit.command import _again, fit
 from ordinate.commands.fit.plan import make_plan
@@ -46,7 +46,8 @@ def training(folds=None, label="grade", groups=None, validation=()):
     options = FitOptions("table.csv", target=label, folds=folds)
     samples = Samples(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
     plan = make_plan(options, Source.of(options), Data(samples, None))
-    division = Division(np.arange(50), np.array(validation, dtype=np.int64), np.arange(50, 60))
+    units, _ = units_of(plan.label, samples)
+    division = Division(np.arange(50), np.array(validation, dtype=np.int64), np.arange(50, 60), units)
     return Training(plan, samples, division, Path("none"), seed=0, folds=folds)
 
 

@@ -7,6 +7,7 @@ import pytest
 from ordinate.cli import main
 from ordinate.commands.division import divide
 from ordinate.commands.labels import Label
+from ordinate.data.splits import Units
 from ordinate.estimators import samples as training_samples
 from ordinate.estimators.samples import hold_out
 
@@ -27,10 +28,9 @@ def held_out(monkeypatch):
     """The groups of the samples that estimators trained on and held out."""
     found = []
 
-    def record(targets, groups, *arguments, **options):
-        assert groups is not None
-        rows, others = hold_out(targets, groups, *arguments, **options)
-        found.append((set(np.asarray(groups)[rows]), set(np.asarray(groups)[others])))
+    def record(targets, units, *arguments, **options):
+        rows, others = hold_out(targets, units, *arguments, **options)
+        found.append((set(units.codes[rows]), set(units.codes[others])))
         return rows, others
 
     monkeypatch.setattr(training_samples, "hold_out", record)
@@ -57,13 +57,15 @@ def test_no_group_is_on_both_sides(arguments, fits, held_out):
         assert not trained & others
 
 
+@pytest.mark.parametrize("are_groups", [False, True], ids=["copies", "groups"])
 @pytest.mark.parametrize("is_ranks", [False, True])
-def test_rows_that_are_divided_once_more_keep_to_their_own_groups(is_ranks):
+def test_rows_that_are_divided_once_more_keep_to_their_own_groups(is_ranks, are_groups):
     n = 120
-    groups = pd.Series([f"patient {row // 4}" for row in range(n)]).sample(frac=1, random_state=0, ignore_index=True)
+    groups = np.random.default_rng(0).permutation(n) // 4
+    units = Units(groups, are_groups)
     label = Label(np.arange(n) % 3 if is_ranks else np.arange(n) / 7, [0, 1, 2] if is_ranks else None)
-    rows, test = divide(label, groups, np.arange(n), 0.3, seed=0)
-    part, validation = divide(label, groups, rows, 0.3, seed=0)
+    rows, test = divide(label, units, np.arange(n), 0.3, seed=0)
+    part, validation = divide(label, units, rows, 0.3, seed=0)
     assert sorted([*part, *validation, *test]) == list(range(n))
     sides = [set(groups[side]) for side in (part, validation, test)]
     assert min(map(len, sides)) > 0

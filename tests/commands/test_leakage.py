@@ -7,10 +7,12 @@ import pytest
 from ordinate.cli import main
 from ordinate.data.images.modality import MODALITY as IMAGES
 from ordinate.data.images.options import ImageOptions
+from ordinate.data.splits import split_rows
 from ordinate.data.tables.row_columns import find_group_columns
 from ordinate.data.text.modality import MODALITY as TEXT
 from ordinate.data.volumes.modality import MODALITY as VOLUMES
 from ordinate.data.volumes.options import VolumeOptions
+from tests.command_line import read
 
 RNG = np.random.default_rng(0)
 GRADES = np.arange(60) % 3
@@ -40,11 +42,67 @@ def test_copies_of_rows_on_both_sides_are_counted(name, tmp_path, monkeypatch, c
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 16)], ids=["rows", "series"])
-def test_copies_in_arrays_are_counted(shape, tmp_path, monkeypatch, capsys):
+def test_copies_in_arrays_stay_on_one_side(shape, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     np.savez("a.npz", X=np.tile(RNG.normal(size=(20, *shape)), (3, *[1] * len(shape))), grade=np.tile(GRADES[:20], 3))
-    (note,) = printed_notes("a.npz", capsys)
-    assert note.startswith("note: 12 of the 12 held-out samples have an exact copy")
+    assert printed_notes("a.npz", capsys) == []
+    split = read("model/split.json")
+    assert len(split["test"]) == 9  # one of the six or seven different samples of each rank, three times
+    assert {row % 20 for row in split["test"]}.isdisjoint(row % 20 for row in split["train"])
+
+
+def copies_of(distinct, n=120, classes=3, seed=0):
+    """Rows of random numbers, each several times with the same random rank."""
+    random = np.random.default_rng(seed)
+    rows, ranks = random.normal(size=(distinct, 4)).round(3), random.integers(0, classes, distinct)
+    ranks[:classes] = range(classes)
+    drawn = random.permutation(np.arange(n) % distinct)
+    return pd.DataFrame(rows[drawn], columns=list("abcd")).assign(grade=ranks[drawn])
+
+
+@pytest.mark.filterwarnings("ignore:rows outside what training had seen")
+@pytest.mark.parametrize("command", ["fit", "suspects"])
+def test_one_note_counts_the_copies_that_stay_together(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    copies_of(40).to_csv("table.csv", index=False)
+    arguments = [command, "table.csv", "--target", "grade", "--epochs", "1", "--quiet"]
+    if command == "fit":
+        arguments += ["--method", "otd", "--no-report"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    notes = [line for line in (captured.out + captured.err).splitlines() if "copies" in line]
+    assert notes == ["note: exact copies of other samples: 80 of 120; copies stay on one side of every split"]
+
+
+def test_of_too_few_different_samples_the_rows_are_split_and_a_note_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    copies_of(8).to_csv("table.csv", index=False)
+    assert main("fit table.csv --target grade --method otd --epochs 1 --no-report --quiet".split()) == 0
+    (note,) = (line for line in capsys.readouterr().out.splitlines() if "copies" in line)
+    assert note == (
+        "note: exact copies of other samples: 112 of 120; the 8 different ones are too few to keep copies on one side "
+        "of a split, and scores on new samples may be worse"
+    )
+    rows, test = split_rows(pd.read_csv("table.csv")["grade"].to_numpy(), 0.2, 0, stratify=True)
+    assert (read("table-model/split.json")["train"], read("table-model/split.json")["test"]) == (
+        rows.tolist(), test.tolist()
+    )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:rows outside what training had seen")
+@pytest.mark.parametrize("method", ["blend", "otd"])
+def test_random_labels_of_copies_are_predicted_no_better_than_by_chance(method, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    right = samples = 0
+    for seed in range(3):
+        copies_of(150, 600, seed=seed).to_csv(f"{seed}.csv", index=False)
+        options = f"--target grade --method {method} --epochs 10 --no-report --quiet".split()
+        assert main(["fit", f"{seed}.csv", *options]) == 0
+        metrics = read(f"{seed}-model/metrics.json")
+        right += metrics["accuracy"] * metrics["test_samples"]
+        samples += metrics["test_samples"]
+    # A third is right by chance, of about 90 different samples; copies on both sides would make it more than 0.9.
+    assert abs(right / samples - 1 / 3) < 3 * np.sqrt(2 / 9 / 90)
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,9 @@ def test_rows_without_a_label_are_left_out(write, capsys):
 
 def test_rows_are_those_of_the_file_after_some_were_left_out(capsys):
     some = FRAME.assign(grade=FRAME["grade"].where(np.arange(40) % 7 != 2), a=np.arange(40.0) % 20)
+    some["side"] = np.where(np.arange(40) < 30, "train", "test")
     some.to_csv("data.csv", index=False)
-    assert main(["fit", "data.csv", *FIT]) == 0
+    assert main(["fit", "data.csv", "--split", "side", *FIT]) == 0
     said = capsys.readouterr().out
     split = json.loads(Path("model", "split.json").read_text())
     assert sorted(split["train"] + split["test"]) == some.index[some["grade"].notna()].tolist()
@@ -44,9 +45,10 @@ def test_rows_are_those_of_the_file_after_some_were_left_out(capsys):
     copies = [tuple(map(int, pair)) for pair in re.findall(r"row (\d+) = row (\d+)", said)]
     assert copies
     for copy, original in copies:
-        assert some.drop(columns="grade").loc[copy].equals(some.drop(columns="grade").loc[original])
+        features = some.drop(columns=["grade", "side"])
+        assert features.loc[copy].equals(features.loc[original])
         assert (copy in split["test"], original in split["train"]) == (True, True)
-    suspects = ["suspects", "data.csv", "--target", "grade", "--folds", "2", "--epochs", "2", "--quiet"]
+    suspects = ["suspects", "data.csv", "--target", "grade", "--drop", "side", "--folds", "2", "--epochs", "2", "--quiet"]
     assert main([*suspects, "--out", "suspects.csv"]) == 0
     found = pd.read_csv("suspects.csv")
     assert found["label"].tolist() == some.loc[found["row"], "grade"].tolist()

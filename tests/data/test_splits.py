@@ -1,9 +1,11 @@
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import KFold, StratifiedKFold
 
-from ordinate.data.splits import split_groups, split_rows
+from ordinate.data.splits import Units, keep_together, split_folds, split_groups, split_rows, split_units
 from ordinate.errors import OrdinateError
 
 shares = st.floats(0.01, 0.99)
@@ -113,3 +115,98 @@ def test_groups_follow_from_the_seed():
 def test_groups_that_cannot_be_split_are_refused(groups, share, message):
     with pytest.raises(OrdinateError, match=message):
         split_groups(np.array([0, 0, 1, 1]), groups, share, 0, stratify=True)
+
+
+# copies on one side
+
+
+def copies(n=300, distinct=60, seed=0):
+    """Codes of samples that are copies of others, and ranks that copies mostly share."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, distinct, n)
+    ranks = np.where(random.random(n) < 0.9, codes % 3, random.integers(0, 3, n))
+    return codes, ranks
+
+
+@for_both_kinds
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5, 0.8])
+def test_copies_stay_together_and_the_share_is_about_met(stratify, share):
+    codes, ranks = copies()
+    for seed in range(10):
+        rest, held_out = split_units(ranks, Units(codes, are_groups=False), share, seed, stratify=stratify)
+        assert sorted([*rest, *held_out]) == list(range(300))
+        assert (np.diff(rest) > 0).all()
+        assert set(codes[rest]).isdisjoint(codes[held_out])
+        assert abs(len(held_out) / 300 - share) < 0.04
+
+
+@given(codes=st.lists(st.integers(0, 12), min_size=4, max_size=60).map(np.array), share=shares, seed=st.integers(0, 99))
+def test_every_rank_keeps_a_sample_whatever_the_ranks_of_copies(codes, share, seed):
+    ranks = np.random.default_rng(seed).integers(0, 4, len(codes))
+    rest, held_out = split_units(ranks, Units(codes, are_groups=False), share, seed, stratify=True)
+    assert set(ranks[rest]) == set(ranks)
+    assert set(codes[rest]).isdisjoint(codes[held_out])
+
+
+@for_both_kinds
+@given(ranks=rank_lists, share=shares, seed=st.integers(0, 99))
+def test_samples_without_copies_are_split_as_rows_are(stratify, ranks, share, seed):
+    units, note = keep_together(np.random.default_rng(seed).permutation(len(ranks)), None, least=2)
+    assert (units, note) == (None, None)
+    expected = split_rows(ranks, share, seed, stratify=stratify)
+    for drawn, rows in zip(split_units(ranks, units, share, seed, stratify=stratify), expected, strict=True):
+        np.testing.assert_array_equal(drawn, rows)
+
+
+@for_both_kinds
+def test_groups_without_copies_are_split_as_they_were(stratify):
+    random = np.random.default_rng(0)
+    codes, ranks = random.integers(0, 120, 600), random.integers(0, 4, 600)
+    units, note = keep_together(np.arange(600), Units(codes, are_groups=True), least=2)
+    assert note is None
+    expected = split_groups(ranks, codes, 0.2, 0, stratify=stratify)
+    for drawn, rows in zip(split_units(ranks, units, 0.2, 0, stratify=stratify), expected, strict=True):
+        np.testing.assert_array_equal(drawn, rows)
+
+
+def test_groups_and_copies_that_a_chain_connects_stay_together():
+    groups = np.array(["ann", "ann", "bob", "cid", "cid", "dot"])
+    samples = np.array([10, 11, 11, 12, 13, 12])
+    chains = networkx.Graph([(f"group {group}", f"sample {sample}") for group, sample in zip(groups, samples, strict=True)])
+    expected = [sorted(chain) for chain in networkx.connected_components(chains)]
+    codes = np.unique(groups, return_inverse=True)[1]
+    units, _ = keep_together(samples, Units(codes, are_groups=True), least=2)
+    of_units = [
+        sorted({*(f"group {name}" for name in groups[units.codes == unit])}
+               | {f"sample {name}" for name in samples[units.codes == unit]})
+        for unit in np.unique(units.codes)
+    ]  # fmt: skip
+    assert sorted(of_units) == sorted(expected)
+    assert units.are_groups
+
+
+def test_too_few_different_samples_are_no_units():
+    groups = Units(np.array([0, 0, 1, 1]), are_groups=True)
+    for given in (None, groups):
+        units, note = keep_together(np.array([5, 6, 5, 6]), given, least=3)
+        assert units is given
+        assert note.startswith("exact copies of other samples: 2 of 4; the 2 different ones are too few")
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_copies_are_in_one_fold_and_every_row_is_in_one(stratified):
+    codes, ranks = copies()
+    drawn = split_folds(ranks if stratified else None, 300, Units(codes, are_groups=False), 5, seed=0)
+    assert sorted(np.concatenate([own for _, own in drawn])) == list(range(300))
+    for rest, own in drawn:
+        assert sorted([*rest, *own]) == list(range(300))
+        assert set(codes[rest]).isdisjoint(codes[own])
+
+
+def test_folds_without_copies_are_those_of_scikit_learn():
+    ranks = np.arange(40) % 3
+    plain = list(KFold(5, shuffle=True, random_state=3).split(ranks))
+    stratified = list(StratifiedKFold(5, shuffle=True, random_state=3).split(ranks, ranks))
+    for expected, strata in ((plain, None), (stratified, ranks)):
+        for drawn, fold in zip(split_folds(strata, 40, None, 5, seed=3), expected, strict=True):
+            np.testing.assert_array_equal(drawn[1], fold[1])

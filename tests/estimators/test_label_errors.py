@@ -7,7 +7,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from ordinate import OrdinateError
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
-from ordinate.estimators.label_errors import find_label_errors, out_of_fold_probabilities
+from ordinate.estimators import label_errors
+from ordinate.estimators.label_errors import _folds, find_label_errors, out_of_fold_probabilities
 from tests.estimators.examples import (
     cloc,
     draw_frame,
@@ -90,6 +91,25 @@ def test_the_model_that_judges_a_sample_has_not_seen_its_group():
     values = X[:, 0]
     find_label_errors(Watched(epochs=(1, 1), random_state=0), X, ranks_of(target), folds=3, groups=groups)
     assert len(trained) == 3
+
+
+@pytest.mark.filterwarnings("ignore:rows outside what training had seen")
+@pytest.mark.parametrize(("distinct", "are_apart"), [(16, True), (3, False)])
+def test_the_model_of_a_sample_has_not_seen_its_copies_if_enough_samples_differ(distinct, are_apart, monkeypatch):
+    copied = np.arange(48) % distinct
+    X, target = draw_table(distinct)
+    drawn = []
+
+    def record(*arguments):
+        drawn.extend(_folds(*arguments))
+        return drawn
+
+    monkeypatch.setattr(label_errors, "_folds", record)
+    find_label_errors(otd(epochs=1), X[copied], ranks_of(target)[copied], folds=3)
+    assert len(drawn) == 3
+    for rows, unseen in drawn:
+        assert sorted([*rows, *unseen]) == list(range(48))
+        assert set(copied[rows]).isdisjoint(copied[unseen]) == are_apart
 
 
 def test_text_in_an_order_of_its_own_is_found_and_suggested_as_text():

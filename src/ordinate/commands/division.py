@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ordinate.commands.labels import Label
 from ordinate.commands.samples import Samples
-from ordinate.data.splits import split_groups, split_rows
+from ordinate.data.splits import Units, keep_together, split_units
 from ordinate.errors import OrdinateError
 
 Rows = NDArray[np.int64]
@@ -22,11 +22,15 @@ class Division:
         rows: Rows to train on.
         validation: Rows to validate on; none unless the data set says which.
         test: Rows to measure on.
+        units: What of all samples stays on one side of a split; None where every sample stands for itself.
+        note: Note on copies, which stay together or are too many for that; None without any, or with a given split.
     """
 
     rows: Rows
     validation: Rows
     test: Rows
+    units: Units | None = None
+    note: str | None = None
 
     @property
     def is_validated(self) -> bool:
@@ -43,6 +47,7 @@ def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int)
         test_fraction: Share of the rows to measure on, unless the data set says which.
         seed: Seed of the division.
     """
+    units, note = units_of(label, samples)
     counted = np.arange(len(label.values))
     if samples.weights is not None:
         counted = np.flatnonzero(samples.weights)
@@ -53,8 +58,9 @@ def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int)
             raise OrdinateError("split", shown, "train and test, with or without validation")
         sides = splits[counted]
         rows, validation_rows, test_rows = (counted[sides == side] for side in ("train", "validation", "test"))
+        note = None
     else:
-        rows, test_rows = divide(label, samples.groups, counted, test_fraction, seed)
+        rows, test_rows = divide(label, units, counted, test_fraction, seed)
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
         raise OrdinateError(
@@ -64,14 +70,20 @@ def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int)
         sizes = pd.Series(label.values[rows]).value_counts()
         if (sizes >= 2).sum() < 2:
             raise OrdinateError("label", expected="at least two ranks with two samples or more")
-    return Division(rows, validation_rows, test_rows)
+    return Division(rows, validation_rows, test_rows, units, note)
 
 
-def divide(label: Label, groups: pd.Series | None, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
-    """Divide rows in two, the second with a share of them; no group in both."""
-    labels = label.values[rows]
-    if groups is None:
-        rest, held_out = split_rows(labels, share, seed, stratify=label.is_ranks)
-    else:
-        rest, held_out = split_groups(labels, groups.iloc[rows], share, seed, stratify=label.is_ranks)
+def units_of(label: Label, samples: Samples) -> tuple[Units | None, str | None]:
+    """Return what of the samples stays on one side of a split, groups and exact copies, and a note on copies."""
+    groups = None
+    if samples.groups is not None:
+        groups = Units(np.unique(samples.groups.to_numpy(), return_inverse=True)[1], are_groups=True)
+    # Training, validation and test take a sample of each rank.
+    return keep_together(samples.exact_copies, groups, least=10 if label.classes is None else 3 * len(label.classes))
+
+
+def divide(label: Label, units: Units | None, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
+    """Divide rows in two, the second with a share of them; no unit in both."""
+    of_rows = None if units is None else units.take(rows)
+    rest, held_out = split_units(label.values[rows], of_rows, share, seed, stratify=label.is_ranks)
     return rows[rest], rows[held_out]

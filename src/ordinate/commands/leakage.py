@@ -14,14 +14,19 @@ from ordinate.data.tables.row_columns import find_group_columns
 
 def leakage_notes(samples: Samples, division: Division) -> Iterator[str]:
     """Yield notes on held-out samples that have copies, or share an identifier, among those to train on."""
-    yield from _copies(samples, division)
+    if division.note is None:
+        yield from _copies(samples, division)
+    else:
+        yield division.note
     is_table = hasattr(samples.X, "columns") and not streams(samples.X)
     if samples.groups is None and not samples.is_text and is_table:
         yield from _repeated_identifiers(samples, division)
 
 
 def _copies(samples: Samples, division: Division, max_shown: int = 3) -> Iterator[str]:
-    codes, copy = samples.modality.copies(samples.X)
+    codes, copy = samples.exact_copies, "an exact copy"
+    if codes is None:
+        codes, copy = samples.modality.copies(samples.X)
     training = np.concatenate([division.rows, division.validation])
     copied = division.test[np.isin(codes[division.test], codes[training])]
     if len(copied) == 0:

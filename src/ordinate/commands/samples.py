@@ -4,7 +4,7 @@ import hashlib
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,6 +81,11 @@ class Samples:
             if column is not None:
                 taken[name] = take(column, places, renumber=True)
         return replace(self, **taken, rows=self.in_data(places))
+
+    @cached_property
+    def exact_copies(self) -> NDArray[np.uint64 | np.int64] | None:
+        """Codes (n,) that exact copies of a sample share; None if the samples are still to be read."""
+        return self.modality.exact_copies(self.X)
 
     def in_data(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the data that some samples are, by their places among the samples."""

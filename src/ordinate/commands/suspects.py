@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.commands.division import units_of
 from ordinate.commands.fit.plan import Plan
 from ordinate.commands.fit.read import Source, read_source
 from ordinate.commands.fit_options import FitOptions
@@ -49,6 +50,9 @@ def suspects(
     label = understand_label(samples.y, options.task, options.order, samples.name)
     if label.is_ranks:
         samples, label = _with_others_of_its_rank(samples, label, request.say)
+    _, note = units_of(label, samples)
+    if note is not None:
+        request.say(f"note: {note}")
     method = "cloc" if label.is_ranks else "supcr"
     params = source.params(samples.modality, quiet=options.quiet, seed=options.seed)
     estimator = Plan(label, (method,), None, {}, options.settings, params, epochs=options.epochs).estimator(method)

@@ -244,7 +244,7 @@ class Study:
         print("measuring the best trial and the defaults again, on other folds")
         again = self.tuning.on_other_folds
         training, measured = again.training, again.measured
-        found = UnseenErrors(column_of(training.samples.weights, measured), column_of(training.groups, measured))
+        found = UnseenErrors(column_of(training.samples.weights, measured), training.units_of(measured))
         found.of = {DEFAULTS: again.errors(()), "best": again.errors(settings)}
         difference, error = found.mean(DEFAULTS, "best")
         facts = f"has a mean absolute error lower by {difference:.4f} ± {error:.4f} on other folds"

@@ -316,3 +316,7 @@ class Modality(ABC):
     def copies(self, X: Any) -> tuple[NDArray[np.uint64 | np.int64], str]:
         """Return codes (n,) that copies of a sample share, and what a copy is, such as ``"an exact copy"``."""
         return row_codes(X), "an exact copy"
+
+    def exact_copies(self, X: Any) -> NDArray[np.uint64 | np.int64] | None:
+        """Return codes (n,) that exact copies of a sample share; None if the samples are still to be read."""
+        return self.copies(X)[0]

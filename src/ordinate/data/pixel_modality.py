@@ -61,6 +61,10 @@ class PixelModality(Modality):
             return X.pixels.files.codes(), "a copy, by name and size,"
         return super().copies(X.pixels)
 
+    def exact_copies(self, X: Any) -> NDArray[np.uint64 | np.int64] | None:
+        pixels = X.pixels if isinstance(X, DecodedSamples) else X
+        return None if isinstance(pixels, StreamedPixels | NamedFiles) else super().copies(pixels)[0]
+
     def decode(
         self, X: Any, options: Any, request: Request, choose: ChooseSize | None = None
     ) -> tuple[DecodedSamples, dict[int, str]]:

@@ -27,7 +27,7 @@ from ordinate.encoders.trees import BoostedTrees, Trees
 from ordinate.errors import OrdinateError
 from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of, fewer_epochs
-from ordinate.estimators.samples import CheckedSamples, check_groups
+from ordinate.estimators.samples import CheckedSamples
 from ordinate.estimators.shares import assign_folds, best_share, blend, choose_shares
 from ordinate.estimators.simple_models import (
     FEWEST_TREES,
@@ -136,15 +136,13 @@ class Blend(Method):
         return self.settings.batch_size or min(most, max(least, samples // least))
 
     def batches(self, targets: NDArray[Any], batch_size: int, seed: int) -> ShuffledBatches:
-        groups = None if self.groups is None else check_groups(self.groups, len(targets))
-        units, argument = len(targets), "y"
-        if groups is not None:
-            units, argument = len(np.unique(groups)), "groups"
-        if units < 4:
-            raise OrdinateError(argument, units, "at least 4 for the blend, some of which are held out")
-        self.is_grouped = groups is not None
-        folds = min(self.settings.folds, units // 2)
-        self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, groups)
+        count, argument, codes = len(targets), "y", None
+        if self.units is not None:
+            count, argument, codes = self.units.count(), "groups", self.units.codes
+        if count < 4:
+            raise OrdinateError(argument, count, "at least 4 for the blend, some of which are held out")
+        folds = min(self.settings.folds, count // 2)
+        self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, codes)
         return ShuffledBatches(len(targets), batch_size, seed)
 
     def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> BlendEncoder:
@@ -268,7 +266,7 @@ class Blend(Method):
         self, simple: SimpleModels, x: Tensor, y: Tensor, weights: Tensor | None, fold: NDArray[np.int64]
     ) -> None:
         start = time.perf_counter()
-        is_bagged = not self.is_grouped and self.bags(len(x))
+        is_bagged = self.units is None and self.bags(len(x))  # Bags take no heed of what stays together.
         forest = self._grow(x, y, weights, oob_score=is_bagged)
         fold = fewer_folds(fold, x.shape[1], 4)
         in_time = leaves_time((fold.max() + 1) * (time.perf_counter() - start))

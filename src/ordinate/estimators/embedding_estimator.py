@@ -200,7 +200,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 losses and in the heads, and in validation. Only ratios matter. A sample of weight 0 is left out.
             validation: ``(X, y)`` or ``(X, y, sample_weight)`` to validate on, instead of a share of the samples.
             groups: (n,), such as the subject of every sample; a group is never on both sides of the share that
-                ``validation_fraction`` holds out.
+                ``validation_fraction`` holds out, and neither are exact copies of a sample, unless too few samples
+                differ (``notes_`` says so) or the rows of a table stream.
         """
         method = self.checked_method()
         data = learn_labels_and_reader(self, method, X, y, sample_weight, validation, groups)

@@ -1,6 +1,5 @@
 """Samples that look mislabelled, by models that have not seen their labels."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from ordinate.checks import check_whole
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Samples, column_of, take
+from ordinate.data.splits import Units, keep_together, split_folds
+from ordinate.data.tables.parquet_table import streams
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -48,7 +48,8 @@ def find_label_errors(
     """Rank all samples by how suspicious their labels are.
 
     Clones of the estimator are trained with one fold of the samples left out at a time (cross-fitting, as in confident
-    learning: Northcutt, Jiang and Chuang, JAIR 70, 2021), and evaluate the samples of that fold. Ranks: by
+    learning: Northcutt, Jiang and Chuang, JAIR 70, 2021), and evaluate the samples of that fold. Exact copies of a
+    sample are in the same fold, unless too few samples differ for that. Ranks: by
     :func:`~ordinate.decisions.label_errors.suspicion`, from :func:`out_of_fold_probabilities`. Continuous targets: by
     :func:`~ordinate.decisions.label_errors.residual_suspicion`, from the predictions.
 
@@ -160,7 +161,7 @@ def _cross_fit(
         X = modality.fit(X, options, encoder=unfitted.encoder, progress=False)[1]  # Files are decoded once.
     kept_in = estimator.training.folder
     seed = draw_seed(unfitted.random_state, kept_in)
-    for number, (rows, unseen) in enumerate(_split(strata, folds, groups, seed)):
+    for number, (rows, unseen) in enumerate(_split(X, strata, folds, groups, seed)):
         model = clone(estimator)
         if kept_in is not None:
             folder = kept_in / f"fold-{number}"
@@ -171,24 +172,35 @@ def _cross_fit(
         yield Fold(model, rows, seen, unseen, take(X, unseen))
 
 
-def _split(strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:
-    """Return the rows to train on and those left out, for every fold."""
+def _split(X: Any, strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:
+    """Return the rows to train on and those left out, for every fold; copies are parted if no folds can keep them."""
     folds = check_whole(folds, "folds", least=2)
+    given = None if groups is None else Units(check_groups(groups, len(strata)), are_groups=True)
+    copies = None if streams(X) else modality_of(X).exact_copies(X)
+    units, _ = keep_together(copies, given, least=2 * (1 + int(strata.max())))
+    try:
+        return _folds(strata, folds, units, seed)
+    except OrdinateError:
+        if units is given:
+            raise
+    return _folds(strata, folds, given, seed)
+
+
+def _folds(strata: Rows, folds: int, units: Units | None, seed: int) -> list[tuple[Rows, Rows]]:
     what = "samples of the largest rank" if strata.any() else "samples"
-    kind, codes, most = StratifiedKFold, None, np.bincount(strata).max()
-    if groups is not None:
-        kind, codes, what = StratifiedGroupKFold, check_groups(groups, len(strata)), "groups"
-        most = codes.max() + 1
+    most = np.bincount(strata).max()
+    if units is not None and units.are_groups:
+        most, what = units.count(), "groups"
+    elif units is not None:
+        most = np.bincount(strata[units.firsts()[0]]).max()
     if folds > most:
         raise OrdinateError("folds", folds, f"at most {most}, the {what}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Ranks with fewer samples than folds are missing in some folds.
-        splits = list(kind(folds, shuffle=True, random_state=seed).split(strata, strata, codes))
+    splits = split_folds(strata, len(strata), units, folds, seed)
     for rows, _ in splits:
         absent = np.setdiff1d(strata, strata[rows])
         if len(absent):
             expected = "at least two of every rank"
-            if groups is not None:
+            if units is not None:
                 expected += ", in two groups"
             problem = f"a fold leaves no sample of rank {absent[0]} to train on"
             raise OrdinateError(f"y: {problem}, expected {expected}")

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.rows import Labels, random_part
 from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.splits import Units
 from ordinate.data.streamed import Streamed
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.hugging_face import VisionNetwork
@@ -114,7 +115,7 @@ class Method(ABC):
         estimator: The estimator, whose parameters are the settings of the method.
 
     Attributes:
-        groups: Groups of the training samples, once they are read; None without any.
+        units: What of the training samples stays on one side of a split, once they are read; None for nothing.
     """
 
     name: str
@@ -125,7 +126,7 @@ class Method(ABC):
     def __init__(self, estimator: Any) -> None:
         self.settings = estimator
         self.training: Training = estimator.training
-        self.groups: ArrayLike | None = None
+        self.units: Units | None = None
 
     # What a method defines.
 

@@ -29,7 +29,14 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of
-from ordinate.estimators.samples import LabelledSamples, check_kind, checked_samples, divide, relative_weights
+from ordinate.estimators.samples import (
+    LabelledSamples,
+    check_kind,
+    checked_samples,
+    divide,
+    relative_weights,
+    with_units,
+)  # fmt: skip
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import is_first_process, joined_processes, shared_number
 from ordinate.training.machine import check_machine, optimized
@@ -82,6 +89,7 @@ class FitData:
         seed: Seed of the fit.
         by_share: Whether the validation samples are a share of the given ones.
         all_weights: Weights of training and validation samples together; None for equal ones.
+        note: Note on exact copies among the given samples; None without any.
     """
 
     reader: Reader
@@ -92,12 +100,14 @@ class FitData:
     seed: int
     by_share: bool
     all_weights: Tensor | None
+    note: str | None
 
     @property
     def notes(self) -> list[str]:
-        """What samples that stream have to tell."""
+        """What there is to tell of copies, and of samples that stream."""
         read = [data.x for data in (self.training, self.validation) if data is not None]
-        return [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
+        notes = [] if self.note is None else [self.note]
+        return notes + [x.note for x in read if isinstance(x, Streamed) and x.note is not None]
 
 
 def learn_labels_and_reader(
@@ -117,6 +127,7 @@ def learn_labels_and_reader(
     check_machine(estimator.training, estimator.random_state)
     folder = estimator.training.folder
     samples = checked_samples(estimator, method, X, y, sample_weight, groups, reset=True)
+    samples, note = with_units(samples, estimator.labels_.outputs if estimator.labels_.stratified else None)
     seed = draw_seed(estimator.random_state, folder)
     held_out = None
     if validation is not None:
@@ -125,7 +136,7 @@ def learn_labels_and_reader(
         share = method.validation_share(samples)
         if share > 0:
             samples, held_out = divide(samples, share, seed, stratify=estimator.labels_.stratified)
-    method.groups = samples.groups
+    method.units = samples.units
     modality = modality_of(samples.X)
     options = method.data_options(modality)
     reader, decoded = modality.fit(samples.X, options, encoder=estimator.encoder, progress=bool(estimator.verbose))
@@ -144,7 +155,7 @@ def learn_labels_and_reader(
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))
     batches = batches_of(method, training, samples.targets, method.batch_size(reader, len(samples)), seed)
-    return FitData(reader, options, training, held_out_batches, batches, seed, validation is None, all_weights)
+    return FitData(reader, options, training, held_out_batches, batches, seed, validation is None, all_weights, note)
 
 
 def read_batch(

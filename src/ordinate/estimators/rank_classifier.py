@@ -23,7 +23,7 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.labels import RankLabels, check_labels
 from ordinate.estimators.method import Fitted, Method
-from ordinate.estimators.samples import CheckedSamples, check_class_weight, check_groups
+from ordinate.estimators.samples import CheckedSamples, check_class_weight
 from ordinate.estimators.shares import assign_folds
 from ordinate.heads.ranks import Temperature
 from ordinate.option_group import Settings
@@ -204,9 +204,7 @@ class RankMethod(Method):
         elif reason is None:
             samples = fitted.training
             ranks = samples.y.numpy()
-            groups = self.groups
-            if groups is not None:
-                groups = check_groups(groups, len(ranks))
+            groups = None if self.units is None else self.units.codes
             left_out = without_last_of_rank(assign_folds(ranks, 3, fitted.seed, groups) == 0, ranks, groups)
             unseen = np.flatnonzero(left_out)
             if len(unseen) == 0:

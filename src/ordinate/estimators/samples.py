@@ -1,7 +1,7 @@
 """Samples, labels, weights and groups that a fit is given: how they are checked, read and held out."""
 
 from collections.abc import Iterable, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
 from ordinate.data.rows import Labels, Samples, column_of, random_part, take
-from ordinate.data.splits import split_groups, split_rows
+from ordinate.data.splits import Units, keep_together, split_units
 from ordinate.data.tables.parquet_table import ParquetTable, streams
 from ordinate.errors import OrdinateError
 
@@ -145,20 +145,24 @@ class CheckedSamples:
         targets: (n,) ranks or (n, p) targets.
         weights: (n,), all above 0.
         groups: (n,).
+        units: What stays on one side of a split: groups, and exact copies; None where every sample stands for itself.
     """
 
     X: Any
     targets: Labels
     weights: NDArray[np.float64] | None = None
     groups: ArrayLike | None = None
+    units: Units | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Return some of them, by index."""
-        X = take(self.X, rows, renumber=True)
-        return type(self)(X, self.targets[rows], column_of(self.weights, rows), column_of(self.groups, rows))
+        X, units = take(self.X, rows, renumber=True), self.units
+        if units is not None:
+            units = units.take(rows)
+        return type(self)(X, self.targets[rows], column_of(self.weights, rows), column_of(self.groups, rows), units)
 
     def without(self, rows: NDArray[np.int64]) -> Self:
         """Return all but few rows of a parquet table without groups, by index."""
@@ -250,9 +254,22 @@ def relative_weights(weights: NDArray[np.float64] | None) -> Tensor | None:
     return torch.from_numpy(np.maximum(shares / shares.mean(), least).astype(np.float32))
 
 
+def with_units(samples: CheckedSamples, num_classes: int | None) -> tuple[CheckedSamples, str | None]:
+    """Return samples with what stays on one side of a split, and a note on copies; of tables that stream, groups alone.
+
+    ``num_classes`` is None for continuous targets.
+    """
+    groups = None
+    if samples.groups is not None:
+        groups = Units(check_groups(samples.groups, len(samples)), are_groups=True)
+    copies = None if streams(samples.X) else modality_of(samples.X).exact_copies(samples.X)
+    units, note = keep_together(copies, groups, least=5 if num_classes is None else 2 * num_classes)
+    return replace(samples, units=units), note
+
+
 def hold_out(
     targets: Labels,
-    groups: ArrayLike | None,
+    units: Units | None,
     share: float,
     seed: int,
     *,
@@ -263,7 +280,7 @@ def hold_out(
 
     Args:
         targets: Ranks (n,) or targets (n, p).
-        groups: (n,), of which none is on both sides; None where every sample stands for itself.
+        units: What stays on one side; None where every sample stands for itself.
         share: Share of the rows that is held out, above 0 and below 1.
         seed: Seed of the drawing.
         stratify: Whether to hold out the share of each rank, and keep samples of every rank to train on.
@@ -272,15 +289,15 @@ def hold_out(
     Raises:
         OrdinateError: groups that allow no such division.
     """
-    if groups is None:
-        return split_rows(targets, share, seed, stratify=stratify)
+    if units is None or not units.are_groups:
+        return split_units(targets, units, share, seed, stratify=stratify)
     hint = "give validation=(X, y), or 0 for no held-out samples"
-    codes = check_groups(groups, len(targets))
-    codes = pd.factorize(codes)[0].astype(np.int64)  # Codes are in the order of occurrence.
+    codes = pd.factorize(units.codes)[0].astype(np.int64)  # Codes are in the order of occurrence.
+    units = Units(codes, are_groups=True)
     if codes.max() == 0:
         raise OrdinateError("validation_fraction", problem="holds out whole groups, and groups are one", hint=hint)
     for attempt in range(attempts):
-        rows, held_out = split_groups(targets, codes, share, (seed + attempt) % 2**32, stratify=stratify)
+        rows, held_out = split_units(targets, units, share, (seed + attempt) % 2**32, stratify=stratify)
         lacks_rank = stratify and len(np.setdiff1d(targets, targets[rows])) > 0
         if len(held_out) and len(rows) and not lacks_rank:
             return rows, held_out
@@ -378,12 +395,12 @@ def divide(
         drawn_from: Number of samples of a table that streams among which they are drawn.
     """
     share = min(share, most / len(samples))
-    if streams(samples.X) and samples.groups is None and len(samples) > drawn_from:
+    if streams(samples.X) and samples.units is None and len(samples) > drawn_from:
         some = random_part(len(samples), drawn_from, seed)
         of_some = share * len(samples) / len(some)
         _, held_out = hold_out(samples.targets[some], None, of_some, seed, stratify=stratify)
         return samples.without(some[held_out]), samples.take(some[held_out])
-    rows, held_out = hold_out(samples.targets, samples.groups, share, seed, stratify=stratify)
+    rows, held_out = hold_out(samples.targets, samples.units, share, seed, stratify=stratify)
     if len(rows) < 4:
         raise OrdinateError("validation_fraction", f"{share:g}, which leaves {len(rows)} of {len(samples)} samples")
     if len(held_out) == 0:

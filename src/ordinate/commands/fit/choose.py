@@ -32,7 +32,7 @@ def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) 
     ``least_seconds`` are left.
     """
     candidates = training.plan.candidates
-    if len(candidates) > 1 and training.groups is not training.samples.groups:
+    if len(candidates) > 1 and training.units is not training.division.units:
         print("note: a single group is left to train on, so that candidates are measured on some of its samples")
     if training.folds is not None and (len(candidates) == 1 or training.division.is_validated):
         reason = f"{candidates[0]} is the only candidate"
@@ -140,7 +140,7 @@ def _measured_rows(training: Training, parts: Sequence[tuple[Rows, Rows]]) -> Ro
 
 def _errors_so_far(training: Training, blend: EmbeddingEstimator | None, measured: Rows) -> UnseenErrors:
     """Return the errors of the candidates on these rows, so far those of the blend if there is one."""
-    found = UnseenErrors(column_of(training.samples.weights, measured), column_of(training.groups, measured))
+    found = UnseenErrors(column_of(training.samples.weights, measured), training.units_of(measured))
     if blend is not None:
         found.of |= _errors_of_blend(training, blend, measured)
     return found

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.division import Division, Rows, divide
@@ -18,6 +17,7 @@ from ordinate.commands.samples import Samples
 from ordinate.data.images.pixels import decoded_at
 from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import column_of, take
+from ordinate.data.splits import COPIES, Units
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.errors import OrdinateError
 from ordinate.estimators.calibration import calibrate
@@ -51,12 +51,16 @@ class Training:
     folds: int | None = None
 
     @property
-    def groups(self) -> pd.Series | None:
-        """The groups to keep together; None without any, or with a single one to train on, of which parts are taken."""
-        groups = self.samples.groups
-        if groups is None or groups.iloc[self.division.rows].nunique() == 1:
+    def units(self) -> Units | None:
+        """What stays together; None for nothing, or with a single group to train on, of which parts are taken."""
+        units = self.division.units
+        if units is None or units.take(self.division.rows).count() == 1:
             return None
-        return groups
+        return units
+
+    def units_of(self, rows: Rows) -> NDArray[np.int64] | None:
+        """Return the numbers of the units of some rows; None where every row stands for itself."""
+        return None if self.units is None else self.units.codes[rows]
 
     def train(
         self,
@@ -113,22 +117,23 @@ class Training:
             folds: Number of folds; None for the number that was asked for, and otherwise five if a fit takes little
                 time and samples or groups are few, and one if not.
             few_samples: Number of samples up to which they are few.
-            few_groups: Number of groups below which they are few.
+            few_groups: Number of groups, or of samples without their copies, below which they are few.
         """
-        label, groups, rows = self.plan.label, self.groups, self.division.rows
+        label, rows = self.plan.label, self.division.rows
         if self.division.is_validated:
             return [(rows, self.division.validation)]
-        units = len(rows) if groups is None else groups.iloc[rows].nunique()
+        units = self.units_of(rows)
+        count = len(rows) if units is None else len(np.unique(units))
         folds = folds or self.folds
         if folds is None:
-            is_small = len(rows) <= few_samples or (groups is not None and units < few_groups)
+            is_small = len(rows) <= few_samples or (units is not None and count < few_groups)
             folds = 5 if is_small and defaults_of(self.samples.modality).folds_are_cheap else 1
-        if min(folds, units) < 2:
-            return [divide(label, groups, rows, 0.2, self.seed)]
+        if min(folds, count) < 2:
+            return [divide(label, self.units, rows, 0.2, self.seed)]
         y = label.values[rows]
         if label.classes is not None:
             y = to_ranks(y, np.asarray(label.classes))
-        fold = assign_folds(y, min(folds, units), self.seed, column_of(groups, rows))
+        fold = assign_folds(y, min(folds, count), self.seed, units)
         parts = [(rows[fold != number], rows[fold == number]) for number in range(fold.max() + 1)]
         if label.is_ranks:
             parts = [part for part in parts if len(np.unique(label.values[part[0]])) > 1]
@@ -201,7 +206,8 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
     model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
     for note in model.notes_:
-        print(f"note: {in_options(note)}")
+        if COPIES not in note:  # Those of all rows are printed already.
+            print(f"note: {in_options(note)}")
     if on_decision is not None:
         print(f"note: {on_decision}")
     epochs = epochs_of_cut(model)

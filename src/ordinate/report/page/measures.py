@@ -18,11 +18,12 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from torch import Tensor
 
 from ordinate.data.rows import random_part
+from ordinate.data.splits import keep_together, split_folds
 from ordinate.decisions import interval_coverage_report, rank_coverage_report
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_classifier import RankClassifier
@@ -132,7 +133,8 @@ def _by_neighbours(contents: Contents, k: int = 5) -> dict[str, Labels]:
     if contents.training_inputs is None or contents.training_labels is None:
         if len(contents) < 2 * k:
             return {}
-        folds = KFold(5, shuffle=True, random_state=0)
+        units, _ = keep_together(np.array(_digests(contents.inputs)), None, least=2 * k)
+        folds = split_folds(None, len(contents), units, 5, seed=0)
         return {name: np.asarray(cross_val_predict(machine, features, contents.true, cv=folds))}
     count = len(contents.training_labels)
     if count < k:
