@@ -145,4 +145,4 @@ def test_the_samples_that_calibrate_and_the_folds_of_a_blend_keep_copies_togethe
     assert len(found) == 2
     for folds in found:
         assert len(set(folds)) > 2
-        assert all(len(set(folds[COPIES == copied])) == 1 for copied in range(32))
+        assert all(len(set(folds[copied == COPIES])) == 1 for copied in range(32))
