@@ -77,10 +77,8 @@ def test_one_note_counts_the_copies_that_stay_together(command, tmp_path, monkey
 def test_of_too_few_different_samples_the_rows_are_split_and_a_note_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     copies_of(8).to_csv("table.csv", index=False)
-    assert (
-        main(["fit", "table.csv", "--target", "grade", "--method", "otd", "--epochs", "1", "--no-report", "--quiet"])
-        == 0
-    )
+    options = ["--target", "grade", "--method", "otd", "--epochs", "1", "--no-report", "--quiet"]
+    assert main(["fit", "table.csv", *options]) == 0
     (note,) = (line for line in capsys.readouterr().out.splitlines() if "copies" in line)
     assert note == (
         "note: exact copies of other samples: 112 of 120; the 8 different ones are too few to keep copies on one side "

@@ -48,19 +48,8 @@ def test_rows_are_those_of_the_file_after_some_were_left_out(capsys):
         features = some.drop(columns=["grade", "side"])
         assert features.loc[copy].equals(features.loc[original])
         assert (copy in split["test"], original in split["train"]) == (True, True)
-    suspects = [
-        "suspects",
-        "data.csv",
-        "--target",
-        "grade",
-        "--drop",
-        "side",
-        "--folds",
-        "2",
-        "--epochs",
-        "2",
-        "--quiet",
-    ]
+    options = ["--target", "grade", "--drop", "side", "--folds", "2", "--epochs", "2", "--quiet"]
+    suspects = ["suspects", "data.csv", *options]
     assert main([*suspects, "--out", "suspects.csv"]) == 0
     found = pd.read_csv("suspects.csv")
     assert found["label"].tolist() == some.loc[found["row"], "grade"].tolist()

@@ -172,26 +172,20 @@ def test_groups_without_copies_are_split_as_they_were(stratify):
 def test_groups_and_copies_that_a_chain_connects_stay_together():
     groups = np.array(["ann", "ann", "bob", "cid", "cid", "dot"])
     samples = np.array([10, 11, 11, 12, 13, 12])
-    chains = networkx.Graph(
-        [(f"group {group}", f"sample {sample}") for group, sample in zip(groups, samples, strict=True)]
-    )
-    expected = [sorted(chain) for chain in networkx.connected_components(chains)]
+    edges = [(f"group {group}", f"sample {sample}") for group, sample in zip(groups, samples, strict=True)]
+    expected = {frozenset(chain) for chain in networkx.connected_components(networkx.Graph(edges))}
     codes = np.unique(groups, return_inverse=True)[1]
     units, _ = keep_together(samples, Units(codes, are_groups=True), least=2)
-    of_units = [
-        sorted({*(f"group {name}" for name in groups[units.codes == unit])}
-               | {f"sample {name}" for name in samples[units.codes == unit]})
-        for unit in np.unique(units.codes)
-    ]  # fmt: skip
-    assert sorted(of_units) == sorted(expected)
+    of_units = [np.flatnonzero(units.codes == unit) for unit in units.codes]
+    assert {frozenset(name for row in rows for name in edges[row]) for rows in of_units} == expected
     assert units.are_groups
 
 
 def test_too_few_different_samples_are_no_units():
     groups = Units(np.array([0, 0, 1, 1]), are_groups=True)
-    for known in (None, groups):
-        units, note = keep_together(np.array([5, 6, 5, 6]), known, least=3)
-        assert units is known
+    for of_user in (None, groups):
+        units, note = keep_together(np.array([5, 6, 5, 6]), of_user, least=3)
+        assert units is of_user
         assert note.startswith("exact copies of other samples: 2 of 4; the 2 different ones are too few")
 
 
