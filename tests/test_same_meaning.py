@@ -112,11 +112,6 @@ def test_times_are_no_numbers(form, got):
             make().fit(TABLE, y).predict(TABLE.assign(a=form))
 
 
-def test_spans_of_time_are_no_dates():
-    with pytest.raises(OrdinateError, match="column 'a': got times without dates, or in several time zones"):
-        otd().fit(TABLE.assign(a=pd.to_timedelta(TABLE["a"], unit="s")), RANKS)
-
-
 def test_other_columns_are_one_clear_error():
     with pytest.raises(OrdinateError, match="X: its columns have names of several kinds"):
         otd().fit(pd.DataFrame(X, columns=[0, "a", 1]), RANKS)

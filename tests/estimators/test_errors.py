@@ -198,11 +198,6 @@ DATA = [
     ("no rows", FRAME[:0], "X: got a DataFrame of shape (0, 3)"),
     ("no columns", FRAME[[]], "X: got a DataFrame of shape (48, 0)"),
     ("series without points", np.zeros((48, 2, 0)), "X: got series of shape (2, 0)"),
-    (
-        "spans of time",
-        FRAME.assign(day=pd.to_timedelta(np.arange(48), unit="h")),
-        "column 'day': got times without dates, or in several time zones",
-    ),
     ("a column twice", FRAME[["a", "b", "b"]], "X: |Expected unique column names"),
     ("identifiers", pd.concat([FRAME] * 2).assign(name=[f"n{i}" for i in range(96)]), "column 'name': got text"),
 ]

@@ -85,7 +85,7 @@ class FitOptions:
     group: str | None = option(
         None, "column of groups, such as subjects, that stay on one side of a split", metavar="COLUMN"
     )
-    weight: str | None = option(None, "column of sample weights; weight 0 leaves a sample out", metavar="COLUMN")
+    weight: str | None = option(None, "column of sample weights; 0 leaves one out", metavar="COLUMN")
     out: str | None = option(
         None, "new folder for the model (DATA's name with -model)", determines=False, metavar="FOLDER"
     )

@@ -92,6 +92,9 @@ def row_codes(X: Any) -> NDArray[np.uint64]:
     """
     if isinstance(X, pd.DataFrame):
         numbers = X.select_dtypes("number", exclude="timedelta").columns
+        several = [name for name in X.select_dtypes(object).columns if np.any(X[name].map(pd.api.types.is_list_like))]
+        if several:  # A cell of several values, such as a list, cannot be hashed; reading names its column.
+            X = X.astype(dict.fromkeys(several, str))
         return np.asarray(pd.util.hash_pandas_object(X.astype(dict.fromkeys(numbers, np.float64)), index=False))
     if hasattr(X, "in_order"):  # It is a table in files.
         codes = np.empty(len(X), dtype=np.uint64)

@@ -24,7 +24,7 @@ FORMS = (
 # Of these, day and month are ambiguous unless one form alone fits.
 ALTERNATIVES = (
     ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
-    ("%d/%m/%y", "%m/%d/%y", "%y/%m/%d"), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
+    ("%d/%m/%y", "%m/%d/%y"), ("%y/%m/%d",), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
 )  # fmt: skip
 EXAMPLES = {TIME_OF_DAY: "times such as 13:45", DURATION: "durations such as 26:30:00 or 1 days 02:30:00"}
 
