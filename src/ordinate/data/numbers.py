@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -43,7 +44,7 @@ def as_numbers(values: pd.Series) -> pd.Series:
     if not _may_hold_text(values):
         return values
     found = _Different.of(values)
-    return found.as_numbers(values) if found.are_numbers else values
+    return found.as_numbers() if found.are_numbers else values
 
 
 def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
@@ -81,7 +82,7 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
         return values, ""
     found = _Different.of(values)
     if found.are_numbers:
-        return found.as_numbers(values), ""
+        return found.as_numbers(), ""
     if not found.values and isinstance(values.dtype, pd.StringDtype):
         return values.astype(np.float64), ""
     inferred = values.infer_objects()
@@ -89,10 +90,8 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
         return inferred, ""  # They are all true or false, or NaN.
     missing = np.array([is_missing_word(value) for value in found.values], dtype=bool)
     others = np.array([_is_other_word(value) for value in found.values], dtype=bool)
-    if others.any():
-        counts = found.counts
-        if counts[others].sum() > other_words * counts[~missing].sum():
-            return values, ""
+    if others.any() and (np.all(missing | others) or found.share(others, ~missing) > other_words):
+        return values, ""
     bare: list[object] = []
     for value, is_left_out in zip(found.values, missing | others, strict=True):
         if is_left_out:
@@ -102,10 +101,10 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
         else:
             bare.append(value)
     without, unit = _split_unit(_with_points(bare))
+    if without == found.values:  # This saves the time to write all rows.
+        return values, ""
     found = replace(found, values=without)
-    if found.are_numbers:
-        return found.as_numbers(values), unit
-    return found.as_objects(values), unit
+    return found.as_numbers() if found.are_numbers else found.as_objects(), unit
 
 
 def other_words_of(values: pd.Series) -> list[str]:
@@ -131,7 +130,7 @@ def with_points(values: pd.Series) -> pd.Series:
         return values
     found = _Different.of(values)
     written = _with_points(found.values)
-    return values if written is found.values else replace(found, values=written).as_objects(values)
+    return values if written is found.values else replace(found, values=written).as_objects()
 
 
 def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
@@ -148,28 +147,35 @@ def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
         return values, ""
     found = _Different.of(values)
     bare, unit = _split_unit(found.values)
-    return values if bare is found.values else replace(found, values=bare).as_objects(values), unit
+    return values if bare is found.values else replace(found, values=bare).as_objects(), unit
 
 
 @dataclass(frozen=True)
 class _Different:
-    """The different values of a column (n,), and the place of each row's value among them, -1 if it is missing.
+    """The different values of a column (n,): what a text means is found once for all rows that have it."""
 
-    What a text means is found once for all rows that have it.
-    """
-
+    column: pd.Series
     values: list[Any]
-    places: NDArray[np.intp]
+    is_text: bool
 
     @classmethod
     def of(cls, column: pd.Series) -> Self:
-        is_text = isinstance(column.dtype, pd.StringDtype)
-        if is_text or pd.api.types.infer_dtype(column, skipna=True) == "string":
-            places, values = pd.factorize(column)
-            return cls(values.tolist(), places)
+        is_text = isinstance(column.dtype, pd.StringDtype) or pd.api.types.infer_dtype(column, skipna=True) == "string"
         # Equal objects may have several types, such as 1 and True: every row counts as different.
-        missing = column.isna().to_numpy()
-        return cls(column[~missing].tolist(), np.where(missing, -1, np.cumsum(~missing) - 1))
+        values = pd.Series(column.unique()) if is_text else column
+        return cls(column, values.dropna().tolist(), is_text)
+
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """The place of each row's value among the different ones, -1 if it is missing."""
+        if self.is_text:
+            return pd.factorize(self.column)[0]
+        missing = self.column.isna().to_numpy()
+        return np.where(missing, -1, np.cumsum(~missing) - 1)
+
+    def share(self, some: NDArray[np.bool_], of: NDArray[np.bool_]) -> float:
+        """Return the number of rows that have some of the values, over that of others."""
+        return float(self.counts[some].sum() / self.counts[of].sum())
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -182,19 +188,20 @@ class _Different:
         present = [value for value in self.values if value is not None]
         return len(present) > 0 and all(map(_is_number, present))
 
-    def as_numbers(self, column: pd.Series) -> pd.Series:
+    def as_numbers(self) -> pd.Series:
         """Return the rows of the column as numbers, whole ones if all are, and none is missing."""
         numbers = np.array([np.nan if value is None else float(value) for value in self.values] + [np.nan])
         rows = numbers[self.places]
         are_whole = all(map(_is_whole, self.values)) and not (self.places < 0).any()
         if are_whole and np.abs(rows).max() < 2**53:
             rows = rows.astype(np.int64)
-        return pd.Series(rows, index=column.index, name=column.name)
+        return pd.Series(rows, index=self.column.index, name=self.column.name)
 
-    def as_objects(self, column: pd.Series) -> pd.Series:
+    def as_objects(self) -> pd.Series:
         """Return the rows of the column as objects."""
         values = [np.nan if value is None else value for value in self.values]
-        return pd.Series(np.array([*values, np.nan], dtype=object)[self.places], column.index, object, column.name)
+        rows = np.array([*values, np.nan], dtype=object)[self.places]
+        return pd.Series(rows, self.column.index, object, self.column.name)
 
     def chosen(self, is_chosen: Callable[[object], bool]) -> list[Any]:
         """Return the values of the rows that are chosen by their value."""

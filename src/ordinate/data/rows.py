@@ -91,18 +91,43 @@ def row_codes(X: Any) -> NDArray[np.uint64]:
         (np.True_, np.False_)
     """
     if isinstance(X, pd.DataFrame):
-        numbers = X.select_dtypes("number", exclude="timedelta").columns
-        several = [name for name in X.select_dtypes(object).columns if np.any(X[name].map(pd.api.types.is_list_like))]
-        if several:  # A cell of several values, such as a list, cannot be hashed; reading names its column.
-            X = X.astype(dict.fromkeys(several, str))
-        return np.asarray(pd.util.hash_pandas_object(X.astype(dict.fromkeys(numbers, np.float64)), index=False))
+        codes = _hashes(X[_telling(X)])
+        equal = np.isin(codes, repeated(codes))
+        codes[equal] = _hashes(X[equal])
+        return codes
     if hasattr(X, "in_order"):  # It is a table in files.
         codes = np.empty(len(X), dtype=np.uint64)
         for places, part in X.in_order(1 << 16):
-            codes[places] = row_codes(part)
+            codes[places] = _hashes(part)
         return codes
     digests = (hashlib.blake2b(np.asarray(sample).tobytes(), digest_size=8).digest() for sample in X)
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+def repeated(codes: NDArray[np.uint64 | np.int64]) -> NDArray[np.uint64 | np.int64]:
+    """Return the codes that occur more than once, as often as they do so.
+
+    Example:
+        >>> repeated(np.array([7, 8, 7, 9])).tolist()
+        [7]
+    """
+    ordered = np.sort(codes)
+    return ordered[1:][ordered[1:] == ordered[:-1]]
+
+
+def _telling(X: pd.DataFrame, most: int = 4) -> list[Any]:
+    """Return a few columns in which most rows differ: fractions, if there are any."""
+    fractions = [name for name in X.columns if pd.api.types.is_float_dtype(X[name].dtype)]
+    return (fractions or list(X.columns))[:most]
+
+
+def _hashes(X: pd.DataFrame) -> NDArray[np.uint64]:
+    """Return codes (n,) of the rows of a table, equal where all values are."""
+    types: dict[Any, type] = dict.fromkeys(X.select_dtypes("number", exclude="timedelta").columns, np.float64)
+    for name in X.columns:
+        if X[name].dtype == object and X[name].map(pd.api.types.is_list_like).any():
+            types[name] = str  # A cell of several values, such as a list, cannot be hashed; reading names its column.
+    return np.array(pd.util.hash_pandas_object(X.astype(types), index=False), dtype=np.uint64)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,10 @@ def sentinel_problem(values: pd.Series) -> str | None:
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return None
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    ends = {np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)}
+    low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+    if np.isnan(low):  # Missing values take longer.
+        low, high = np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)
+    ends = {low, high}
     if ends.isdisjoint((*BELOW_ZERO, *ABOVE, *ONE_DIGIT, np.inf, -np.inf)):
         return None  # No code lies outside of the others.
     different, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupShuffleSplit, KFold, StratifiedGroupKFold, StratifiedKFold
 
+from ordinate.data.rows import repeated
 from ordinate.errors import OrdinateError
 
 COPIES = "exact copies of other samples"
@@ -62,12 +63,10 @@ def keep_together(
         >>> keep_together(np.array([7, 8, 7, 9]), groups, least=2)[0].codes.tolist()
         [0, 0, 0, 1]
     """
-    if copies is None:
+    if copies is None or len(repeated(copies)) == 0:
         return groups, None
     different, codes = np.unique(copies, return_inverse=True)
     extra = len(codes) - len(different)
-    if extra == 0:
-        return groups, None
     if groups is not None:
         codes = _joined(codes, groups.codes)
     units = Units(codes, are_groups=groups is not None)

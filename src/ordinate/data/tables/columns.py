@@ -243,15 +243,25 @@ def _meaning(text: str) -> str:
 
 def texts_of(values: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return the place of each value among the different ones, -1 if it is missing, and these as text."""
+    places, different = pd.factorize(_as_categories(values))
+    return places, [plain_text(value) for value in different]
+
+
+def different_texts(values: pd.Series) -> tuple[str, ...]:
+    """Return the different values as text, sorted."""
+    return tuple(sorted({plain_text(value) for value in pd.Series(_as_categories(values).unique()).dropna()}))
+
+
+def _as_categories(values: pd.Series) -> pd.Series:
+    """Return values that may be categories, objects as text; others are an error."""
     if are_times(values):
         raise OrdinateError(f"column {values.name!r}", "dates or times", "numbers or categories")
-    if values.dtype == object:  # An object column would merge 1 and True.
-        several = next((value for value in values if pd.api.types.is_list_like(value)), None)
-        if several is not None:
-            raise OrdinateError(f"column {values.name!r}", repr(several), "a number or a category in every row")
-        values = values.map(plain_text, na_action="ignore")
-    places, different = pd.factorize(values)
-    return places, [plain_text(value) for value in different]
+    if values.dtype != object:
+        return values
+    several = next((value for value in values if pd.api.types.is_list_like(value)), None)
+    if several is not None:
+        raise OrdinateError(f"column {values.name!r}", repr(several), "a number or a category in every row")
+    return values.map(plain_text, na_action="ignore")  # Among objects, 1 and True are equal.
 
 
 def fit_numeric(name: str, values: pd.Series) -> NumericColumn:

@@ -21,9 +21,9 @@ from ordinate.data.tables.columns import (
     CategoricalColumn,
     NumericColumn,
     almost_numbers,
+    different_texts,
     fit_numeric,
     is_number,
-    texts_of,
 )
 from ordinate.data.tables.date_forms import NOT_TOLD, date_form
 from ordinate.data.tables.dates import DateColumn, DatesOfColumn, fit_date
@@ -352,7 +352,7 @@ def _kind_of(name: str, given: pd.Series) -> _Kind:
         if pd.api.types.is_float_dtype(values.dtype) and np.isinf(values.to_numpy(np.float64, na_value=np.nan)).any():
             raise OrdinateError(f"column {name!r}", "infinity", "finite numbers or missing values")
         return _Kind(values, unit, None)
-    categories = tuple(sorted(set(texts_of(values)[1])))
+    categories = different_texts(values)
     is_declared = isinstance(values.dtype, pd.CategoricalDtype)
     almost = None if is_declared else almost_numbers([text for text in categories if not is_missing_word(text)])
     too_many = len(categories) > min(max(50, len(values) // 10), MOST_CATEGORIES)
@@ -417,7 +417,9 @@ def unusable_columns(frame: pd.DataFrame | ParquetTable) -> dict[str, OrdinateEr
     return problems
 
 
-def check_unseen(table: pd.DataFrame | ParquetTable, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> None:
+def check_unseen(
+    table: pd.DataFrame | ParquetTable, seen: NDArray[np.int64], unseen: NDArray[np.int64], few: int = 50
+) -> None:
     """Raise an error if the rows ``unseen`` of a table could not be read as learned from the rows ``seen``."""
     if isinstance(table, ParquetTable):
         known, new = table[seen], table[unseen]
@@ -426,8 +428,17 @@ def check_unseen(table: pd.DataFrame | ParquetTable, seen: NDArray[np.int64], un
     else:
         for name in table.columns:
             values = table[name]
-            if not _is_plain_number(values):
-                _check_column(name, values.iloc[seen], values.iloc[unseen])
+            if _is_plain_number(values):
+                continue
+            known, new = seen, unseen
+            if isinstance(values.dtype, pd.StringDtype):
+                places, texts = pd.factorize(values)
+                if len(texts) <= few and not any(map(str.isdigit, "".join(texts))):
+                    continue  # These are categories in any rows.
+                if date_form(pd.Series(texts)) is not None:  # How often each date occurs makes no difference.
+                    values = pd.Series(texts, name=name)
+                    known, new = (np.flatnonzero(np.bincount(places[rows] + 1)[1:]) for rows in (seen, unseen))
+            _check_column(name, values.iloc[known], values.iloc[new])
 
 
 def _check_column(name: str, seen: pd.Series, unseen: pd.Series) -> None:
