@@ -26,6 +26,17 @@ from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
 
+MEANT = {  # Options that other programs have, and what they are called here.
+    "--gpu": "--set training.accelerator=gpu", "--cuda": "--set training.accelerator=gpu",
+    "--cpu": "--set training.accelerator=cpu", "--device": "--set training.accelerator=gpu",
+    "--lr": "--set training.learning_rate=0.001", "--learning-rate": "--set training.learning_rate=0.001",
+    "--batch-size": "--set batch_size=64", "--label": "--target", "--label-column": "--target", "--y": "--target",
+    "--output": "--out", "--output-dir": "--out", "-o": "--out", "--random-state": "--seed", "--model": "--method",
+    "--minutes": "--time-limit", "--test-size": "--test-fraction", "--na": "--missing", "--na-values": "--missing",
+    "--delimiter": "--sep", "--separator": "--sep", "--ignore": "--drop", "--exclude": "--drop",
+    "-k": "--k", "--n-jobs": "--jobs", "--force": "--overwrite",
+}  # fmt: skip
+
 
 class _Parser(argparse.ArgumentParser):
     """An error is one line that names what is nearest to an unknown name; labels may begin with a minus sign."""
@@ -39,6 +50,9 @@ class _Parser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             if re.fullmatch(r"--?[a-zA-Z][^ ]*", name) and name not in self._option_string_actions:
                 hint = did_you_mean(name, self._option_string_actions, str)
+                usual = MEANT.get(name)
+                if usual is not None and usual.split()[0] in self._option_string_actions:
+                    hint = f"did you mean {usual}?"
                 self.error(str(OrdinateError(name, problem="no such option", hint=hint)))
         return super().parse_known_args(words, namespace)
 

@@ -1,19 +1,22 @@
-"""What commands refuse before anything heavy is imported: options, and files and folders that are not there.
+"""What commands refuse before anything heavy is imported: options, absent files, and what the rows of a csv show.
 
 Whoever reads a file or folder checks the same again, as Python may call it too.
 """
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions
-from ordinate.data.csv_format import CSV, recognise
-from ordinate.data.paths import is_url, require_names, require_path
-from ordinate.data.table_formats import require_packages
+from ordinate.data.csv_format import CSV, MISSING, CsvFormat, cells_of, recognise
+from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
+from ordinate.data.paths import first_named, is_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError
 from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
+from ordinate.estimators.registry import models
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process, joined_processes
 from ordinate.training.options import Training
@@ -32,7 +35,12 @@ def check_fit(options: FitOptions) -> None:
         )
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)
-    check_data(options.data, options.targets)
+    check_accelerator(options.settings.build(Training, "training").accelerator)
+    found = check_data(options.data, options.targets)
+    if found is not None:
+        check_labels(options, found)
+    if not options.skip_unreadable:
+        check_images(Path(options.data))
     if is_first_process():  # Other processes may find the files that the first one has created.
         check_free(options.path)
 
@@ -49,16 +57,94 @@ def check_inputs(options: ParsedOptions) -> None:
         check_data(options["query"])
 
 
-def check_data(data: str, targets: Sequence[str] = ()) -> None:
-    """Raise where data is a path to nothing, or a table without a target; names of data sets are left to others."""
+def check_accelerator(accelerator: str, *, there: Sequence[str] = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")) -> None:
+    """Raise where a GPU is asked for, and Linux has no device of NVIDIA, AMD or Windows."""
+    if (
+        accelerator in ("gpu", "cuda")
+        and sys.platform == "linux"
+        and not any(Path(device).exists() for device in there)
+    ):
+        raise OrdinateError("accelerator", f"{accelerator!r}, and this machine has no GPU", "'auto' or 'cpu'")
+
+
+def check_data(data: str, targets: Sequence[str] = ()) -> CsvFormat | None:
+    """Raise where data is a path to nothing, or a table without a target; names of data sets are left to others.
+
+    Returns how a csv is written; None for other files.
+    """
     require_packages(data)
     if is_url(data):
-        return
+        return None
     path = Path(data)
     if path.suffix or len(path.parts) > 1:
         require_path(path)
+    if path.is_file() and path.stat().st_size == 0:
+        raise OrdinateError(path, problem="is empty", expected="a table with a header and samples")
+    if path.is_file():
+        require_ending(path)
     if not path.name.lower().endswith(CSV) or not path.is_file():
+        return None
+    found = recognise(path, path)
+    if len(found.names) > 1 and all(found.names):  # Others are renamed when they are read.
+        require_names(found.names, targets, path)
+    return found
+
+
+def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) -> None:
+    """Raise where the header and the rows of a csv of some MB show that no model can be fitted to its labels."""
+    path = Path(options.data)
+    if not options.targets:
+        columns = first_named(map(repr, found.names), 20)
+        raise OrdinateError("target", "none", f"the column of the label, one of {columns}")
+    if len(options.targets) > 1 or options.missing or options.targets[0] not in found.names:
         return
-    names = recognise(path, path).names
-    if len(names) > 1 and all(names):  # Others are renamed when they are read.
-        require_names(names, targets, path)
+    name = options.targets[0]
+    cells = cells_of(path, found, name)
+    if cells is None:
+        return
+    if not cells:
+        raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
+    different = set(cells).difference(MISSING)
+    if not different:
+        raise OrdinateError(path, problem=f"no row has a label in {name!r}", expected="a label per row")
+    if len(different) == 1:
+        problem = f"every row has the one value {different.pop()}"
+        raise OrdinateError(f"column {name!r}", problem=problem, expected="a label that differs between rows")
+    numbers = [_number(cell, found) for cell in different]
+    if options.method == "auto" or options.method not in models() or options.order is not None or None in numbers:
+        return
+    are_ranks = options.task == "ranks" or (
+        options.task == "auto" and len(set(numbers)) <= most_ranks and all(number % 1 == 0 for number in numbers)
+    )
+    require_fitting(options.method, "ranks" if are_ranks else "continuous")
+
+
+def check_images(folder: Path, most: int = 5) -> None:
+    """Raise where the labels.csv of a folder names images that are not there, under any folder or ending."""
+    labels = folder / LABELS
+    if is_url(str(folder)) or not labels.is_file():
+        return
+    found = recognise(labels, labels)
+    column = next((name for name in PATH_COLUMNS if name in found.names), None)
+    names = None if column is None else cells_of(labels, found, column)
+    images = [name.replace("\\", "/").removeprefix("./") for name in names or ()]
+    if not images or not all(name.lower().endswith(IMAGE_SUFFIXES) for name in images):
+        return
+    there = {(below / name).relative_to(folder).as_posix() for below, _, files in walk(folder) for name in files}
+    stems = {Path(name).name.rpartition(".")[0] for name in there} | {
+        Path(name).name.partition(".")[0] for name in there
+    }
+    absent = sorted({name for name in images if name not in there and name.rpartition("/")[2] not in stems})
+    if absent:
+        hint = "--skip-unreadable leaves them out" if len(absent) < len(set(images)) else None
+        problem = f"{len(absent)} of its images are not there: {first_named(absent, most)}"
+        raise OrdinateError(labels, problem=problem, hint=hint)
+
+
+def _number(cell: str, found: CsvFormat) -> float | None:
+    if found.thousands is not None:
+        cell = cell.replace(found.thousands, "")
+    try:
+        return float(cell.replace(found.decimal, "."))
+    except ValueError:
+        return None

@@ -184,6 +184,29 @@ def recognise(
     return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped, has_fractions)
 
 
+def cells_of(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> list[str] | None:
+    """Return the cells of a column; None of a file above ``most`` bytes, or that cannot be read.
+
+    Args:
+        path: Path of the csv.
+        found: How it is written.
+        name: Name of the column.
+        most: Largest size in bytes.
+    """
+    if path.suffix == ".gz" or path.stat().st_size > most:
+        return None
+    place = found.names.index(name)
+    try:
+        with path.open(encoding=without_mark(found.encoding), newline="") as file:
+            lines = islice(file, found.skipped, None)
+            rows = list(filter(None, csv.reader(lines, delimiter=found.separator, skipinitialspace=True)))
+    except (UnicodeError, csv.Error):
+        return None
+    if any(len(row) <= place for row in rows):
+        return None
+    return [row[place] for row in rows[1:]]
+
+
 def marks_of(path: Path) -> tuple[str, str | None] | None:
     """Return the separator of a csv file, and its decimal mark if it has fractions; None for no file."""
     if not path.is_file():

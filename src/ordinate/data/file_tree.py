@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Self
 
 from ordinate.data import object_store
+from ordinate.data.file_formats import IMAGE_SUFFIXES
 from ordinate.data.memory import read_member, require_memory
 from ordinate.data.paths import is_url, reading, walk
 from ordinate.errors import OrdinateError
-
-DICOM = (".dcm", ".dicom")
-IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp", *DICOM)
 
 
 @dataclass(frozen=True)

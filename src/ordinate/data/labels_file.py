@@ -8,15 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from ordinate.data.csv_files import read_csv
-from ordinate.data.file_tree import IMAGE_SUFFIXES, FileTree
+from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS
+from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
-from ordinate.data.paths import require_names
+from ordinate.data.paths import first_named, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
 from ordinate.errors import OrdinateError
 
-LABELS = "labels.csv"
-PATH_COLUMNS = ("path", "file", "filename", "image")
 SPLITS = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
     "dev": "validation", "test": "test", "testing": "test",
@@ -111,9 +110,7 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: 
         frame = frame.rename(columns={column: PATH_COLUMNS[0]})
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
     if absent and not (skip_absent and present.any()):
-        some = ", ".join(absent[:max_named])
-        if len(absent) > max_named:
-            some += ", and others"
+        some = first_named(absent, max_named)
         hint = "--skip-unreadable leaves them out" if skip_absent is False and present.any() else None
         raise OrdinateError(where, problem=f"{len(absent)} of its {noun} are not there: {some}", hint=hint)
     left_out = tuple(f"{name}: no such file" for name in absent)

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.file_formats import LABELS
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import LABELS, Columns
+from ordinate.data.labels_file import Columns
 from ordinate.data.series.matrices import holds_matrices, read_matrices
 from ordinate.data.ts_files import read_ts
 from ordinate.data.volumes.labelled import T1_IN_MNI, read_ukbiobank

@@ -12,9 +12,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from ordinate.commands.labels import understand_label
+from ordinate.data.file_formats import require_packages
 from ordinate.data.modality import Request
 from ordinate.data.rows import BatchedSamples
-from ordinate.data.table_formats import require_packages
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.data.tables.modality import MODALITY
 from ordinate.errors import OrdinateError

@@ -11,12 +11,13 @@ from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
 from ordinate.commands.fit.image_plan import BLEND, ImagePlan, ImagePlanner, announcement, keep_plan, read_plan
-from ordinate.commands.fit.plan import METHODS, Plan, filled_in, make_plan, supports_several, wanted_of_images
+from ordinate.commands.fit.plan import Plan, filled_in, make_plan, supports_several, wanted_of_images
 from ordinate.commands.fit.read import Source, read
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
 from ordinate.commands.fit.train import Trained, Training, train
 from ordinate.commands.fit.write import REPORT, Written, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
+from ordinate.commands.label_methods import METHODS
 from ordinate.commands.labels import Label
 from ordinate.commands.leakage import leakage_notes
 from ordinate.commands.samples import Samples

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ordinate.commands.fit.image_plan import BATCH_SIZE, BLEND, ImagePlan, Wanted
 from ordinate.commands.fit.read import Data, Source
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.label_methods import METHODS, require_fitting
 from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_labels
 from ordinate.commands.settings import Settings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
@@ -23,16 +24,13 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.head_options import Head
 from ordinate.estimators.recipes import Recipe
-from ordinate.estimators.registry import CORE, build, models, unavailable
-from ordinate.extensions import Task
+from ordinate.estimators.registry import build, models, unavailable
 from ordinate.methods.imbalance import Imbalance
 from ordinate.torchrun import joined_processes
 from ordinate.training.options import RUNTIME, Training
 
 if TYPE_CHECKING:
     from lightning.pytorch.loggers import Logger
-
-METHODS: dict[Task, tuple[str, ...]] = {"ranks": ("cloc", "otd"), "continuous": ("supcr", "supremix")}
 
 
 @dataclass(frozen=True)
@@ -262,7 +260,7 @@ def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | 
             if data.plan.blend_size is not None:
                 candidates = (BLEND, *candidates)
     else:
-        require_fitting(method, label)
+        require_fitting(method, label.task)
     if margins and "cloc" not in candidates:
         raise OrdinateError("--margin", problem="is for CLOC", expected="--method cloc")
     if margins:
@@ -310,17 +308,3 @@ def supports_several(method: str) -> bool:
     """Return whether a method supports several continuous targets."""
     model = models()[method]
     return "continuous" in model.estimators and not model.estimator("continuous").one_dimension
-
-
-def require_fitting(method: str, label: Label) -> None:
-    """Raise an error for a method that is not for this kind of label, or learns no embedding."""
-    model = models()[method]
-    if label.task in model.estimators and model.embeds:
-        return
-    kind, other = "a continuous target", "ranks"
-    if label.is_ranks:
-        kind, other = "ranks", "continuous"
-    fitting = [name for name, known in CORE.items() if label.task in known.estimators and known.embeds]
-    raise OrdinateError(
-        "--method", problem=f"{method} is not for {kind}", expected=f"--task {other}, or one of {', '.join(fitting)}"
-    )

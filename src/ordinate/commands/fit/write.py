@@ -17,10 +17,10 @@ from ordinate.commands.labels import costs_of_rules
 from ordinate.commands.split_file import SPLIT
 from ordinate.commands.workspace import Workspace
 from ordinate.data.csv_format import CSV, marks_of
+from ordinate.data.file_formats import ends_in
 from ordinate.data.object_store import local_path
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
-from ordinate.data.table_formats import ends_in
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators.held_out import HeldOut

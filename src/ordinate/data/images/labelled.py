@@ -6,10 +6,11 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from ordinate.data.file_tree import DICOM, IMAGE_SUFFIXES, FileTree, is_hidden
+from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS
+from ordinate.data.file_tree import FileTree, is_hidden
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import LABELS, SPLITS, Columns, has_labels_file, listed_names, read_listed, split_name
+from ordinate.data.labels_file import SPLITS, Columns, has_labels_file, listed_names, read_listed, split_name
 from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional

@@ -10,9 +10,10 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import require_readable
+from ordinate.data.file_formats import LABELS
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import LABELS, Columns, listed_names, read_listed
+from ordinate.data.labels_file import Columns, listed_names, read_listed
 from ordinate.data.paths import reading
 from ordinate.data.ts_files import stack_series
 from ordinate.errors import OrdinateError

@@ -10,10 +10,21 @@ import pandas as pd
 
 from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, warn
 from ordinate.data.csv_format import CSV, MISSING
+from ordinate.data.file_formats import (
+    ARFF,
+    ARROW,
+    EXCEL,
+    JSON,
+    NPZ,
+    STATISTICS,
+    TS,
+    R,
+    require_ending,
+    require_packages,
+)
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import reading, require_names, require_path
-from ordinate.data.table_formats import ARFF, ARROW, EXCEL, JSON, STATISTICS, TABLES, R, require_packages
 from ordinate.data.tables.arff_files import read_arff
 from ordinate.data.tables.arrow_files import read_arrow, read_parquet
 from ordinate.data.tables.json_files import read_json
@@ -23,7 +34,6 @@ from ordinate.data.ts_files import read_ts
 from ordinate.data.typed import Declared, Reading, typed
 from ordinate.errors import OrdinateError
 
-NPZ, TS = (".npz",), (".ts",)
 TS_TARGET = "target"  # The only label of a .ts file gets this name.
 
 
@@ -99,8 +109,7 @@ def _read(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame 
     if path.is_dir():
         raise OrdinateError(path, problem="is a folder", expected="a file")
     require_path(path)
-    if not name.endswith((*TABLES, *NPZ, *TS)):
-        raise OrdinateError(path, expected=f"a file that ends in {', '.join((*TABLES, *NPZ, *TS))}")
+    require_ending(path)
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
     if name.endswith(NPZ):

@@ -12,17 +12,16 @@ from sklearn.utils.validation import validate_data
 
 from ordinate.data.csv_files import first_line_is_data, warn
 from ordinate.data.csv_format import CSV
-from ordinate.data.file_tree import IMAGE_SUFFIXES
+from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
 from ordinate.data.labelled import Labelled, require_labels
 from ordinate.data.labels_file import with_parts
 from ordinate.data.modality import Modality, Request
 from ordinate.data.object_store import named_as
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import is_url, require_names, require_unique
-from ordinate.data.table_formats import TABLES, ends_in
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
-from ordinate.data.tables.files import NPZ, TS, TS_TARGET, read_labelled, read_samples, require_codes, require_left
+from ordinate.data.tables.files import TS_TARGET, read_labelled, read_samples, require_codes, require_left
 from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
 from ordinate.data.typed import Reading, typed

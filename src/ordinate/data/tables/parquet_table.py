@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.file_formats import PARQUET, ends_in
 from ordinate.data.paths import reading, require_names, require_path, require_unique
-from ordinate.data.table_formats import PARQUET, ends_in
 from ordinate.data.tables.arrow_files import as_pandas
 from ordinate.data.tables.row_groups import RowGroups, changed, in_parts_of
 from ordinate.errors import OrdinateError

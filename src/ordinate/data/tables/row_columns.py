@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from ordinate.data.file_tree import IMAGE_SUFFIXES
+from ordinate.data.file_formats import IMAGE_SUFFIXES
 from ordinate.data.numbers import as_numbers, read_numbers
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.date_forms import AMBIGUOUS, NOT_TOLD, date_form

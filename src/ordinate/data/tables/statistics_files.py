@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from ordinate.data.csv_files import warn
+from ordinate.data.file_formats import PORTABLE, SAS, SPSS, STATA, TRANSPORT
 from ordinate.data.memory import require_memory
 from ordinate.data.paths import first_named
-from ordinate.data.table_formats import PORTABLE, SAS, SPSS, STATA, TRANSPORT
 from ordinate.data.typed import Declared
 from ordinate.optional import optional
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.dicom import check_one_frame, padding, quiet, read_dicom, rescaled, stored_pixels
-from ordinate.data.file_tree import DICOM, is_hidden
+from ordinate.data.file_formats import DICOM
+from ordinate.data.file_tree import is_hidden
 from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 

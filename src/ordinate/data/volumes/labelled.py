@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ordinate.data.file_tree import DICOM, IMAGE_SUFFIXES, FileTree
+from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES
+from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.labels_file import (
     LABELS,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from ordinate.data.file_tree import IMAGE_SUFFIXES
+from ordinate.data.file_formats import IMAGE_SUFFIXES
 from ordinate.data.images.labelled import ImageTree
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import SPLITS

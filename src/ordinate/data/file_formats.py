@@ -1,4 +1,4 @@
-"""The formats of files that hold a table, and the packages that read them. Imports nothing heavy."""
+"""Files that hold data: their endings, and the packages that read them. Imports nothing heavy."""
 
 from pathlib import Path
 
@@ -12,6 +12,11 @@ EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 SPSS, PORTABLE, STATA, SAS, TRANSPORT = (".sav", ".zsav"), (".por",), (".dta",), (".sas7bdat",), (".xpt",)
 STATISTICS = (*SPSS, *PORTABLE, *STATA, *SAS, *TRANSPORT)
 ARFF, R = (".arff",), (".rds", ".rda", ".rdata")
+NPZ, TS = (".npz",), (".ts",)
+DICOM = (".dcm", ".dicom")
+IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp", *DICOM)
+LABELS = "labels.csv"
+PATH_COLUMNS = ("path", "file", "filename", "image")
 TABLES = (*CSV, *PARQUET, *ARROW, *JSON, *EXCEL, *STATISTICS, *ARFF, *R)
 
 
@@ -26,6 +31,13 @@ def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
     if is_url(path):
         name = name.partition("?")[0].rstrip("/")
     return name.endswith(endings)
+
+
+def require_ending(path: Path) -> None:
+    """Raise an error if a file has an ending that nothing reads."""
+    if not ends_in(path, (*TABLES, *NPZ, *TS, ".zip", *IMAGE_SUFFIXES)):
+        expected = "a table (.csv, .xlsx, .parquet, .json, .sav, .dta, .sas7bdat, .arff, .rds), .npz, .ts or .zip"
+        raise OrdinateError(path, problem="its ending names no known format", expected=expected)
 
 
 def require_packages(path: str) -> None:

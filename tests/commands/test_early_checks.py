@@ -1,0 +1,124 @@
+"""Mistakes that show before anything heavy is imported."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ordinate.cli import main
+from ordinate.commands.early_checks import check_accelerator, check_images
+from ordinate.errors import OrdinateError
+from tests.command_line import one_line
+
+# Runs commands, one a line, in a process that cannot import what is heavy.
+WITHOUT = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("torch", "pandas", "numpy", "sklearn", "scipy", "lightning"):
+            raise RuntimeError(f"{name} is imported")
+sys.meta_path.insert(0, Refuse())
+from ordinate.cli import main
+for line in sys.argv[1:]:
+    try:
+        code = main(line.split())
+    except SystemExit as stop:
+        code = stop.code
+    print(code, file=sys.stderr)
+"""
+MISTAKES = {
+    "fit k.csv": "--target: got none, expected the column of the label, one of 'age', 'size', 'grade'",
+    "fit k.csv --target grad": "k.csv: no column 'grad'; did you mean 'grade'?",
+    "fit k.pdf --target grade": "k.pdf: its ending names no known format, expected a table (.csv",
+    "fit empty.csv --target grade": "empty.csv: is empty, expected a table with a header and samples",
+    "fit empty.xlsx --target grade": "empty.xlsx: is empty, expected a table with a header and samples",
+    "fit header.csv --target grade": "header.csv: holds no rows, expected a table with a header and samples",
+    "fit unlabelled.csv --target grade": "unlabelled.csv: no row has a label in 'grade'",
+    "fit one.csv --target grade": "column 'grade': every row has the one value 4",
+    "fit images --target grade": "images/labels.csv: 1 of its images are not there: b.png; --skip-unreadable",
+    "fit k.csv --target grade --set training.accelerator=cuda": "--set training.accelerator: got 'cuda', and this mach",
+    "fit k.csv --target grade --method supcr": "--method: supcr is not for ranks, expected --task continuous",
+    "fit k.csv --target size --method cloc": "--method: cloc is not for a continuous target, expected --task ranks",
+    "fit k.csv --target size --task ranks --method supcr": "--method: supcr is not for ranks",
+    "fit k.csv --target grade --out k.csv": "--out: k.csv already holds something",
+    "fit k.csv --target grade --gpu": "--gpu: no such option; did you mean --set training.accelerator=gpu?",
+    "fit k.csv --target grade --epoch 3": "--epoch: no such option; did you mean --epochs?",
+    "fit k.csv --label grade": "--label: no such option; did you mean --target?",
+    "predict model k.csv": "model: model holds no config.json",
+    "report k.csv model": "model: k.csv holds no config.json",
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{20 + row},{row / 7:.3f},{row % 3}\n" for row in range(30))
+    Path("k.csv").write_text("age,size,grade\n" + rows)
+    Path("header.csv").write_text("age,size,grade\n")
+    Path("unlabelled.csv").write_text("age,size,grade\n" + "1,2,\n2,3,NA\n" * 20)
+    Path("one.csv").write_text("age,grade\n" + "".join(f"{row},4\n" for row in range(30)))
+    for name in ("empty.csv", "empty.xlsx"):
+        Path(name).touch()
+    Path("k.pdf").write_text("text")
+    for name in ("model", "images"):
+        Path(name).mkdir()
+    Path("images/a.png").touch()
+    Path("images/labels.csv").write_text("path,grade\na.png,1\nb.png,2\n")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU")
+def test_a_mistake_is_answered_before_anything_heavy_is_imported():
+    run = subprocess.run([sys.executable, "-c", WITHOUT, *MISTAKES], capture_output=True, text=True, check=True)
+    *said, last = run.stderr.split("\n2\n")
+    assert last == ""
+    for line, expected in zip(said, MISTAKES.values(), strict=True):
+        assert line.removeprefix("ordinate: ").startswith(expected)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("line", ["fit k.csv --target age --method supcr", "fit k.csv --target grade --method cloc"])
+def test_a_method_for_the_label_is_not_refused(line, monkeypatch):
+    monkeypatch.setattr("ordinate.commands.fit.command.fit", lambda options, started: None)
+    assert main(line.split()) == 0
+
+
+@pytest.mark.usefixtures("files")
+def test_values_of_other_kinds_are_left_to_the_reader(monkeypatch):
+    """What --missing, --order or text make of a label shows only when it is read."""
+    monkeypatch.setattr("ordinate.commands.fit.command.fit", lambda options, started: None)
+    Path("words.csv").write_text("age,grade\n" + "1,low\n2,high\n" * 10)
+    Path("coded.csv").write_text("age,grade\n" + "1,4\n2,0.5\n" * 10)
+    assert main("fit words.csv --target grade --method cloc".split()) == 0
+    assert main("fit coded.csv --target grade --missing 0.5 --method cloc".split()) == 0
+
+
+@pytest.mark.parametrize("name", ["a.png", "s/c.png", "c", "c.png", "./a.png", "s\\c.png"])
+def test_an_image_may_be_named_in_every_way_that_reading_accepts(name, tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "a.png").touch()
+    (tmp_path / "s/c.png").touch()
+    (tmp_path / "s/c.png.jpg").touch()
+    (tmp_path / "labels.csv").write_text(f"path,grade\n{name},1\n")
+    check_images(tmp_path)
+
+
+def test_a_gpu_is_not_refused_where_there_is_a_device(tmp_path):
+    (tmp_path / "device").touch()
+    check_accelerator("gpu", there=[str(tmp_path / "device")])
+    check_accelerator("cpu", there=[])
+    if sys.platform == "linux":
+        with pytest.raises(OrdinateError, match="this machine has no GPU"):
+            check_accelerator("cuda", there=[])
+
+
+@pytest.mark.usefixtures("files")
+def test_the_reader_says_the_same_of_absent_images(capsys):
+    main(["fit", "images", "--target", "grade"])
+    early = one_line(capsys.readouterr().err)
+    with pytest.raises(OrdinateError) as late:
+        from ordinate.data.images.labelled import read_labelled_images
+
+        read_labelled_images("images", skip_unreadable=False)
+    assert early == f"ordinate: {late.value}"
