@@ -46,8 +46,8 @@ TWO_RANKS = np.arange(12) % 2
 FILE_ERRORS = {
     "no such file": ("data.csv", list, "data.csv: no such file"),
     "a file of a like name": ("data.csv", csv_of(GOOD, "date.csv"), "data.csv: no such file; did you mean date.csv?"),
-    "another kind of file": ("data.doc", csv_of(GOOD, "data.doc"), "data.doc: expected a file that ends in .csv"),
-    "an empty file": ("data.csv", bytes_of(b""), "data.csv: could not be read"),
+    "another kind of file": ("data.doc", csv_of(GOOD, "data.doc"), "data.doc: its ending names no known format"),
+    "an empty file": ("data.csv", bytes_of(b""), "data.csv: is empty, expected a table with a header and samples"),
     "six dimensions": ("data.npz", npz_of(X=np.zeros((12, 1, 3, 4, 4, 4)), grade=TWO_RANKS), "data.npz: "),
     "bright images": ("data.npz", npz_of(X=np.full((12, 3, 4, 4), 7.5), grade=TWO_RANKS), "X: got float64 from 7.5"),
     "a vector": ("data.npz", npz_of(X=np.zeros(12), grade=TWO_RANKS), "data.npz: "),

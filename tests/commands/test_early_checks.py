@@ -8,6 +8,7 @@ import pytest
 
 from ordinate.cli import main
 from ordinate.commands.early_checks import check_accelerator, check_images
+from ordinate.data.images.labelled import read_labelled_images
 from ordinate.errors import OrdinateError
 from tests.command_line import one_line
 
@@ -90,8 +91,8 @@ def test_values_of_other_kinds_are_left_to_the_reader(monkeypatch):
     monkeypatch.setattr("ordinate.commands.fit.command.fit", lambda options, started: None)
     Path("words.csv").write_text("age,grade\n" + "1,low\n2,high\n" * 10)
     Path("coded.csv").write_text("age,grade\n" + "1,4\n2,0.5\n" * 10)
-    assert main("fit words.csv --target grade --method cloc".split()) == 0
-    assert main("fit coded.csv --target grade --missing 0.5 --method cloc".split()) == 0
+    assert main(["fit", "words.csv", "--target", "grade", "--method", "cloc"]) == 0
+    assert main(["fit", "coded.csv", "--target", "grade", "--missing", "0.5", "--method", "cloc"]) == 0
 
 
 @pytest.mark.parametrize("name", ["a.png", "s/c.png", "c", "c.png", "./a.png", "s\\c.png"])
@@ -118,7 +119,5 @@ def test_the_reader_says_the_same_of_absent_images(capsys):
     main(["fit", "images", "--target", "grade"])
     early = one_line(capsys.readouterr().err)
     with pytest.raises(OrdinateError) as late:
-        from ordinate.data.images.labelled import read_labelled_images
-
         read_labelled_images("images", skip_unreadable=False)
     assert early == f"ordinate: {late.value}"

@@ -21,6 +21,8 @@ from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process, joined_processes
 from ordinate.training.options import Training
 
+LEAST_ROWS = 10
+
 
 def check_fit(options: FitOptions) -> None:
     """Raise where ``ordinate fit`` cannot run with its options."""
@@ -104,9 +106,13 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
         return
     if not cells:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
-    different = set(cells).difference(MISSING)
-    if not different:
+    labels = [cell for cell in cells if cell not in MISSING]
+    if not labels:
         raise OrdinateError(path, problem=f"no row has a label in {name!r}", expected="a label per row")
+    if len(labels) < LEAST_ROWS:
+        expected = f"at least {LEAST_ROWS} to train and to measure on"
+        raise OrdinateError(path, problem=f"holds {len(labels)} rows", expected=expected)
+    different = set(labels)
     if len(different) == 1:
         problem = f"every row has the one value {different.pop()}"
         raise OrdinateError(f"column {name!r}", problem=problem, expected="a label that differs between rows")

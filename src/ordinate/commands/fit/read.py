@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from ordinate.commands.early_checks import LEAST_ROWS
 from ordinate.commands.fit.image_plan import ImagePlan, ImagePlanner
 from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.options import ParsedOptions, flag
@@ -101,7 +102,7 @@ class Data:
     plan: ImagePlan | None
 
 
-def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = 10) -> Data:
+def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = LEAST_ROWS) -> Data:
     """Return the samples, with files of images and the like read; ``planner`` chooses the size of images."""
     samples = read_source(source, None if planner is None else planner.size_for)
     plan = None
