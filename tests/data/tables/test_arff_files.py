@@ -112,7 +112,6 @@ HEAD = "@relation r\n@attribute a real\n@attribute g {low,high}\n"
         ("@relation r\n@attribute a\n@data\n1\n", "line 2 is no attribute, expected @attribute NAME TYPE"),
         ("@relation r\n@attribute a relational\n@data\n1\n", "'a' holds tables"),
         ("@relation r\n@attribute a matrix\n@data\n1\n", "'a' is of the type matrix"),
-        ("@relation r\n@attribute a real\n@attribute a real\n@data\n1,2\n", "several columns are named 'a'"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(write, text, message):

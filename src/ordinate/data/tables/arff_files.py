@@ -34,16 +34,17 @@ def read_arff(path: Path) -> pd.DataFrame:
             lines = path.read_text(encoding="cp1252").splitlines()
         except UnicodeDecodeError:
             raise not_text(path, error) from error
-    kinds, start = _header(lines, path)
-    names = list(kinds)
-    rows = list(_rows(lines, start, names, list(kinds.values()), path))
-    cells = pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object)
-    return pd.DataFrame({name: _column(cells[name], kinds[name], path) for name in names}, columns=cells.columns)
+    attributes, start = _header(lines, path)
+    kinds = [kind for _, kind in attributes]
+    rows = list(_rows(lines, start, kinds, path))
+    cells = pd.DataFrame(rows, columns=range(len(kinds)), dtype=object)
+    columns = [_column(cells[place].rename(name), kind, path) for place, (name, kind) in enumerate(attributes)]
+    return pd.concat(columns, axis=1)
 
 
-def _header(lines: list[str], path: Path) -> tuple[dict[str, str], int]:
-    """Return the type of each attribute by its name, and the line after ``@data``."""
-    kinds: dict[str, str] = {}
+def _header(lines: list[str], path: Path) -> tuple[list[tuple[str, str]], int]:
+    """Return the name and the type of each attribute, and the line after ``@data``."""
+    attributes: list[tuple[str, str]] = []
     for number, line in enumerate(lines):
         text = line.strip()
         word = text.split(maxsplit=1)[0].lower() if text else ""
@@ -54,15 +55,13 @@ def _header(lines: list[str], path: Path) -> tuple[dict[str, str], int]:
             name, kind = _bare(found[1]), found[2].strip()
             if kind.lower().startswith("relational"):
                 raise OrdinateError(path, problem=f"{name!r} holds tables", expected="numbers, text, dates or values")
-            if name in kinds:
-                raise OrdinateError(path, problem=f"several columns are named {name!r}", expected="one name per column")
-            kinds[name] = kind
+            attributes.append((name, kind))
         elif word == "@data":
-            return kinds, number + 1
+            return attributes, number + 1
     raise OrdinateError(path, problem="has no line @data", expected="an ARFF file")
 
 
-def _rows(lines: list[str], start: int, names: list[str], kinds: list[str], path: Path) -> Iterator[list[str | None]]:
+def _rows(lines: list[str], start: int, kinds: list[str], path: Path) -> Iterator[list[str | None]]:
     """Yield the cells of each row, None where one is missing; a sparse row names its cells that are not 0."""
     for number, line in enumerate(lines[start:], start=start + 1):
         text = line.strip()
@@ -72,11 +71,11 @@ def _rows(lines: list[str], start: int, names: list[str], kinds: list[str], path
             yield _sparse(text, kinds, path, number)
             continue
         cells = _cells(text)
-        if len(cells) == len(names) + 1 and re.fullmatch(r"\{.*\}", cells[-1] or ""):
+        if len(cells) == len(kinds) + 1 and re.fullmatch(r"\{.*\}", cells[-1] or ""):
             cells.pop()  # The weight of a row.
-        if len(cells) != len(names):
+        if len(cells) != len(kinds):
             problem = f"line {number} has {len(cells)} cells"
-            raise OrdinateError(path, problem=problem, expected=f"{len(names)}, one per attribute")
+            raise OrdinateError(path, problem=problem, expected=f"{len(kinds)}, one per attribute")
         yield cells
 
 

@@ -61,7 +61,7 @@ def as_times(numbers: pd.Series, unit: str, program: str) -> pd.Series:
         times = _as_clock(seconds, is_duration=unit == "duration")
     else:
         times = _as_dates(values, unit, SPSS_ORIGIN if program == "SPSS" else STATA_ORIGIN)
-    return times.set_axis(numbers.index).rename(numbers.name)
+    return pd.Series(times.array, index=numbers.index, name=numbers.name)
 
 
 def _as_clock(seconds: np.ndarray, *, is_duration: bool) -> pd.Series:
