@@ -6,6 +6,7 @@ import pytest
 from scipy.io import arff
 
 from ordinate.data.tables.arff_files import read_arff
+from ordinate.data.tables.features import unusable_columns
 from ordinate.errors import OrdinateError
 
 WEKA = r"""% a comment
@@ -50,7 +51,8 @@ def test_attributes_are_numbers_text_dates_and_ranks(write):
     assert read["side"].tolist() == ["left, or both", "right", "left, or both"]
     assert not read["side"].dtype.ordered
     assert read["note"].tolist() == ["it's fine", "a, b", None]
-    assert read["seen"].tolist() == ["2020-01-31", "2020-01-30", None]
+    assert read["seen"].tolist()[:2] == [pd.Timestamp("2020-01-31"), pd.Timestamp("2020-01-30")]
+    assert read["seen"].isna().tolist() == [False, False, True]
 
 
 def test_numbers_and_values_are_those_that_scipy_reads(write):
@@ -97,6 +99,82 @@ def test_a_file_of_windows_is_read(write):
     assert list(read_arff(path)) == ["gr\u00f6\u00dfe", "b"]
 
 
+@pytest.mark.parametrize("data", ["@data", "@DATA", "@Data % of a clinic"])
+def test_comments_may_stand_behind_what_they_are_about(write, data):
+    head = "@relation r % a\n@attribute a real % mm\n@attribute g {'a % b', c%} % grade, of two\n"
+    rows = "1, 'a % b' % first, low\n2,c% %second\n3,?\t% it's\n% none\n{0 4} % sparse\n"
+    read = read_arff(write(f"{head}{data}\n{rows}"))
+    assert read["a"].tolist() == [1, 2, 3, 4]
+    assert read["g"].astype(object).where(read["g"].notna(), None).tolist() == ["a % b", "c%", None, "a % b"]
+
+
+def test_quotes_and_escapes_are_those_of_weka(write):
+    head = r"""@relation r
+@attribute g {'a, b', 'it\'s', "say \"x\"", '{c}', ' d '}
+@attribute s string
+@data
+"""
+    rows = r"""'a, b', 'one\ttwo'
+'it\'s', "x, 'y'"
+"say \"x\"", '50 %'
+'{c}', 'back\\slash'
+' d ', ?
+"""
+    read = read_arff(write(head + rows))
+    assert read["g"].tolist() == ["a, b", "it's", 'say "x"', "{c}", " d "]
+    assert read["s"].tolist() == ["one\ttwo", "x, 'y'", "50 %", "back\\slash", None]
+
+
+def test_weights_of_rows_are_left_out(write):
+    read = read_arff(write(HEAD + "@data\n1,low,{2}\n2,high, {0.5}\n3,low\n{0 4, 1 high}, {2.5}\n{1 high},{1e-3}\n"))
+    assert read["a"].tolist() == [1, 2, 3, 4, 0]
+    assert read["g"].tolist() == ["low", "high", "low", "high", "high"]
+
+
+def test_sparse_rows_may_have_quoted_text_and_lack_some(write):
+    head = "@relation r\n@attribute a real\n@attribute s string\n@attribute d date 'yyyy'\n@data\n"
+    read = read_arff(write(head + "{0 1, 1 'x, 2 y', 2 2020}\n{1\tz}\n{}\n"))
+    assert read["a"].tolist() == [1, 0, 0]
+    assert read["s"].tolist() == ["x, 2 y", "z", None]
+    assert read["d"].isna().tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "expected"),
+    [
+        ('"dd.MM.yyyy HH:mm:ss"', "'01.02.2020 10:30:00'", "2020-02-01 10:30:00"),
+        ("'yyyyMMdd'", "20200201", "2020-02-01"),
+        ("MM/dd/yy", "02/01/20", "2020-02-01"),
+        ('"d MMM yyyy hh:mm a"', "'1 Feb 2020 02:05 PM'", "2020-02-01 14:05"),
+        ("", "2020-02-01T10:30:00", "2020-02-01 10:30"),
+        ("\"yyyy-MM-dd'T'HH:mm:ss.SSS\"", "2020-02-01T10:30:00.250", "2020-02-01 10:30:00.250"),
+    ],
+)
+def test_dates_are_read_in_the_format_that_they_declare(write, form, text, expected):
+    read = read_arff(write(f"@relation r\n@attribute x real\n@attribute d date {form}\n@data\n1,{text}\n2,?\n"))
+    assert read["d"][0] == pd.Timestamp(expected)
+    assert read["d"].isna().tolist() == [False, True]
+
+
+def test_dates_in_letters_that_are_not_known_stay_text(write):
+    read = read_arff(write('@relation r\n@attribute d date "yyyy-DDD"\n@data\n2020-031\n'))
+    assert read["d"].tolist() == ["2020-031"]
+
+
+def test_tables_within_a_table_are_a_column_that_is_left_out(write):
+    head = "@relation r\n@attribute a real\n@attribute bag relational\n  @attribute u real\n  @attribute a real\n"
+    rows = "@end bag\n@attribute m matrix\n@data\n1,'1,2\\n3,4',x\n2,\"5,6\",y\n"
+    read = read_arff(write(head + rows))
+    assert read["a"].tolist() == [1, 2]
+    assert list(unusable_columns(read)) == ["bag", "m"]
+
+
+def test_blanks_ranges_and_nan_are_read(write):
+    read = read_arff(write("@relation r\n@attribute a integer [0,10]\n@attribute b real[0,1]\n@data\n1 NaN\n2  0.5\n"))
+    assert read["a"].tolist() == [1, 2]
+    assert read["b"].isna().tolist() == [True, False]
+
+
 HEAD = "@relation r\n@attribute a real\n@attribute g {low,high}\n"
 
 
@@ -110,9 +188,11 @@ HEAD = "@relation r\n@attribute a real\n@attribute g {low,high}\n"
         (HEAD + "1,low\n", "has no line @data"),
         (HEAD + "@data\n{7 2}\n", "line 5 names the attribute '7', expected a number from 0 to 1"),
         ("@relation r\n@attribute a\n@data\n1\n", "line 2 is no attribute, expected @attribute NAME TYPE"),
-        ("@relation r\n@attribute a relational\n@data\n1\n", "'a' holds tables"),
-        ("@relation r\n@attribute a matrix\n@data\n1\n", "'a' is of the type matrix"),
-        ("@relation r\n@attribute a real\n@attribute a real\n@data\n1,2\n", "several columns are named 'a'"),
+        (HEAD + "@data\n{low}\n", "line 5 names the attribute 'low', expected a number from 0 to 1"),
+        (
+            "@relation r\n@attribute a date 'dd.MM.yyyy'\n@data\n2020-01-31\n",
+            "'a' holds '2020-01-31', expected dates as dd.MM.yyyy, as its type says",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(write, text, message):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 from pandas.testing import assert_frame_equal
+from pyarrow import feather, parquet
 
 from ordinate.commands.labels import understand_label
 from ordinate.data.file_formats import require_packages
@@ -17,6 +18,7 @@ from ordinate.data.modality import Request
 from ordinate.data.rows import BatchedSamples
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.data.tables.modality import MODALITY
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 
 TABLE = pd.DataFrame(
@@ -137,11 +139,58 @@ def test_a_column_of_a_workbook_may_have_the_name_of_a_missing_value(tmp_path, n
     assert_frame_equal(read_samples(tmp_path / "a.xlsx"), frame.assign(grade=[None, "low"]), check_dtype=False)
 
 
-def test_of_several_columns_of_a_name_the_first_is_read(tmp_path):
-    pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]).to_excel(tmp_path / "a.xlsx", index=False)
-    with pytest.warns(UserWarning, match="several columns are named 'a'; the first of each is read"):
-        read = read_samples(tmp_path / "a.xlsx")
-    assert read.to_dict("list") == {"a": [1], "b": [2]}
+DOUBLED = pd.DataFrame([[1, "x", 0, "u"], [2, "y", 0, "v"], [4, "x", 1, "u"]], columns=["a", "b", "a", "b"])
+
+
+def write_arff(frame, path):
+    header = "".join(f"@attribute {name} {kind}\n" for name, kind in zip(frame, 2 * ["real", "string"], strict=True))
+    path.write_text(f"@relation r\n{header}@data\n{frame.to_csv(header=False, index=False)}")
+
+
+def as_arrow(frame):
+    arrays = [pa.array(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    return pa.Table.from_arrays(arrays, list(frame))
+
+
+WRITERS_OF_DOUBLED = {
+    "a.csv": lambda path: DOUBLED.to_csv(path, index=False),
+    "a.xlsx": lambda path: DOUBLED.to_excel(path, index=False),
+    "a.arff": partial(write_arff, DOUBLED),
+    "a.feather": lambda path: feather.write_feather(as_arrow(DOUBLED), path),
+    "a.parquet": lambda path: parquet.write_table(as_arrow(DOUBLED), path, row_group_size=2),
+    "a.json": lambda path: DOUBLED.to_json(path, orient="split"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS_OF_DOUBLED)
+def test_of_several_columns_of_a_name_the_first_is_read(tmp_path, name):
+    path, first = tmp_path / name, {"a": [1, 2, 4], "b": ["x", "y", "x"]}
+    WRITERS_OF_DOUBLED[name](path)
+    with pytest.warns(UserWarning, match="several columns are named 'a', 'b'; the first of each is read"):
+        read = read_samples(path)
+    assert read.to_dict("list") == first
+    with pytest.raises(OrdinateError, match="several columns are named 'b', expected one name per column"):
+        MODALITY.read_labelled(path, Request("b", say=lambda _: None))
+    with pytest.warns(UserWarning, match="several columns are named 'a', 'b'; the first of each is read"):
+        unlabelled = MODALITY.read_unlabelled(path)
+    assert pd.concat(list(BatchedSamples(unlabelled, 2))).to_dict("list") == first
+
+
+def test_some_rows_and_columns_of_doubled_parquet_are_those_of_the_first_columns(tmp_path):
+    WRITERS_OF_DOUBLED["a.parquet"](tmp_path / "a.parquet")
+    with pytest.warns(UserWarning, match="several columns are named 'a', 'b'"):
+        table = ParquetTable(tmp_path / "a.parquet")
+    assert (len(table), list(table)) == (3, ["a", "b"])
+    assert table[np.array([2, 0])]["a"].tolist() == [4, 1]
+    in_order = [part["a"].tolist() for _, part in table[[1, 2]].in_order(2)]
+    assert in_order == [[2], [4]]
+
+
+def test_a_folder_of_doubled_parquet_is_an_error_that_says_so(tmp_path):
+    for part in range(2):
+        parquet.write_table(as_arrow(DOUBLED), tmp_path / f"{part}.parquet")
+    with pytest.raises(OrdinateError, match="several columns of its files have the same name, expected one name per"):
+        ParquetTable(tmp_path)
 
 
 def test_a_workbook_without_rows_is_an_error(tmp_path):

@@ -4,6 +4,8 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
+from ordinate.data.tables.features import unusable_columns
+from ordinate.data.tables.files import read_samples
 from ordinate.data.tables.json_files import read_json
 from ordinate.errors import OrdinateError
 
@@ -11,12 +13,57 @@ TABLE = pd.DataFrame({"a": [1.5, None, 3.0] * 4, "g": ["low", "high", "mid"] * 4
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"orient": "records"}, {"orient": "split"}, {"orient": "table", "index": False}]
+    "options",
+    [{}, {"orient": "records"}, {"orient": "split"}, {"orient": "table", "index": False}, {"orient": "index"}],
 )
 def test_the_forms_of_pandas_are_read(tmp_path, options):
     TABLE.to_json(tmp_path / "a.json", **options)
     read = read_json(tmp_path / "a.json")
     assert_frame_equal(read[["a", "g", "n"]], TABLE, check_dtype=False)
+
+
+@pytest.mark.parametrize("orient", ["columns", "index"])
+def test_rows_with_names_are_told_from_columns(tmp_path, orient):
+    named = TABLE.set_index(pd.Index([f"p{number}" for number in range(12)]))
+    for frame in (named, named.head(1), named.head(3), named[["n", "a"]]):
+        frame.to_json(tmp_path / "a.json", orient=orient)
+        read = read_json(tmp_path / "a.json")
+        assert_frame_equal(read, frame.reset_index(drop=True), check_dtype=False)
+
+
+def test_rows_without_names_of_columns_are_numbered(tmp_path):
+    TABLE.to_json(tmp_path / "a.json", orient="values")
+    assert_frame_equal(read_json(tmp_path / "a.json"), TABLE.set_axis(range(3), axis=1), check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "g": "x"}\n{"a": 2, "g": "y", "b": {"c": 1}}\n\n \n{"a": 3, "b": {}}',
+        '\ufeff{"a": 1, "g": "x"}\r\n\r\n{"a": 2, "g": "y", "b": [1]}\r\n{"a": 3, "b": [2, 3]}\r\n',
+    ],
+)
+def test_blank_lines_are_skipped_and_nested_values_are_unusable_columns(tmp_path, text):
+    (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
+    read = read_samples(tmp_path / "a.jsonl")
+    assert read["a"].tolist() == [1, 2, 3]
+    assert list(unusable_columns(read)) == ["b"]
+
+
+LINES = '{"a": 1, "g": "x"}\n{"a": 2, "g": "y"}\n\n{"a": 3, "g": "zz"}\n'
+
+
+@pytest.mark.parametrize("place", [len(LINES) - cut for cut in (2, 3, 4, 6, 8, 10, 12, 15)])
+def test_a_last_line_that_is_cut_off_is_named(tmp_path, place):
+    (tmp_path / "a.jsonl").write_text(LINES[:place])
+    with pytest.raises(OrdinateError, match=r"a\.jsonl: could not be read: .*line 4.*"):
+        read_json(tmp_path / "a.jsonl")
+
+
+def test_json_that_ends_early_is_cut_off(tmp_path):
+    (tmp_path / "a.json").write_text(TABLE.to_json(indent=1)[:-40])
+    with pytest.raises(OrdinateError, match=r"could not be read: it is cut off in line \d+; write the file anew"):
+        read_json(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize(
@@ -27,6 +74,9 @@ def test_the_forms_of_pandas_are_read(tmp_path, options):
         '{"a": [1, 2], "g": ["x", "y"]}',
         '{"a": {"0": 1, "1": 2}, "g": {"0": "x", "1": "y"}}',
         '\ufeff[{"a": 1, "g": "x"},\n {"a": 2, "g": "y"}]',
+        '[["a", "g"], [1, "x"], [2, "y"]]',
+        '["a", "g"]\n[1, "x"]\n[2, "y"]\n',
+        '{"count": 2, "by": {"unit": "x"}, "rows": [{"a": 1, "g": "x"}, {"a": 2, "g": "y"}]}',
     ],
 )  # fmt: skip
 def test_rows_and_columns_are_read(tmp_path, text):
@@ -44,6 +94,10 @@ def test_one_object_is_one_row(tmp_path):
     [
         ('{"a": 1}\n[1]\n', r"row 2 is \[1\], expected a JSON object"),
         ("[1, 2]", "row 1 is 1, expected a JSON object"),
+        ('[["a", "b"], ["c", "d"]]', r"may have names or text in its first row, \["),
+        ("[[1, 2], [1]]", "its rows differ in their number of cells"),
+        ('{"a": 1}\n{"a": 2\n{"a": 3}', r"line 2 is no JSON|cut off in line 2"),
+        ('{"a": 1}\n{"a": two}\n{"a": 3}', r"could not be read: line 2 is no JSON \(Expecting value at column 7\)"),
         ("3", "holds 3, expected one object per line, a list of objects"),
         ('{"a": [1, 2], "b": [1]}', "is an object of 'a', 'b', expected one object per line"),
         ('{"columns": ["a", "b"], "data": [[1]]}', "not as many cells as there are columns"),

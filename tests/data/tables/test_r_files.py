@@ -1,15 +1,21 @@
-"""R itself wrote the files, version 4.2 of it, with saveRDS and save."""
+"""R itself, version 4.2, wrote the files in base64, with saveRDS and save."""
 
 import base64
+import datetime
+import gzip
 
 import numpy as np
 import pandas as pd
 import pytest
+from rdata.parser import RObjectType
 
+from ordinate.data.tables.date_forms import DURATION, TIME_OF_DAY, date_form
 from ordinate.data.tables.features import unusable_columns
 from ordinate.data.tables.files import read_samples
 from ordinate.data.tables.r_files import read_r
 from ordinate.errors import OrdinateError
+from tests.data.tables.r_objects import data_frame, of_class, whole
+from tests.data.tables.r_objects import write as write_r
 
 # d <- data.frame(x = c(1.5, 2, NA), i = c(1L, NA, 3L), b = c(TRUE, NA, FALSE), s = c("u", NA, "v"))
 # d$g <- factor(c("low", "high", NA), levels = c("low", "mid", "high"), ordered = TRUE)
@@ -116,6 +122,87 @@ def test_zones_long_integers_levels_of_na_and_ranges_of_missing_values_are_those
 
 def test_a_column_of_lists_does_not_stop_a_file(write):
     assert list(unusable_columns(read_samples(write("more.rds", MORE), lambda _: None))) == ["l"]
+
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def broken_down(**parts):
+    values = [np.array(each, dtype=float) for each in parts.values()]
+    return of_class(["POSIXlt", "POSIXt"], values, RObjectType.VEC, names=np.array(list(parts)))
+
+
+TIMES = {"sec": [5.5, np.nan, 0], "min": [30, np.nan, 0], "hour": [10, np.nan, 0]}
+DAYS = {"mday": [31, np.nan, 1], "mon": [0, np.nan, 11], "year": [120, np.nan, 99]}
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (of_class(["difftime"], np.array([1.0, 30, np.nan]), units=np.array(["hours"])), [3600, 108_000, None]),
+        (of_class(["difftime"], np.array([0.5, 1, np.nan]), units=np.array(["weeks"])), [302_400, 604_800, None]),
+        (of_class(["hms", "difftime"], np.array([1.5, 90_000, np.nan]), units=np.array(["secs"])), [1.5, 90_000, None]),
+    ],
+)
+def test_spans_of_time_are_durations(tmp_path, column, expected):
+    write_r(tmp_path / "a.rds", data_frame([("x", X), ("t", column)], 3))
+    read = read_samples(tmp_path / "a.rds")["t"]
+    assert date_form(read) == DURATION
+    assert as_none(read.dt.total_seconds()) == expected
+
+
+def test_times_of_day_and_broken_down_times_are_times(tmp_path):
+    clock = of_class(["hms", "difftime"], np.array([1.5, 3600, np.nan]), units=np.array(["secs"]))
+    columns = [("x", X), ("h", clock), ("t", broken_down(**TIMES, **DAYS, zone=[0, 0, 0]))]
+    write_r(tmp_path / "a.rds", data_frame(columns, 3, "tbl_df", "tbl"))
+    read = read_samples(tmp_path / "a.rds")
+    assert date_form(read["h"]) == TIME_OF_DAY
+    assert as_none(read["h"])[1:] == [datetime.time(1), None]
+    assert as_none(read["t"]) == [pd.Timestamp("2020-01-31 10:30:05.5"), None, pd.Timestamp("1999-12-01")]
+
+
+UNUSABLE = {
+    "list": [1.0, [2.0, 3.0], "a"],
+    "list of another length": of_class(["record"], [X, X], RObjectType.VEC, names=np.array(["a", "b"])),
+    "complex": np.array([1 + 2j, 2, 3]),
+    "list_of": of_class(["vctrs_list_of", "list"], [X, X, X], RObjectType.VEC),
+    "asis": of_class(["AsIs"], [X, X, X], RObjectType.VEC),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_columns_of_other_things_do_not_stop_a_file(tmp_path, kind):
+    write_r(tmp_path / "a.rds", data_frame([("x", X), ("odd", UNUSABLE[kind])], 3))
+    read = read_samples(tmp_path / "a.rds")
+    assert read["x"].tolist() == [1, 2, 3]
+    assert list(unusable_columns(read)) == ["odd"]
+
+
+def test_of_columns_with_the_same_name_the_first_is_read(tmp_path):
+    write_r(tmp_path / "a.rds", data_frame([("x", X), ("y", X), ("x", -X)], 3))
+    with pytest.warns(UserWarning, match="several columns are named 'x'; the first of each is read"):
+        read = read_samples(tmp_path / "a.rds")
+    assert read.to_dict("list") == {"x": [1, 2, 3], "y": [1, 2, 3]}
+
+
+def test_the_one_data_frame_among_other_objects_is_read(tmp_path):
+    frame = data_frame([("x", X), ("y", -X)], 3)
+    others = {"a": [1, 2], "model": of_class(["lm"], [X, 2], RObjectType.VEC), "n": 3.0}
+    write_r(tmp_path / "a.rda", {**others, "d": frame, "z": "text"})
+    assert read_samples(tmp_path / "a.rda").to_dict("list") == {"x": [1, 2, 3], "y": [-1, -2, -3]}
+
+
+def test_bytes_of_r_are_an_error_that_names_them(tmp_path):
+    path = tmp_path / "a.rds"
+    write_r(path, data_frame([("x", X), ("r", whole(1, 2, 3))], 3))
+    content = bytearray(gzip.decompress(path.read_bytes()))
+    place = content.index(b"\0\0\0\x0d\0\0\0\3\0\0\0\1\0\0\0\2")
+    content[place + 3] = RObjectType.RAW.value
+    path.write_bytes(content)
+    with pytest.raises(
+        OrdinateError, match=r"a\.rds: holds values of R's type raw, which cannot be read; in R, saveRDS"
+    ):
+        read_samples(path)
 
 
 def test_several_data_frames_or_none_are_an_error(write):

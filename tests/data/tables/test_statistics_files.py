@@ -5,6 +5,7 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+from ordinate.data.tables.date_forms import DURATION, TIME_OF_DAY, date_form
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.data.tables.statistics_files import read_statistics
 from ordinate.data.typed import Reading
@@ -103,6 +104,96 @@ def test_dates_are_dates(tmp_path):
     for name, write in (("a.sav", pyreadstat.write_sav), ("a.dta", pyreadstat.write_dta)):
         write(frame, tmp_path / name)
         assert read_samples(tmp_path / name)["d"].dt.year.tolist() == [2020, 1899]
+
+
+HOURS_30 = 30 * 3600.0
+
+
+@pytest.mark.parametrize("form", ["TIME8", "TIME11.2", "DTIME11", "DTIME17.2", "MTIME8"])
+@pytest.mark.parametrize("ending", ["sav", "por"])
+def test_durations_of_spss_keep_their_days(tmp_path, form, ending):
+    path = tmp_path / f"a.{ending}"
+    frame = pd.DataFrame({"D": [5.0, HOURS_30, -60.5, np.nan], "X": range(4)})
+    write = {"sav": pyreadstat.write_sav, "por": pyreadstat.write_por}[ending]
+    write(frame, path, variable_format={"D": form})
+    read = read_samples(path)["D"]
+    assert date_form(read) == DURATION
+    assert read.dt.total_seconds().tolist()[:3] == [5, HOURS_30, -60.5]
+    assert read.isna().tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("name", ["a.sav", "a.xpt", "a.dta"])
+def test_numbers_of_a_clock_below_24_hours_are_times_of_day(tmp_path, name):
+    seconds = pd.DataFrame({"t": [0.0, 86399.5, np.nan], "x": range(3)})
+    if name == "a.dta":
+        pyreadstat.write_dta(seconds * 1000, tmp_path / name, variable_format={"t": "%tcHH:MM:SS"})
+    elif name == "a.sav":
+        pyreadstat.write_sav(seconds, tmp_path / name, variable_format={"t": "TIME11.2"})
+    else:
+        pyreadstat.write_xport(seconds, tmp_path / name, variable_format={"t": "HHMM5"})
+    read = read_samples(tmp_path / name)["t"]
+    assert date_form(read) == TIME_OF_DAY
+    assert as_none(read) == [datetime.time(0), datetime.time(23, 59, 59, 500_000), None]
+
+
+@pytest.mark.parametrize(
+    "form", ["DATE11", "ADATE10", "EDATE10", "JDATE7", "SDATE10", "QYR8", "MOYR8", "WKYR10", "DATETIME20", "YMDHMS19.2"]
+)
+@pytest.mark.parametrize("ending", ["sav", "por"])
+def test_every_format_of_dates_of_spss_is_a_date(tmp_path, form, ending):
+    times = [datetime.datetime(2020, 1, 31, 10, 30), datetime.datetime(1899, 5, 1)]
+    since_1582 = [(each - datetime.datetime(1582, 10, 14)).total_seconds() for each in times]
+    frame = pd.DataFrame({"D": [*since_1582, np.nan], "X": range(3)})
+    write = {"sav": pyreadstat.write_sav, "por": pyreadstat.write_por}[ending]
+    write(frame, tmp_path / f"a.{ending}", variable_format={"D": form})
+    assert as_none(read_samples(tmp_path / f"a.{ending}")["D"]) == [*times, None]
+
+
+@pytest.mark.parametrize("form", ["WKDAY9", "MONTH9", "F8.2"])
+def test_days_of_the_week_and_months_of_the_year_are_numbers(tmp_path, form):
+    frame = pd.DataFrame({"d": [1.0, 7.0], "x": range(2)})
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format={"d": form})
+    assert read_samples(tmp_path / "a.sav")["d"].tolist() == [1, 7]
+
+
+@pytest.mark.parametrize("form", ["%td", "%d", "%tw", "%tm", "%tq", "%th", "%tc", "%tdDD/NN/CCYY", "%tmMon_CCYY"])
+def test_dates_of_stata_are_those_that_pandas_reads(tmp_path, form):
+    frame = pd.DataFrame({"d": [0.0, 725.0, -53.0, np.nan], "x": range(4)})
+    pyreadstat.write_dta(frame, tmp_path / "a.dta", variable_format={"d": form})
+    theirs = pd.read_stata(tmp_path / "a.dta")["d"]
+    assert theirs.dtype.kind == "M"
+    assert as_none(read_samples(tmp_path / "a.dta")["d"]) == as_none(theirs)
+
+
+@pytest.mark.parametrize(
+    ("form", "per_day"), [("DATE9", 1), ("MONYY7", 1), ("YYMMDD10", 1), ("DATETIME20", 86_400), ("DTDATE9", 86_400)]
+)
+def test_dates_of_sas_are_dates(tmp_path, form, per_day):
+    frame = pd.DataFrame({"d": [0.0, 21_945.0 * per_day, np.nan], "x": range(3)})
+    pyreadstat.write_xport(frame, tmp_path / "a.xpt", variable_format={"d": form})
+    assert as_none(read_samples(tmp_path / "a.xpt")["d"]) == [
+        pd.Timestamp("1960-01-01"),
+        pd.Timestamp("2020-01-31"),
+        None,
+    ]
+
+
+def test_dates_out_of_range_stay_numbers_and_the_other_columns_dates(tmp_path):
+    frame = pd.DataFrame({"d": [13_714_531_200.0, 1e15], "e": [13_714_531_200.0] * 2, "x": range(2)})
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format={"d": "DATE11", "e": "DATE11"})
+    with pytest.warns(UserWarning, match=r"a\.sav: dates of 'd' are out of range; their numbers are read"):
+        read = read_samples(tmp_path / "a.sav")
+    assert read["d"].tolist() == frame["d"].tolist()
+    assert read["e"].dt.year.tolist() == [2017, 2017]
+
+
+def test_codes_that_mean_missing_or_have_a_label_are_no_dates(tmp_path):
+    frame = pd.DataFrame({"d": [13_714_531_200.0, -1.0, 9.0], "x": range(3)})
+    pyreadstat.write_sav(
+        frame, tmp_path / "a.sav", variable_format={"d": "DATE11"}, missing_ranges={"d": [-1]},
+        variable_value_labels={"d": {9: "does not remember"}},
+    )  # fmt: skip
+    assert as_none(read_samples(tmp_path / "a.sav")["d"]) == [pd.Timestamp("2017-05-19"), None, None]
 
 
 def test_columns_to_drop_are_not_read(tmp_path):

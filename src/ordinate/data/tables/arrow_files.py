@@ -27,7 +27,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
     """Return the table of a parquet file."""
     from pyarrow import parquet
 
-    return as_pandas(parquet.read_table(path))
+    return as_pandas(parquet.ParquetFile(path).read())  # A dataset does not read two columns of the same name.
 
 
 def as_pandas(table: "pa.Table", *, use_threads: bool = True) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from ordinate.data.csv_files import first_line_is_data, warn
+from ordinate.data.csv_files import first_line_is_data, require_once, warn
 from ordinate.data.csv_format import CSV
 from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
 from ordinate.data.labelled import Labelled, require_labels
@@ -135,11 +135,15 @@ class Tables(Modality):
     ) -> ParquetTable | CsvTable | pd.DataFrame | np.ndarray:
         """Return an array, or a table whose rows are read in batches."""
         with named_as(path) as local:
+
+            def say(note: str) -> None:
+                warn(note.replace(str(local), str(path)))
+
             if holds_parquet(local):
-                return ParquetTable(local)
+                return ParquetTable(local, say=say)
             if ends_in(local, CSV):
                 return CsvTable(local, where=str(path))
-            return read_samples(local, lambda note: warn(note.replace(str(local), str(path))), how)
+            return read_samples(local, say, how)
 
 
 def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame:
@@ -158,15 +162,18 @@ def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame
 def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:
     """Open parquet files: the label is read, the other columns when they are asked for."""
     require_codes(request.categorical, [target, *request.drop])
+    table = ParquetTable(path, categorical=request.categorical, say=lambda note: request.say(f"note: {note}"))
+    require_names(table.columns, [target, *request.drop], path)
+    require_once([target, *request.more_targets], table.doubled, path)
     how = replace(request.how, targets=(target,))
-    labels, found = typed(ParquetTable(path)[[target]].to_pandas(), {}, how)
+    labels, found = typed(table[[target]].to_pandas(), {}, how)
     for note in found.notes(how):
         request.say(f"note: {path}: {note}")
     y = labels[target]
     require_labels(y, path)
-    X = ParquetTable(path, drop=[target, *request.drop], categorical=request.categorical)
-    require_left(X.columns, path)
-    return X, y
+    left = [name for name in table.columns if name not in (target, *request.drop)]
+    require_left(left, path)
+    return table[left], y
 
 
 def _read_file(path: Path, target: str, request: Request) -> tuple[Any, pd.Series]:

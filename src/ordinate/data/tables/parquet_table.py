@@ -1,6 +1,7 @@
 """A table in parquet files, of which a column is read when it is asked for."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -10,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.data.csv_files import note_on_doubled, warn
 from ordinate.data.file_formats import PARQUET, ends_in
-from ordinate.data.paths import reading, require_names, require_path, require_unique
+from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.tables.arrow_files import as_pandas
 from ordinate.data.tables.row_groups import RowGroups, changed, in_parts_of
 from ordinate.errors import OrdinateError
@@ -19,6 +21,7 @@ from ordinate.optional import optional
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow.parquet import ParquetDataset
 
 ROWS_AT_ONCE = 1 << 16
 
@@ -38,6 +41,10 @@ class ParquetTable:
             named ``year=2024`` make a column.
         drop: Columns to leave out, such as the label.
         categorical: Columns whose numbers are codes, not amounts.
+        say: Function that gets a note on names that several columns have, of which the first is read.
+
+    Attributes:
+        doubled: Names that several columns have.
 
     Raises:
         OrdinateError: no parquet, no rows, or a column that is not there; later, files that have changed.
@@ -53,18 +60,26 @@ class ParquetTable:
 
     ndim = 2
 
-    def __init__(self, path: str | Path, *, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        drop: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        say: Callable[[str], None] = warn,
+    ) -> None:
         optional("pyarrow", "parquet", "parquet")
-        from pyarrow.parquet import ParquetDataset
-
         self.path = Path(path)
         require_path(self.path)
         with reading(self.path):
-            files = ParquetDataset(self.path)
-            require_unique(files.schema.names, self.path)
-            self._rows_in_files = sum(part.count_rows() for part in files.fragments)
+            files = _files_at(self.path)
+            self.doubled = [name for name, count in Counter(files.schema.names).items() if count > 1]
+            self._rows_in_files = sum(part.metadata.num_rows for part in files.fragments)
             self._columns = as_pandas(files.schema.empty_table())  # The frame has the columns but no rows.
         self._columns.columns = [str(name) for name in self._columns.columns]
+        if self.doubled:
+            self._columns = self._columns.loc[:, ~self._columns.columns.duplicated()]
+            say(f"{self.path}: {note_on_doubled(self.doubled)}")
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
         require_names(self.columns, [*drop, *categorical], self.path)
@@ -199,7 +214,7 @@ class ParquetTable:
     def _read(self, name: str) -> pd.Series:
         require_names(self.columns, [name], self.path)
         with reading(self.path):
-            values = _read_column(self.path, name)
+            values = self._read_first(name) if name in self.doubled else _read_column(self.path, name)
         self._check_rows(len(values))
         if self._rows is not None:
             values = values.iloc[self._rows]
@@ -207,9 +222,30 @@ class ParquetTable:
             values = values.astype("category")
         return values.reset_index(drop=True).rename(name)
 
+    def _read_first(self, name: str) -> pd.Series:
+        """Return the first column of a name that several columns have, which a dataset of Arrow does not read."""
+        import pyarrow as pa
+
+        groups = RowGroups(self.path, [name], text_as_codes=False)
+        parts = chain.from_iterable(groups.read(group, ROWS_AT_ONCE) for group in range(len(groups)))
+        return as_pandas(pa.concat_tables(parts)).iloc[:, 0]
+
     def _check_rows(self, found: int) -> None:
         if found != self._rows_in_files:
             raise changed(self.path, found, self._rows_in_files)
+
+
+def _files_at(path: Path) -> "ParquetDataset":
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetDataset
+
+    try:
+        return ParquetDataset(path)
+    except pa.ArrowInvalid as error:
+        if path.is_file() or "duplicate field names" not in str(error):
+            raise
+        problem, hint = "several columns of its files have the same name", "a single such file is read"
+        raise OrdinateError(path, problem=problem, expected="one name per column", hint=hint) from error
 
 
 def _read_column(path: Path, name: str) -> pd.Series:

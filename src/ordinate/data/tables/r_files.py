@@ -3,8 +3,10 @@
 import bz2
 import gzip
 import lzma
+import re
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import numpy as np
 import pandas as pd
 
 from ordinate.data.memory import require_memory
+from ordinate.data.tables.statistics_dates import as_times
 from ordinate.data.typed import Declared
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
+NUMBERED = b"\0"  # Stands between a name that another column has, and a number; no name of R has it.
 DECLARED = "declared"  # What a labelled column says of its codes, among the attributes of its Series and of the frame.
 
 
@@ -31,21 +35,58 @@ def read_r(path: Path) -> tuple[pd.DataFrame, dict[str, Declared]]:
     constructors = {
         "data.frame": _frame, "factor": _factor, "ordered": _ordered, "Date": _date, "POSIXct": _time,
         "haven_labelled": _labelled, "haven_labelled_spss": _labelled, "labelled": _labelled, "integer64": _long,
+        "POSIXlt": _broken_down_time, "difftime": _duration, "hms": _clock, "ITime": _clock,
     }  # fmt: skip
-    content = rdata.parser.parse_data(_unpacked(path), extension=_kind(path))
+    try:
+        content = rdata.parser.parse_data(_unpacked(path), extension=_kind(path))
+    except NotImplementedError as error:
+        unknown = re.match(r"Type RObjectType\.(\w+) not implemented", str(error))
+        if unknown is None:
+            raise
+        problem = f"holds values of R's type {unknown[1].lower()}, which cannot be read"
+        hint = "in R, saveRDS writes a data frame without them to an .rds"
+        raise OrdinateError(path, problem=problem, hint=hint) from error
+    held = {"": content.object}
+    if _kind(path) == ".rda":
+        held = _objects(content.object, rdata)
+    frames = [name for name, each in held.items() if _is_frame(each, rdata)]
+    if len(frames) > 1:
+        problem = f"holds {len(frames)} data frames: {', '.join(frames[:10])}"
+        raise OrdinateError(path, problem=problem, expected="one", hint="saveRDS writes one of them to an .rds")
+    if not frames:
+        raise OrdinateError(path, problem="holds no data frame", expected="a table, as saveRDS(frame) writes one")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Classes without a constructor, such as tbl_df, are read as those they extend.
-        held = rdata.conversion.convert(content, {**rdata.conversion.DEFAULT_CLASS_MAP, **constructors})
-    frame = held
-    if isinstance(held, dict):
-        frames = {name: each for name, each in held.items() if isinstance(each, pd.DataFrame)}
-        if len(frames) > 1:
-            problem = f"holds {len(frames)} data frames: {', '.join(list(frames)[:10])}"
-            raise OrdinateError(path, problem=problem, expected="one", hint="saveRDS writes one of them to an .rds")
-        frame = next(iter(frames.values()), None)
-    if not isinstance(frame, pd.DataFrame):
-        raise OrdinateError(path, problem="holds no data frame", expected="a table, as saveRDS(frame) writes one")
+        _number_doubled_names(held[frames[0]], rdata)
+        one = replace(content, object=held[frames[0]])
+        frame = rdata.conversion.convert(one, {**rdata.conversion.DEFAULT_CLASS_MAP, **constructors})
     return frame.reset_index(drop=True), frame.attrs[DECLARED]
+
+
+def _objects(listed: Any, rdata: Any) -> dict[str, Any]:
+    """Return the objects of an .rda by their names."""
+    objects = {}
+    while listed.info.type is rdata.parser.RObjectType.LIST:
+        objects[str(rdata.conversion.convert(listed.tag))] = listed.value[0]
+        listed = listed.value[1]
+    return objects
+
+
+def _is_frame(held: Any, rdata: Any) -> bool:
+    """Return whether an object of R is a data frame."""
+    if held.info.type is not rdata.parser.RObjectType.VEC or held.attributes is None:
+        return False
+    classes = _objects(held.attributes, rdata).get("class")
+    return classes is not None and "data.frame" in rdata.conversion.convert(classes)
+
+
+def _number_doubled_names(frame: Any, rdata: Any) -> None:
+    """Number the columns of a data frame that have the name of another one, which the conversion would leave out."""
+    seen: set[bytes] = set()
+    for place, name in enumerate(_objects(frame.attributes, rdata)["names"].value):
+        if name.value in seen:
+            name.value += NUMBERED + str(place).encode()
+        seen.add(name.value)
 
 
 def _unpacked(path: Path, at_once: int = 1 << 24) -> bytes:
@@ -67,10 +108,13 @@ def _kind(path: Path) -> str:
     return ".rds" if path.suffix.lower() == ".rds" else ".rda"
 
 
-def _frame(columns: Mapping[str, Any], _: Mapping[str, Any]) -> pd.DataFrame:
+def _frame(columns: Mapping[str, Any], attributes: Mapping[str, Any]) -> pd.DataFrame:
+    rows = _number_of_rows(attributes["row.names"])
     series: dict[str, pd.Series] = {}
     for name, values in columns.items():
-        if isinstance(values, pd.DataFrame):
+        if not isinstance(values, np.ndarray | pd.DataFrame) and len(values) != rows:
+            series[name] = pd.Series([[values]] * rows, dtype=object)
+        elif isinstance(values, pd.DataFrame):
             series |= {f"{name}.{part}": pd.Series(values[part].array) for part in values}
         elif getattr(values, "ndim", 1) > 1:
             for place in range(values.shape[1]):
@@ -78,8 +122,16 @@ def _frame(columns: Mapping[str, Any], _: Mapping[str, Any]) -> pd.DataFrame:
         else:
             series[name] = _column(values)
     frame = pd.DataFrame({name: each.reset_index(drop=True) for name, each in series.items()})
+    frame.columns = frame.columns.map(lambda name: str(name).partition(NUMBERED.decode())[0])
     frame.attrs[DECLARED] = {str(name): each.attrs[DECLARED] for name, each in series.items() if DECLARED in each.attrs}
     return frame
+
+
+def _number_of_rows(names: Any) -> int:
+    """Return how many rows there are by their names; R may count them as NA and a number below 0."""
+    if len(names) == 2 and np.ma.getmaskarray(names).tolist() == [True, False]:
+        return abs(int(names[1]))
+    return len(names)
 
 
 def _column(values: Any) -> pd.Series:
@@ -132,6 +184,31 @@ def _time(seconds: Any, attributes: Mapping[str, Any]) -> pd.Series:
     if zone:
         times = times.dt.tz_convert(str(zone))
     return times.dt.tz_localize(None)
+
+
+def _broken_down_time(parts: Any, _: Mapping[str, Any]) -> Any:
+    """Return times that R keeps as years, months, days, hours, minutes and seconds of the clock of their zone."""
+    named = ("year", "mon", "mday", "hour", "min", "sec")
+    if not isinstance(parts, Mapping) or not parts.keys() >= set(named):
+        return parts
+    year, month, day, hour, minute, second = (pd.to_numeric(_column(parts[name])) for name in named)
+    days = pd.to_datetime(pd.DataFrame({"year": year + 1900, "month": month + 1, "day": day}), errors="coerce")
+    return days + pd.to_timedelta(3600 * hour + 60 * minute + second, unit="s")
+
+
+def _duration(values: Any, attributes: Mapping[str, Any], *, unit: str = "duration") -> pd.Series:
+    seconds = {"secs": 1, "mins": 60, "hours": 3600, "days": 86_400, "weeks": 7 * 86_400}
+    numbers = pd.to_numeric(_column(values))
+    length = seconds.get(str(next(iter(attributes.get("units", ())), "secs")), 1)
+    try:
+        return as_times(numbers * length, unit, "SPSS")
+    except OverflowError:
+        return numbers
+
+
+def _clock(seconds: Any, attributes: Mapping[str, Any]) -> pd.Series:
+    """Return times of day, or durations if one is negative or reaches 24 hours."""
+    return _duration(seconds, attributes, unit="clock")
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> pd.Series:

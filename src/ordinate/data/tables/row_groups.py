@@ -31,12 +31,12 @@ class RowGroups:
 
     def __init__(self, path: Path, names: Sequence[str], *, text_as_codes: bool) -> None:
         import pyarrow as pa
-        from pyarrow.dataset import HivePartitioning, dataset
+        from pyarrow.parquet import ParquetDataset
 
         self.path = path
-        subfolders = HivePartitioning.discover(infer_dictionary=True)  # Pandas reads subfolders in the same way.
-        found = dataset(path, format="parquet", partitioning=subfolders)
-        fields = [found.schema.field(name) for name in found.schema.names if name in names]
+        found = ParquetDataset(path)
+        places = [found.schema.names.index(name) for name in dict.fromkeys(found.schema.names) if name in names]
+        fields = [found.schema.field(place) for place in places]
         self._codes: list[str] = []
         for place, field in enumerate(fields):
             if text_as_codes and (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
@@ -44,7 +44,7 @@ class RowGroups:
                 fields[place] = field.with_type(pa.dictionary(pa.int32(), field.type))
         self._schema = pa.schema(fields, found.schema.metadata)
         self._partitioning = found.partitioning
-        self._files = list(found.get_fragments())
+        self._files = found.fragments
         self._stats = [_stat(file) for file in self._files]
         groups = [(place, group) for place, file in enumerate(self._files) for group in file.row_groups]
         self._places = [(place, group.id) for place, group in groups]
@@ -71,7 +71,10 @@ class RowGroups:
             yield from in_parts_of((self._complete(batch, file) for batch in batches), rows)
 
     def _complete(self, batch: "pa.RecordBatch", file: "ParquetFileFragment") -> "pa.Table":
-        """Return rows of a file with the columns that the names of its folders make, in the schema's order."""
+        """Return rows of a file with the columns that the names of its folders make, in the schema's order.
+
+        Of several columns of the same name the first is taken.
+        """
         import pyarrow as pa
         from pyarrow.dataset import get_partition_keys
 
@@ -81,12 +84,13 @@ class RowGroups:
                 values = self._partitioning.dictionaries[self._partitioning.schema.get_field_index(name)]
                 codes = pa.array(np.full(len(part), values.index(value).as_py(), dtype=np.int32))
                 part = part.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
-        return part.select(self._schema.names).cast(self._schema)
+        places = [part.column_names.index(name) for name in self._schema.names]
+        return part.select(places).cast(self._schema)
 
     def _changed(self) -> OrdinateError:
         from pyarrow.parquet import ParquetDataset
 
-        found = sum(part.count_rows() for part in ParquetDataset(self.path).fragments)
+        found = sum(part.metadata.num_rows for part in ParquetDataset(self.path).fragments)
         return changed(self.path, found, int(self.starts[-1]))
 
 

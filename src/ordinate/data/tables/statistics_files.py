@@ -1,7 +1,6 @@
 """Tables of statistics programs: SPSS, Stata and SAS, as codes with what their files say of them."""
 
-import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ from ordinate.data.csv_files import warn
 from ordinate.data.file_formats import PORTABLE, SAS, SPSS, STATA, TRANSPORT
 from ordinate.data.memory import require_memory
 from ordinate.data.paths import first_named
+from ordinate.data.tables.statistics_dates import as_times, counted_by
 from ordinate.data.typed import Declared
 from ordinate.optional import optional
 
-DATES = re.compile(r"date|time|yy|mon|%t|%d", re.IGNORECASE)  # In the format of a column.
 READERS = {SPSS: "read_sav", PORTABLE: "read_por", STATA: "read_dta", SAS: "read_sas7bdat", TRANSPORT: "read_xport"}
+PROGRAMS = {(*SPSS, *PORTABLE): "SPSS", STATA: "Stata", (*SAS, *TRANSPORT): "SAS"}
 
 
 def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFrame, dict[str, Declared]]:
@@ -40,29 +40,38 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
     dropped = [each for each in names if each in drop]
     if dropped and not name.endswith(PORTABLE):
         options["usecols"] = [each for each in names if each not in drop]
-    try:
-        frame, said = read(path, dates_as_pandas_datetime=True, **options)
-    except (OverflowError, ValueError):
-        frame, said = _with_dates_out_of_range(read, path, options)
+    frame, said = read(path, disable_datetime_conversion=True, **options)
     texts = frame.select_dtypes(["object", "string"])
     frame = frame.assign(**{str(each): column.replace("", None) for each, column in texts.items()})
-    return frame, {str(each): _declared(str(each), said) for each in (*frame.columns, *dropped)}
+    declared = {str(each): _declared(str(each), said) for each in (*frame.columns, *dropped)}
+    return _with_times(frame, said.original_variable_types, declared, path), declared
 
 
-def _with_dates_out_of_range(read: Callable[..., Any], path: Path, options: dict[str, Any]) -> tuple[pd.DataFrame, Any]:
-    """Return a file in which dates that stop the reader, such as those after the year 9999, are numbers."""
-    frame, said = read(path, disable_datetime_conversion=True, **options)
+def _with_times(
+    frame: pd.DataFrame, formats: Mapping[str, str | None], declared: Mapping[str, Declared], path: Path
+) -> pd.DataFrame:
+    """Return a table whose numbers are dates, times of day or durations where their format says so.
+
+    Codes that mean missing, or have a label, are none. Columns with others that are out of range stay numbers.
+    """
+    program = next(program for endings, program in PROGRAMS.items() if path.name.lower().endswith(endings))
+    times: dict[str, pd.Series] = {}
     as_numbers = []
-    for name in frame.columns:
-        if not DATES.search(str(said.original_variable_types.get(name, ""))):
+    for each, numbers in frame.items():
+        name = str(each)
+        unit = counted_by(formats.get(name), program)
+        if unit is None or not pd.api.types.is_numeric_dtype(numbers.dtype):
             continue
+        gone = numbers.isin(list(declared[name].labels))
+        for low, high in declared[name].missing:
+            gone |= numbers.between(low, high)
         try:
-            frame[name] = read(path, dates_as_pandas_datetime=True, **{**options, "usecols": [name]})[0][name]
-        except (OverflowError, ValueError):
-            as_numbers.append(str(name))
+            times[name] = as_times(numbers.mask(gone), unit, program)
+        except OverflowError:
+            as_numbers.append(name)
     if as_numbers:
         warn(f"{path}: dates of {first_named(map(repr, as_numbers))} are out of range; their numbers are read")
-    return frame, said
+    return frame.assign(**times)
 
 
 def _declared(name: str, said: Any) -> Declared:
