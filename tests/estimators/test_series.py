@@ -106,7 +106,7 @@ def test_losses_of_views_take_crops_or_draw_their_own():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([np.zeros((2, 5))] * 31 + [np.zeros((1, 5))], "X: got series of 2 and of 1 channels"),
+        ([np.zeros((2, 5))] * 31 + [np.zeros((1, 5))], "X: got series of 2 and of 1 channel"),
         ([np.full((2, 5), np.inf)] * 32, "X: got infinity"),
     ],
 )

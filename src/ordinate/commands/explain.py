@@ -9,6 +9,7 @@ from ordinate.commands.report import read_samples
 from ordinate.commands.samples import row_names
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import check_new, write_table
+from ordinate.counts import counted
 from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import take
 from ordinate.data.streamed import loaded
@@ -63,7 +64,8 @@ def _explain_columns(
     if out is not None:
         write_table([found], out)
     seen = ", some of which the model may have been trained on" if samples.trained is None else ""
-    print(f"rise of the mean absolute error when a column is shuffled, on {len(y)} samples{seen}, with 95% intervals\n")
+    measured = f"{counted(len(y), 'sample')}{seen}"
+    print(f"rise of the mean absolute error when a column is shuffled, on {measured}, with 95% intervals\n")
     rows = [[str(name), f"{mean:.4f}", f"{low:.4f} to {high:.4f}"] for name, mean, low, high in found.to_numpy()]
     print(table(["column", "importance", "interval"], rows))
 
@@ -90,4 +92,4 @@ def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: 
         f"colour stands for {largest:.3g}\n"
     )
     print(table(["picture", of, "most raised", "most lowered"], rows))
-    print(f"\n{len(rows)} pictures: {out}")
+    print(f"\n{counted(len(rows), 'picture')}: {out}")

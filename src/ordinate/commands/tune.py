@@ -20,6 +20,7 @@ from ordinate.commands.fit.time_limit import as_text
 from ordinate.commands.fit.train import Training
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.workspace import partial_folder
+from ordinate.counts import counted
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.predictions import Predictions
@@ -239,7 +240,7 @@ class Study:
         count = len(self.finished)
         settings: list[str] = self.study.best_trial.user_attrs["settings"]
         if not settings:
-            print(f"the defaults are kept: they are the best of {count} trials")
+            print(f"the defaults are kept: they are the best of {counted(count, 'trial')}")
             return []
         print("measuring the best trial and the defaults again, on other folds")
         again = self.tuning.on_other_folds
@@ -249,9 +250,11 @@ class Study:
         difference, error = found.mean(DEFAULTS, "best")
         facts = f"has a mean absolute error lower by {difference:.4f} ± {error:.4f} on other folds"
         if not found.behind(DEFAULTS, "best", 1.0):
-            print(f"the defaults are kept: the best of {count} trials {facts}, not more than a standard error")
+            print(
+                f"the defaults are kept: the best of {counted(count, 'trial')} {facts}, not more than a standard error"
+            )
             return []
-        print(f"the best of {count} trials {facts}")
+        print(f"the best of {counted(count, 'trial')} {facts}")
         return settings
 
 

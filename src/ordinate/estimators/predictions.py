@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -60,7 +61,9 @@ class Predictions:
         else:
             true = np.asarray(labels, dtype=np.float64)
         if len(true) != len(read):
-            raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
+            raise OrdinateError(
+                "y", f"{counted(len(true), 'label')} for {counted(len(read), 'sample')}", "one per sample"
+            )
         embedded = model.embed(read)
         if isinstance(model, RankClassifier):
             probabilities = model.probabilities_of(embedded)

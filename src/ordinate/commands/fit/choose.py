@@ -12,6 +12,7 @@ from ordinate.commands.division import Rows
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Chosen, Training, measured_note
+from ordinate.counts import counted
 from ordinate.data.rows import column_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators.blend import BlendParameters
@@ -187,7 +188,7 @@ def errors_as_text(candidates: Mapping[str, Mapping[str, float]]) -> str:
         if "low" in each:
             facts.append(f"{each['low']:.4f} to {each['high']:.4f}")
         if each["samples"] < most:
-            facts.append(f"on {each['samples']} of {most} samples")
+            facts.append(f"on {each['samples']:,} of {counted(int(most), 'sample')}")
         text = f"{name} {each['mae']:.4f}"
         if facts:
             text += f" ({'; '.join(facts)})"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.counts import counted
 from ordinate.data.memory import require_memory
 from ordinate.data.typed import Declared
 from ordinate.errors import OrdinateError
@@ -40,7 +41,7 @@ def read_r(path: Path) -> tuple[pd.DataFrame, dict[str, Declared]]:
     if isinstance(held, dict):
         frames = {name: each for name, each in held.items() if isinstance(each, pd.DataFrame)}
         if len(frames) > 1:
-            problem = f"holds {len(frames)} data frames: {', '.join(list(frames)[:10])}"
+            problem = f"holds {counted(len(frames), 'data frame')}: {', '.join(list(frames)[:10])}"
             raise OrdinateError(path, problem=problem, expected="one", hint="saveRDS writes one of them to an .rds")
         frame = next(iter(frames.values()), None)
     if not isinstance(frame, pd.DataFrame):
