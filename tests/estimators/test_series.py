@@ -99,7 +99,7 @@ def test_losses_of_views_take_crops_or_draw_their_own():
     crops = RepresentationRegressor(data=SeriesOptions(crop=8), **options).fit(SERIES, TARGET).transform(SERIES)
     assert np.isfinite(own).all()
     assert np.isfinite(crops).all()
-    with pytest.raises(OrdinateError, match="data: got 1 views of augmentation 'crop', expected two"):
+    with pytest.raises(OrdinateError, match="data: got 1 view of augmentation 'crop', expected two"):
         RepresentationRegressor(data=SeriesOptions(crop=8, views=1), **options).fit(SERIES, TARGET)
 
 

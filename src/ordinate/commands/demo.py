@@ -126,11 +126,11 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
     lines = []
     for name, metrics in measured.items():
         mark = "*" if name in ours else " "
-        lines.append([f"{mark} {name}", *(f"{metrics[metric]:.3f}" for metric in job.shown.values())])
+        lines.append([f"{mark} {name}", *(f"{metrics[metric]:z.3f}" for metric in job.shown.values())])
     print("\n" + table(["  model", *job.shown], lines))
     for model in ours.values():
         if hasattr(model, "margins_"):
-            margins = ", ".join(f"{h}|{h + 1} {margin:.2f}" for h, margin in enumerate(model.margins_))
+            margins = ", ".join(f"{h}|{h + 1} {margin:z.2f}" for h, margin in enumerate(model.margins_))
             print(f"CLOC's learned margins: {margins}")
     return measured
 

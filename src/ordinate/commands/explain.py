@@ -66,7 +66,7 @@ def _explain_columns(
     seen = ", some of which the model may have been trained on" if samples.trained is None else ""
     measured = f"{counted(len(y), 'sample')}{seen}"
     print(f"rise of the mean absolute error when a column is shuffled, on {measured}, with 95% intervals\n")
-    rows = [[str(name), f"{mean:.4f}", f"{low:.4f} to {high:.4f}"] for name, mean, low, high in found.to_numpy()]
+    rows = [[str(name), f"{mean:z.4f}", f"{low:z.4f} to {high:z.4f}"] for name, mean, low, high in found.to_numpy()]
     print(table(["column", "importance", "interval"], rows))
 
 
@@ -85,7 +85,7 @@ def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: 
     for place, (name, label, values) in enumerate(zip(names, predicted, maps, strict=True)):
         file = f"{place}_{Path(name).stem.replace(' ', '_')}.png"
         heat_map(pixels[place].numpy(), values, largest).save(out / file)
-        rows.append([file, f"{label:.3f}", f"{values.max():+.3f}", f"{values.min():+.3f}"])
+        rows.append([file, f"{label:z.3f}", f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
     of = "expected rank, from 0" if isinstance(estimator, RankClassifier) else "prediction"
     print(
         "red parts raise the prediction and blue parts lower it, compared with a grey patch instead of them; the full "

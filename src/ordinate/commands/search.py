@@ -57,7 +57,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     if found.labels is not None:
         frame.insert(3, "label", found.labels.ravel())
     if out is None:
-        text = frame.assign(similarity=frame["similarity"].map("{:.4f}".format)).astype(str)
+        text = frame.assign(similarity=frame["similarity"].map("{:z.4f}".format)).astype(str)
         print(table(list(text.columns), text.to_numpy().tolist()))
     else:
         write_table([frame], out)

@@ -131,10 +131,10 @@ class FilledTable:
         mark = self.notes.get(one.reason, "")
         if one.ours is None:
             return CellText(paper, mark, "")
-        ours = f"{one.ours:.{digits}f}"
+        ours = f"{one.ours:z.{digits}f}"
         if one.deviation is not None:
             ours += f" ± {one.deviation:.{digits}f}"
-        difference = "" if one.difference is None else f"{one.difference:+.{digits}f}"
+        difference = "" if one.difference is None else f"{one.difference:+z.{digits}f}"
         return CellText(paper, f"{ours} ({len(one.values)}){mark}", difference)
 
     @property

@@ -241,6 +241,6 @@ def decision_note(model: EmbeddingEstimator, scores: dict[str, dict[str, float]]
         measure, name = "accuracy", "an accuracy"
     values = {rule: scores[rule][measure] for rule in scores}
     return (
-        f"on validation samples the {better} of the probabilities has {name} of {values.pop(better):.3f}, "
-        f"the {model.rule} {values.popitem()[1]:.3f}: --decision {better} predicts by it"
+        f"on validation samples the {better} of the probabilities has {name} of {values.pop(better):z.3f}, "
+        f"the {model.rule} {values.popitem()[1]:z.3f}: --decision {better} predicts by it"
     )
