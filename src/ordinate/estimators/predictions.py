@@ -87,6 +87,13 @@ class Predictions:
             return self.model.ordered_classes_.tolist()
         return None
 
+    @property
+    def only_rank(self) -> object:
+        """The label of the one rank that is predicted for all samples although theirs differ; None otherwise."""
+        if self.classes is None or len(np.unique(self.predicted)) > 1 or len(np.unique(self.true)) == 1:
+            return None
+        return self.classes[int(self.predicted[0])]
+
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Return the predictions of some samples."""
         kept = {name: getattr(self, name)[rows] for name in ("true", "predicted", "embeddings")}

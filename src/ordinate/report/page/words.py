@@ -163,7 +163,9 @@ def _about_ranks(
     measured = np.bincount(contents.true, minlength=len(names))
     hits = np.bincount(contents.true[contents.errors == 0], minlength=len(names))
     missed = _named(names, measured, (hits == 0) & (measured >= least_missed))
-    if missed:
+    if len(np.unique(contents.predicted)) == 1 < len(np.unique(contents.true)):
+        yield Caution("One rank for all samples", f"The model predicts {names[contents.predicted[0]]} for all of them.")
+    elif missed:
         yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
     if contents.training_labels is not None:
         counts = np.bincount(contents.training_labels, minlength=len(names))
