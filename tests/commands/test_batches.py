@@ -84,7 +84,7 @@ def test_processes_share_the_work_and_keep_the_order(models, folder, in_batches,
     run("predict", models / "ranks", "unseen.csv", "--out", "many.csv", "--jobs", 2)
     assert Path("many.csv").read_bytes() == Path("one.csv").read_bytes()
     rows = len(pd.read_csv("new.csv"))
-    assert f"violet not seen in training, treated as missing ({rows} of {rows} rows)" in warned
+    assert f"violet not seen in training, treated as missing ({rows:,} of {rows:,} rows)" in warned
     assert capsys.readouterr().err == warned  # said once, not by every batch
 
 

@@ -3,10 +3,11 @@
 import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands.table_file import check_new
+from ordinate.commands.table_file import check_new, write_table
 from ordinate.errors import OrdinateError
 
 
@@ -72,3 +73,8 @@ def test_every_command_with_a_file_to_write_refuses_before_it_reads(files, capsy
         assert main([*command, "--out", out, *options]) == 2
         assert capsys.readouterr().err.startswith(f"ordinate: --out: {out} ")
     assert {path: path.read_text() for path in files.rglob("*.*")} == before
+
+
+def test_no_number_in_a_csv_is_minus_zero(tmp_path):
+    write_table([pd.DataFrame({"score": [-0.0, -0.5, 1 / 3]})], str(tmp_path / "scores.csv"))
+    assert (tmp_path / "scores.csv").read_text() == "score\n0\n-0.5\n0.333333333333\n"

@@ -108,3 +108,14 @@ def test_plain_labels_and_features_need_no_note(capsys):
     assert "note: the label" not in (said := capsys.readouterr().out)
     assert "far from" not in said
     assert "no training sample" not in said
+
+
+@pytest.mark.parametrize(("feature", "is_one"), [(np.zeros(40), True), (FRAME["grade"], False)])
+def test_a_model_that_predicts_one_rank_for_all_samples_is_named(feature, is_one, capsys):
+    FRAME.assign(a=feature).to_csv("data.csv", index=False)
+    fit = [*FIT[:5], "20" if not is_one else "1", "--quiet", "--out", "model"]
+    assert main(["fit", "data.csv", *fit]) == 0
+    printed = re.findall(r"note: the model predicts ([0-3]) for all 8 held-out samples\n", capsys.readouterr().out)
+    page = Path("model", "report.html").read_text()
+    assert len(printed) == is_one
+    assert ("One rank for all samples" in page) == is_one

@@ -115,7 +115,7 @@ def test_na_may_be_a_rank(ending, capsys):
         table.to_excel("homes.xlsx", index=False)
     data = f"homes.{ending}"
     assert main(["fit", data, "--target", "quality", "--order", "NA,Po,Fa,Gd", *QUICK]) == 0
-    assert "80 samples of 1 columns, 4 ranks, NA < Po < Fa < Gd" in capsys.readouterr().out
+    assert "80 samples of 1 column, 4 ranks, NA < Po < Fa < Gd" in capsys.readouterr().out
     assert main(["report", "model", data, "--out", "report.html"]) == 0
 
 

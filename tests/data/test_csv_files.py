@@ -94,7 +94,7 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, last, packed):
     path.write_bytes(gzip.compress(text) if packed else text)
     number = 2 + last.count("\n") + 1
     for read in (lambda: read_csv(path, path), lambda: list(read_csv_parts(path, 1, recognise(path, path)))):
-        with pytest.raises(OrdinateError, match=rf"line {number} has \d cells, expected 3.*it may be cut off"):
+        with pytest.raises(OrdinateError, match=rf"line {number} has \d cells?, expected 3.*it may be cut off"):
             read()
     with pytest.raises(OrdinateError, match="it may be cut off"):
         read_csv(io.BytesIO(text), "a.zip/labels.csv")
@@ -130,7 +130,7 @@ FORMATS = {
     "a declared separator": (
         f"sep=;\n{EXCEL}",
         "utf-8",
-        "reads semicolons, decimal commas and the header after a line",
+        "reads semicolons, decimal commas and the header after 1 line",
     ),
 }
 

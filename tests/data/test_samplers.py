@@ -178,7 +178,7 @@ def test_what_a_batch_must_hold_it_holds_over_all_processes():
         ({"num_processes": 2.0}, "num_processes: got 2.0"),
         ({"num_processes": 2, "process": 2}, r"process: got 2, expected 0 to 1 \(2 processes\)"),
         ({"num_processes": 2, "process": -1}, "process: got -1"),
-        ({"process": 1}, r"process: got 1, expected 0 to 0 \(1 processes\)"),
+        ({"process": 1}, r"process: got 1, expected 0 to 0 \(1 process\)"),
         ({"num_processes": 4}, "batch_size: got 7, expected at least 8 samples to contrast, two per process"),
         ({"num_processes": 11, "batch_size": 22}, "num_processes: got 11, expected at most 10, one per sample"),
     ],
@@ -261,7 +261,7 @@ def test_what_is_added_is_drawn_anew_for_every_batch_and_every_epoch():
     ("ranks", "distinct", "there_are"), [([0, 0, 1], 2, 1), ([0, 1, 2], 2, 0), ([0, 0, 1, 1], 3, 2)]
 )
 def test_too_few_ranks_with_two_samples_are_an_error(ranks, distinct, there_are):
-    message = f"labels: got {there_are} ranks with two samples or more, expected at least {distinct}"
+    message = f"labels: got {there_are} ranks? with two samples or more, expected at least {distinct}"
     with pytest.raises(OrdinateError, match=message):
         RankBatches(np.array(ranks), 4, distinct=distinct)
 

@@ -66,7 +66,7 @@ def test_pixels_are_too_large_for_more_than_half_of_the_memory(monkeypatch):
     monkeypatch.setattr(streamed, "available_memory", lambda: 2**31)
     assert streamed.too_large((1024, 1, 1024, 1024)) is None
     assert streamed.too_large((1025, 1, 1024, 1024)) == (
-        "1025 samples are decoded as they are needed: in memory they would take 1 GiB, more than 1 GiB, which is half "
+        "1,025 samples are decoded as they are needed: in memory they would take 1 GiB, more than 1 GiB, which is half "
         "of what is available"
     )
     monkeypatch.setattr(streamed, "available_memory", lambda: None)

@@ -68,7 +68,7 @@ def test_where_the_truth_is_certain_suspicion_is_the_distance_in_ranks():
         ([0, 2], [[0.5, 0.5], [0.5, 0.5]], r"labels: got ranks 0 to 2, expected 0 to 1"),
         ([0, -1], [[0.5, 0.5], [0.5, 0.5]], r"labels: got ranks -1 to 0, expected 0 to 1"),
         ([0, 0.5], [[0.5, 0.5], [0.5, 0.5]], r"labels: got fractions such as 0.5, expected whole ranks"),
-        ([0], [[0.5, 0.5], [0.5, 0.5]], r"labels: got 1 samples, expected 2, as many as probabilities"),
+        ([0], [[0.5, 0.5], [0.5, 0.5]], r"labels: got 1 sample, expected 2, as many as probabilities"),
         ([0], [[0.5, 0.6]], r"probabilities: got a row that sums to 1.1"),
         ([0], [[-0.5, 1.5]], r"probabilities: got -0.5"),
         ([0], [[np.nan, 1.0]], r"probabilities: got NaN or infinity"),
@@ -134,7 +134,7 @@ def test_exact_predictions_suspect_nothing_but_what_differs():
 @pytest.mark.parametrize(
     ("targets", "predictions", "k", "message"),
     [
-        ([0.0, 1.0], [0.0], 1, r"predictions: got 1 samples, expected 2, as many as targets"),
+        ([0.0, 1.0], [0.0], 1, r"predictions: got 1 sample, expected 2, as many as targets"),
         ([0.0, np.nan], [0.0, 1.0], 1, r"targets: got NaN, infinity or more than 1e\+150"),
         ([0.0, 1.0], [0.0, np.inf], 1, r"predictions: got NaN, infinity or more than 1e\+150"),
         ([[0.0, 1.0]], [[0.0, 1.0]], 1, r"targets: got float64 of shape \(1, 2\), expected real numbers, \(n,\)"),

@@ -69,7 +69,7 @@ def test_bins_follow_from_the_training_samples_and_targets_outside_them_do_no_ha
             "loss: got 'l3', expected one of 'l1', 'mse', 'huber', 'dex', 'dldl_v2', 'or', 'corn'",
         ),
         ({"loss": "or", "bin_size": 0}, "bin_size: got 0, expected a finite number above 0"),
-        ({"loss": "or", "bin_size": (1.0, 1.0)}, "bin_size: got 2 sizes for targets of 1 dimensions"),
+        ({"loss": "or", "bin_size": (1.0, 1.0)}, "bin_size: got 2 sizes for targets of 1 dimension"),
         ({"epochs": (2, 2)}, r"epochs: got \(2, 2\)"),
     ],
 )

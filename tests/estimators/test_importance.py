@@ -42,7 +42,7 @@ def test_a_wrong_argument_is_an_error():
     model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X[:60], RANKS[:60])
     with pytest.raises(OrdinateError, match="X: got ndarray, expected a table with named columns"):
         column_importance(model, X[["strong"]].to_numpy(), RANKS)
-    with pytest.raises(OrdinateError, match="X: got 1 samples, expected at least 2"):
+    with pytest.raises(OrdinateError, match="X: got 1 sample, expected at least 2"):
         column_importance(model, X[:1], RANKS[:1])
     with pytest.raises(OrdinateError, match="repeats: got 0"):
         column_importance(model, X, RANKS, repeats=0)

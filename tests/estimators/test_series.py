@@ -99,14 +99,14 @@ def test_losses_of_views_take_crops_or_draw_their_own():
     crops = RepresentationRegressor(data=SeriesOptions(crop=8), **options).fit(SERIES, TARGET).transform(SERIES)
     assert np.isfinite(own).all()
     assert np.isfinite(crops).all()
-    with pytest.raises(OrdinateError, match="data: got 1 views of augmentation 'crop', expected two"):
+    with pytest.raises(OrdinateError, match="data: got 1 view of augmentation 'crop', expected two"):
         RepresentationRegressor(data=SeriesOptions(crop=8, views=1), **options).fit(SERIES, TARGET)
 
 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([np.zeros((2, 5))] * 31 + [np.zeros((1, 5))], "X: got series of 2 and of 1 channels"),
+        ([np.zeros((2, 5))] * 31 + [np.zeros((1, 5))], "X: got series of 2 and of 1 channel"),
         ([np.full((2, 5), np.inf)] * 32, "X: got infinity"),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_fit_that_keeps_its_state_ends_with_the_same_weights(options, tmp_path
             "^data: got None with the encoder 'bilstm', expected ordinate.TextOptions",
         ),
         (lambda: supcr(data={"frozen": True}).fit(X, Y), "^data: got {'frozen': True}, expected one of .*TextOptions"),
-        (lambda: supcr(**BILSTM).fit(X, Y).predict(X["u"]), "^X: got 1 texts per sample, expected 2, as in training"),
+        (lambda: supcr(**BILSTM).fit(X, Y).predict(X["u"]), "^X: got 1 text per sample, expected 2, as in training"),
         (lambda: supcr(**BILSTM).fit(X.mask(X.index.isin([3])[:, None].repeat(2, 1)), Y), "^X: sample 3 lacks a text"),
         (
             lambda: supcr(encoder="minilm", data=TextOptions(word_vectors="glove.txt")).fit(X, Y),

@@ -168,7 +168,7 @@ def gaze(**options):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: supcr(Z, RANKS, label_distance="angular"), "labels: got 1 dimensions, 'angular' takes"),
+        (lambda: supcr(Z, RANKS, label_distance="angular"), "labels: got 1 dimension, 'angular' takes"),
         (lambda: gaze(ref_emb=Z, ref_labels=Z), "ref_labels: got 3 dimensions per label, expected 2"),
         (lambda: supcr(Z, RANKS, label_distance=lambda *labels: labels[0]), "label_distance: the callable returned"),
         (lambda: supcr(Z, RANKS, label_distance=lambda *_: 1.0), "label_distance: the callable returned float"),
@@ -233,7 +233,7 @@ def gaze(**options):
         ),
         (lambda: functional.angular_distance(Z, Z[:4]), r"a, b: got shapes \(10, 3\) and \(4, 3\)"),
         (lambda: functional.flatten_views(Z, RANKS), r"embeddings: got shape \(10, 3\), expected \(b, v, d\)"),
-        (lambda: functional.flatten_views(Z[None], RANKS), r"labels: got shape \(10,\), expected 1 rows"),
+        (lambda: functional.flatten_views(Z[None], RANKS), r"labels: got shape \(10,\), expected 1 row"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_an_error_that_names_it(call, message):

@@ -110,8 +110,8 @@ def test_the_report_is_json_of_its_metrics():
 @pytest.mark.parametrize(
     ("true", "pred", "message"),
     [
-        ([0.0, 1.0], [0.0], "y_pred: got 1 samples, expected 2"),
-        ([[0.0, 1.0]], [0.0], "y_pred: got 1 dimensions, expected 2, those of y_true"),
+        ([0.0, 1.0], [0.0], "y_pred: got 1 sample, expected 2"),
+        ([[0.0, 1.0]], [0.0], "y_pred: got 1 dimension, expected 2, those of y_true"),
         ([], [], "y_true: got shape .* at least one sample"),
         ([0.0, np.inf], [0.0, 1.0], "y_true: got NaN or infinity"),
         ([0.0, 1.0], [0.0, np.nan], "y_pred: got NaN or infinity"),

@@ -114,7 +114,7 @@ GOOD = np.eye(3)
         ({"labels": [0.0, 1.0, np.nan]}, "labels: got NaN"),
         ({"similarity": "dot"}, "similarity: got 'dot', expected one of 'neg_l2', 'neg_l1', 'cosine'"),
         ({"label_distance": "l3"}, "label_distance: got 'l3', expected one of 'l1', 'l2', 'angular'"),
-        ({"label_distance": "angular"}, r"labels: got 1 dimensions, 'angular' takes \(pitch, yaw\)"),
+        ({"label_distance": "angular"}, r"labels: got 1 dimension, 'angular' takes \(pitch, yaw\)"),
         ({"anchors": 0}, "anchors: got 0, expected a whole number"),
     ],
 )

@@ -119,7 +119,7 @@ def test_the_report_holds_every_metric_and_is_strict_json():
 @pytest.mark.parametrize(
     ("true", "pred", "message"),
     [
-        ([0, 1], [0], "y_pred: got 1 samples, expected 2"),
+        ([0, 1], [0], "y_pred: got 1 sample, expected 2"),
         ([], [], "y_true: got shape .* at least one sample"),
         ([0, 1], [0.5, 1], "y_pred: got fractions such as 0.5, expected whole ranks"),
         ([0, np.nan], [0, 1], "y_true: got NaN"),

@@ -67,7 +67,7 @@ def test_a_region_without_samples_has_no_metrics():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: shot_regions([1.0], [[1.0, 2.0]]), "train_labels: got 1 dimensions, expected 2, those of labels"),
+        (lambda: shot_regions([1.0], [[1.0, 2.0]]), "train_labels: got 1 dimension, expected 2, those of labels"),
         (lambda: shot_regions([], [1.0]), "train_labels: got shape"),
         (lambda: shot_regions([1.0], [1.0], 0), "bin_size: got 0, expected a finite number above 0"),
         (lambda: shot_regions([1.0], [1.0], np.nan), "bin_size: got nan"),

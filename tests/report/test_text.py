@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate.metrics import continuous_report, rank_report
-from ordinate.report.text import metric_lines, table
+from ordinate.report.page.view import _cosine, _number
+from ordinate.report.text import LABELS, metric_lines, score_lines, table
 
 words = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=12)
 
@@ -39,6 +40,18 @@ def test_every_metric_of_ranks_has_a_line_and_every_boundary_its_own():
         "margin between mild | severe": "0.2500",
         "margin between severe | worst": "1.0000",
     }
+
+
+def test_no_number_is_minus_zero():
+    """A kappa of -1e-17 is 0.0000: rounding made it."""
+    metrics = dict.fromkeys(LABELS, -1e-17)
+    rules = {name: {"expected_cost": -0.0} for name in ("least_cost", "most_probable")}
+    decisions = {"saving": -0.0, "saving_standard_error": 0.0, **rules}
+    everything = metrics | {"targets": {"y": metrics}, "margins": [-0.0], "decisions": decisions}
+    for text in ("\n".join(metric_lines(everything, ["a", "b"])), score_lines({"mean": metrics})):
+        assert "0.0000" in text
+        assert "-0" not in text
+    assert (_number(-1e-17), _cosine(-1e-17)["text"]) == ("0", "0.00")
 
 
 @given(data=st.data(), columns=st.integers(1, 4), rows=st.integers(0, 4))

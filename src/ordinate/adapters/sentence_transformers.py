@@ -7,6 +7,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from ordinate.adapters.transformers import LOSS_IN_MODEL
+from ordinate.counts import counted
 from ordinate.encoders.text import pair_features
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes
@@ -63,7 +64,9 @@ class SentenceLoss(nn.Module):
         """Return the loss of sentence embeddings, one tensor per column of texts."""
         loss: nn.Module = getattr(self, LOSS_IN_MODEL)
         if len(embeddings) not in {1, 2}:
-            raise OrdinateError("train_dataset", f"{len(embeddings)} columns of texts", "one, or the two of a pair")
+            raise OrdinateError(
+                "train_dataset", f"{counted(len(embeddings), 'column')} of texts", "one, or the two of a pair"
+            )
         if embeddings[0].requires_grad and all_processes() is not None:
             for name, module in {"loss": loss, "head": self.head}.items():
                 if module is not None and any(parameter.requires_grad for parameter in module.parameters()):

@@ -13,6 +13,7 @@ from sklearn.datasets import load_diabetes
 
 from ordinate.commands.fit.write import REPORT
 from ordinate.commands.workspace import Workspace
+from ordinate.counts import counted
 from ordinate.data.splits import split_rows
 from ordinate.estimators import (
     BlendClassifier,
@@ -105,8 +106,8 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
     """Train and measure all models of a job; return their metrics, and those of the report's baselines, by name."""
     classes = len(np.unique(job.y))
     rows, test = split_rows(job.y, test_fraction, seed, stratify=job.is_ranks)
-    ranks = f", {classes} ranks" if job.is_ranks else ""
-    print(f"\n{job.description}{ranks}; {len(rows)} samples to train, {len(test)} held out")
+    ranks = f", {counted(classes, 'rank')}" if job.is_ranks else ""
+    print(f"\n{job.description}{ranks}; {counted(len(rows), 'sample')} to train, {len(test)} held out")
     seen, unseen = (job.X.iloc[rows], job.y[rows]), (job.X.iloc[test], job.y[test])
     ours = {}
     for name, kind in job.ours.items():
@@ -125,11 +126,11 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
     lines = []
     for name, metrics in measured.items():
         mark = "*" if name in ours else " "
-        lines.append([f"{mark} {name}", *(f"{metrics[metric]:.3f}" for metric in job.shown.values())])
+        lines.append([f"{mark} {name}", *(f"{metrics[metric]:z.3f}" for metric in job.shown.values())])
     print("\n" + table(["  model", *job.shown], lines))
     for model in ours.values():
         if hasattr(model, "margins_"):
-            margins = ", ".join(f"{h}|{h + 1} {margin:.2f}" for h, margin in enumerate(model.margins_))
+            margins = ", ".join(f"{h}|{h + 1} {margin:z.2f}" for h, margin in enumerate(model.margins_))
             print(f"CLOC's learned margins: {margins}")
     return measured
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ordinate.commands.labels import Label
 from ordinate.commands.samples import Samples
+from ordinate.counts import counted
 from ordinate.data.splits import Units, keep_together, split_units
 from ordinate.errors import OrdinateError
 
@@ -48,23 +49,23 @@ def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int)
         seed: Seed of the division.
     """
     units, note = units_of(label, samples)
-    counted = np.arange(len(label.values))
+    weighted = np.arange(len(label.values))
     if samples.weights is not None:
-        counted = np.flatnonzero(samples.weights)
+        weighted = np.flatnonzero(samples.weights)
     if samples.splits is not None:
         splits = samples.splits.to_numpy()
         if not {"train", "test"} <= set(splits) <= {"train", "validation", "test"}:
             shown = ", ".join(map(repr, sorted(set(splits))[:6]))
             raise OrdinateError("split", shown, "train and test, with or without validation")
-        sides = splits[counted]
-        rows, validation_rows, test_rows = (counted[sides == side] for side in ("train", "validation", "test"))
+        sides = splits[weighted]
+        rows, validation_rows, test_rows = (weighted[sides == side] for side in ("train", "validation", "test"))
         note = None
     else:
-        rows, test_rows = divide(label, units, counted, test_fraction, seed)
+        rows, test_rows = divide(label, units, weighted, test_fraction, seed)
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
         raise OrdinateError(
-            "--test-fraction", problem=f"leaves {len(rows)} rows to train and {len(test_rows)} to measure on"
+            "--test-fraction", problem=f"leaves {counted(len(rows), 'row')} to train and {len(test_rows)} to measure on"
         )
     if label.classes is not None:
         sizes = pd.Series(label.values[rows]).value_counts()

@@ -10,6 +10,7 @@ from pathlib import Path
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions
+from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, MISSING, CsvFormat, cells_of, recognise
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.paths import first_named, is_url, require_names, require_path, walk
@@ -111,7 +112,7 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
         raise OrdinateError(path, problem=f"no row has a label in {name!r}", expected="a label per row")
     if len(labels) < LEAST_ROWS:
         expected = f"at least {LEAST_ROWS} to train and to measure on"
-        raise OrdinateError(path, problem=f"holds {len(labels)} rows", expected=expected)
+        raise OrdinateError(path, problem=f"holds {counted(len(labels), 'row')}", expected=expected)
     different = set(labels)
     if len(different) == 1:
         problem = f"every row has the one value {different.pop()}"
@@ -143,7 +144,7 @@ def check_images(folder: Path, most: int = 5) -> None:
     absent = sorted({name for name in images if name not in there and name.rpartition("/")[2] not in stems})
     if absent:
         hint = "--skip-unreadable leaves them out" if len(absent) < len(set(images)) else None
-        problem = f"{len(absent)} of its images are not there: {first_named(absent, most)}"
+        problem = f"{len(absent)} of its images {'is' if len(absent) == 1 else 'are'} not there: {first_named(absent, most)}"
         raise OrdinateError(labels, problem=problem, hint=hint)
 
 

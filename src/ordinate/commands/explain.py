@@ -9,6 +9,7 @@ from ordinate.commands.report import read_samples
 from ordinate.commands.samples import row_names
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import check_new, write_table
+from ordinate.counts import counted
 from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import take
 from ordinate.data.streamed import loaded
@@ -63,8 +64,9 @@ def _explain_columns(
     if out is not None:
         write_table([found], out)
     seen = ", some of which the model may have been trained on" if samples.trained is None else ""
-    print(f"rise of the mean absolute error when a column is shuffled, on {len(y)} samples{seen}, with 95% intervals\n")
-    rows = [[str(name), f"{mean:.4f}", f"{low:.4f} to {high:.4f}"] for name, mean, low, high in found.to_numpy()]
+    measured = f"{counted(len(y), 'sample')}{seen}"
+    print(f"rise of the mean absolute error when a column is shuffled, on {measured}, with 95% intervals\n")
+    rows = [[str(name), f"{mean:z.4f}", f"{low:z.4f} to {high:z.4f}"] for name, mean, low, high in found.to_numpy()]
     print(table(["column", "importance", "interval"], rows))
 
 
@@ -83,11 +85,11 @@ def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: 
     for place, (name, label, values) in enumerate(zip(names, predicted, maps, strict=True)):
         file = f"{place}_{Path(name).stem.replace(' ', '_')}.png"
         heat_map(pixels[place].numpy(), values, largest).save(out / file)
-        rows.append([file, f"{label:.3f}", f"{values.max():+.3f}", f"{values.min():+.3f}"])
+        rows.append([file, f"{label:z.3f}", f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
     of = "expected rank, from 0" if isinstance(estimator, RankClassifier) else "prediction"
     print(
         "red parts raise the prediction and blue parts lower it, compared with a grey patch instead of them; the full "
         f"colour stands for {largest:.3g}\n"
     )
     print(table(["picture", of, "most raised", "most lowered"], rows))
-    print(f"\n{len(rows)} pictures: {out}")
+    print(f"\n{counted(len(rows), 'picture')}: {out}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from ordinate.checks import check_network_folder
 from ordinate.commands.options import ParsedOptions, check_numbers, command_line, default_of, option
 from ordinate.commands.settings import Settings
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.head_options import Head
 from ordinate.estimators.registry import CORE, models
@@ -193,7 +194,7 @@ class FitOptions:
         self._check_columns()
         self._check_choice()
         if len(self.text) > 2:
-            raise OrdinateError("--text", f"{len(self.text)} columns", "one or two")
+            raise OrdinateError("--text", counted(len(self.text), "column"), "one or two")
 
     def _check_choice(self) -> None:
         if self.test_fraction is not None and self.split is not None:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from ordinate.commands.division import Division
 from ordinate.commands.samples import Samples
+from ordinate.counts import counted
 from ordinate.data.tables.row_columns import find_group_columns
 
 
@@ -37,8 +38,8 @@ def _copies(samples: Samples, division: Division, max_shown: int = 3) -> Iterato
     pairs = [f"{of_copy} = {original}" for of_copy, original in zip(copies, originals, strict=True)]
     have = "has" if len(copied) == 1 else "have"
     yield (
-        f"{len(copied)} of the {len(division.test)} held-out samples {have} {copy} among the training samples, "
-        f"such as {', '.join(pairs)}; scores on new samples may be worse"
+        f"{len(copied):,} of the {counted(len(division.test), 'held-out sample')} {have} {copy} among the training "
+        f"samples, such as {', '.join(pairs)}; scores on new samples may be worse"
     )
 
 
@@ -54,6 +55,6 @@ def _repeated_identifiers(samples: Samples, division: Division) -> Iterator[str]
         if samples.splits is not None:
             hint = "a split should keep the rows of each on one side"
         yield (
-            f"column {name!r} looks like an identifier, and {shared} of its {len(held_out)} values among the held-out "
-            f"samples are among the training samples too; if so, {hint}"
+            f"column {name!r} looks like an identifier, and {shared:,} of its {counted(len(held_out), 'value')} among "
+            f"the held-out samples are among the training samples too; if so, {hint}"
         )

@@ -11,6 +11,7 @@ from ordinate.commands.batches import FileOfSamples
 from ordinate.commands.labels import parse_costs, parse_decision
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -65,7 +66,7 @@ def predict(
     with samples.telling():
         rows = write_table(parts(), out)
     if out is not None:
-        print(f"{rows} predictions: {out}")
+        print(f"{counted(rows, 'prediction')}: {out}")
 
 
 def _columns(name: str, values: NDArray[np.generic], targets: Sequence[str] | None) -> dict[str, NDArray[np.generic]]:

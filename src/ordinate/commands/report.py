@@ -15,6 +15,7 @@ from ordinate.commands.labels import costs_of_rules, understand_labels
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
 from ordinate.commands.split_file import SPLIT, read_split
+from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given, given_format
 from ordinate.data.modality import Request
@@ -89,7 +90,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
     size = path.stat().st_size / 1e6
-    print(f"report on {len(y)} samples: {path}, {size:.1f} MB, in {time.monotonic() - start:.0f} s")
+    print(f"report on {counted(len(y), 'sample')}: {path}, {size:.1f} MB, in {time.monotonic() - start:.0f} s")
 
 
 def compare(models: list[str], data: str, target: str | None, out: str) -> None:
@@ -118,7 +119,8 @@ def compare(models: list[str], data: str, target: str | None, out: str) -> None:
         command=command_line(["compare", *models, "--data", data], target, out),
         facts={"Data": data, "Data, sha256": first.digest, **facts},
     )
-    print(f"{len(models)} models on {len(rows)} samples: {path}, in {time.monotonic() - start:.0f} s")
+    compared = f"{counted(len(models), 'model')} on {counted(len(rows), 'sample')}"
+    print(f"{compared}: {path}, in {time.monotonic() - start:.0f} s")
 
 
 def _read_suspects(path: str) -> pd.DataFrame:
@@ -162,7 +164,7 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     if isinstance(target, list):
         target, *more = target
     if not isinstance(estimator, RankClassifier) and estimator.labels_.outputs != 1 + len(more):
-        expected = f"the {estimator.labels_.outputs} columns that {model} was fitted to"
+        expected = f"the {counted(estimator.labels_.outputs, 'column')} that {model} was fitted to"
         raise OrdinateError("--target", repr(target), expected, "without --target, the model's folder names them")
     kept = read_split(model)
     how = replace(reading_of(estimator, target), keep_missing=kept["keep_missing"])

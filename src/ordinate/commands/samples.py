@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.decoded import require_readable
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.data.labelled import Labelled, require_filled
@@ -158,13 +159,15 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
         )
     if request.more_targets and not isinstance(labelled.labels, pd.DataFrame):
         count = 1 + len(request.more_targets)
-        raise OrdinateError("--target", f"{count} columns, and {data} holds no table", "one; several are for tables")
+        raise OrdinateError(
+            "--target", f"{counted(count, 'column')}, and {data} holds no table", "one; several are for tables"
+        )
     for note in labelled.notes:
         request.say(f"note: {note}")
     rows = None
     missing = pd.DataFrame(labelled.labels).isna().any(axis=1).to_numpy()
     if missing.any():
-        request.say(f"left out: {missing.sum()} of {len(missing)} rows, which have no label")
+        request.say(f"left out: {missing.sum():,} of {counted(len(missing), 'row')}, which have no label")
         rows = np.flatnonzero(~missing)
         labelled = labelled.take(rows)
     if modality.holds_arrays:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ordinate.commands.batches import FileOfSamples, columns_of, with_progress
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
+from ordinate.counts import counted
 from ordinate.data.modality import Request
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
@@ -56,11 +57,11 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     if found.labels is not None:
         frame.insert(3, "label", found.labels.ravel())
     if out is None:
-        text = frame.assign(similarity=frame["similarity"].map("{:.4f}".format)).astype(str)
+        text = frame.assign(similarity=frame["similarity"].map("{:z.4f}".format)).astype(str)
         print(table(list(text.columns), text.to_numpy().tolist()))
     else:
         write_table([frame], out)
-        print(f"{k} neighbours of {len(queries)} queries: {out}")
+        print(f"{counted(k, 'neighbour')} of {counted(len(queries), 'query', 'queries')}: {out}")
 
 
 def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, Labels | None]:

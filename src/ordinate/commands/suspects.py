@@ -16,6 +16,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.samples import Samples
 from ordinate.commands.table_file import write_table
+from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
@@ -68,7 +69,7 @@ def suspects(
     if out is None:
         return
     print(table(list(found.columns), [_cells(row) for row in found.head(shown).itertuples(index=False)]))
-    print(f"\n{len(found)} samples, worst first: {out}")
+    print(f"\n{counted(len(found), 'sample')}, worst first: {out}")
 
 
 def _with_others_of_its_rank(samples: Samples, label: Label, say: Callable[[str], None]) -> tuple[Samples, Label]:
@@ -79,8 +80,8 @@ def _with_others_of_its_rank(samples: Samples, label: Label, say: Callable[[str]
         return samples, label
     alone = sorted({plain_text(value) for value in label.values[~several]})
     count = int((~several).sum())
-    rows = "1 row" if count == 1 else f"{count} rows"
     where = "samples" if samples.groups is None else "groups"
+    rows = counted(count, "row")
     say(f"left out: {rows} of {', '.join(map(repr, alone))}: checking a label takes two {where} of its rank")
     rows_kept = np.flatnonzero(several)
     classes = [rank for rank in label.classes or [] if plain_text(rank) not in alone]

@@ -63,7 +63,7 @@ def _write_csv(parts: "Iterable[pd.DataFrame]", file: IO[str]) -> int:
     rows = 0
     for part in parts:
         # More digits would show the batch size; fewer would lose small differences between large targets.
-        without_formulas(part).to_csv(file, header=rows == 0, index=False, float_format="%.12g")
+        without_formulas(part).to_csv(file, header=rows == 0, index=False, float_format="{:z.12g}".format)
         rows += len(part)
     return rows
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ordinate.commands.batches import FileOfSamples
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
+from ordinate.counts import counted
 from ordinate.data.new_files import new_file
 from ordinate.estimators import load
 
@@ -33,7 +34,7 @@ def transform(model: str, data: str, *, skip_unreadable: bool = False, jobs: int
         named = samples.named(embedded, read_split(model)["identity"])
         with samples.telling():
             rows = write_table((names.join(_table(embeddings)) for names, embeddings in named), out)
-    print(f"{rows} embeddings of {dimensions} dimensions: {out}")
+    print(f"{counted(rows, 'embedding')} of {counted(dimensions, 'dimension')}: {out}")
 
 
 def _table(embeddings: NDArray[np.float64]) -> pd.DataFrame:

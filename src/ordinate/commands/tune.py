@@ -20,6 +20,7 @@ from ordinate.commands.fit.time_limit import as_text
 from ordinate.commands.fit.train import Training
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.workspace import partial_folder
+from ordinate.counts import counted
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.predictions import Predictions
@@ -206,7 +207,7 @@ class Study:
         if not self.finished:
             value = self.tuning.mean(self.tuning.errors(()))
             self.study.add_trial(optuna.trial.create_trial(value=value, user_attrs={"settings": []}))
-            print(f"{DEFAULTS}: mean absolute error {value:.4f}")
+            print(f"{DEFAULTS}: mean absolute error {value:z.4f}")
             return
         trial = self.study.ask()
         settings = [f"{name}={_drawn(trial, name, values)}" for name, values in self.tuning.space.items()]
@@ -221,9 +222,9 @@ class Study:
         else:
             trial.set_user_attr("settings", settings)
             self.study.tell(trial, value)
-            result = f"mean absolute error {value:.4f}"
+            result = f"mean absolute error {value:z.4f}"
         left = as_text(max(0.0, end - time.monotonic()))
-        print(f"trial {trial.number}: {result}, lowest {self.study.best_value:.4f}; at most {left} left")
+        print(f"trial {trial.number}: {result}, lowest {self.study.best_value:z.4f}; at most {left} left")
 
     def kept(self, partial: Path) -> list[str] | None:
         """Return the settings with which a command was stopped in its last training, whose state a folder keeps."""
@@ -239,7 +240,7 @@ class Study:
         count = len(self.finished)
         settings: list[str] = self.study.best_trial.user_attrs["settings"]
         if not settings:
-            print(f"the defaults are kept: they are the best of {count} trials")
+            print(f"the defaults are kept: they are the best of {counted(count, 'trial')}")
             return []
         print("measuring the best trial and the defaults again, on other folds")
         again = self.tuning.on_other_folds
@@ -247,11 +248,13 @@ class Study:
         found = UnseenErrors(column_of(training.samples.weights, measured), training.units_of(measured))
         found.of = {DEFAULTS: again.errors(()), "best": again.errors(settings)}
         difference, error = found.mean(DEFAULTS, "best")
-        facts = f"has a mean absolute error lower by {difference:.4f} ± {error:.4f} on other folds"
+        facts = f"has a mean absolute error lower by {difference:z.4f} ± {error:.4f} on other folds"
         if not found.behind(DEFAULTS, "best", 1.0):
-            print(f"the defaults are kept: the best of {count} trials {facts}, not more than a standard error")
+            print(
+                f"the defaults are kept: the best of {counted(count, 'trial')} {facts}, not more than a standard error"
+            )
             return []
-        print(f"the best of {count} trials {facts}")
+        print(f"the best of {counted(count, 'trial')} {facts}")
         return settings
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
+from ordinate.counts import counted
 from ordinate.data.csv_format import MISSING, CsvFormat, opened, recognise, usual_separator, without_mark
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import first_named, not_text
@@ -155,7 +156,7 @@ def _require_short_lines(content: Path | IO[bytes], where: Path | str, found: Cs
     for number, row, columns in _lines(content, found):
         if any(row[columns:]):
             hint = "--sep names another separator" if columns == 1 else None
-            problem = f"line {number} has {len(row)} cells"
+            problem = f"line {number} has {counted(len(row), 'cell')}"
             raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
 
 
@@ -167,7 +168,7 @@ def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: 
         return True
     for number, row, columns in _lines(content, found):
         if row and len(row) < columns:
-            problem = f"line {number} has {len(row)} cells"
+            problem = f"line {number} has {counted(len(row), 'cell')}"
             hint = "it may be cut off; empty cells need their separators"
             raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
     return True

@@ -18,6 +18,7 @@ from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import IO, cast
 
+from ordinate.counts import counted
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
@@ -122,8 +123,7 @@ class CsvFormat:
             names = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}
             parts.append(names.get(self.encoding, self.encoding))
         if self.skipped:
-            lines = "a line" if self.skipped == 1 else f"{self.skipped} lines"
-            parts.append(f"the header after {lines}")
+            parts.append(f"the header after {counted(self.skipped, 'line')}")
         if not parts:
             return None
         listed = [", ".join(parts[:-1]), parts[-1]]

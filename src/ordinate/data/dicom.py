@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.jpeg_streams import JPEG, StreamHeader, decode_stream
 from ordinate.data.memory import require_memory
 from ordinate.errors import OrdinateError
@@ -96,7 +97,7 @@ def stored_pixels(file: "Dataset", name: str) -> StoredPixels:
     channels = int(file.get("SamplesPerPixel", 1))
     kind = str(file.get("PhotometricInterpretation", ""))
     if channels not in (1, 3):
-        got = f"{channels} values per pixel ({printable(kind)})"
+        got = f"{counted(channels, 'value')} per pixel ({printable(kind)})"
         raise OrdinateError(name, got, "1 for grey or a palette, or 3 for colours")
     if channels == 3 and kind not in COLOURS:
         raise OrdinateError(name, f"colours as {printable(kind)}", " or ".join(COLOURS), "save it as RGB")

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
+from ordinate.counts import counted
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -33,7 +35,7 @@ class Finding:
         text = self.text
         if self.values:
             text = text.replace("{}", ", ".join(sorted(self.values)[:5]))
-        return f"{text} ({self.outside} of {self.rows} rows)"
+        return f"{text} ({self.outside:,} of {counted(self.rows, 'row')})"
 
 
 def any_row(outside: int, _: int) -> bool:

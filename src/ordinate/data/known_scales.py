@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from ordinate.counts import counted
+
 SCALES = (  # Words are ordered from lowest to highest; words with the same meaning are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
     "none < very low < low < medium|mid|middle|moderate|average|normal < high < very high",
@@ -54,7 +56,7 @@ def order_problem(labels: Sequence[str]) -> str:
     """Return what is wrong with text labels without an order, and which there are."""
     shown = ", ".join(map(repr, labels[:8]))
     if len(labels) > 8:
-        shown += f" and {len(labels) - 8} others"
+        shown += f" and {counted(len(labels) - 8, 'other')}"
     return f"holds text without an order: {shown}"
 
 

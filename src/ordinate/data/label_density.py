@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import conv1d
 
 from ordinate.checks import check_choice, check_positive, check_whole
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
@@ -50,7 +51,7 @@ class LabelBins:
         else:
             sizes = list(bin_size) if isinstance(bin_size, tuple) else [bin_size] * p
             if len(sizes) != p:
-                raise OrdinateError("bin_size", f"{len(sizes)} sizes", f"one or {p}, one per label dimension")
+                raise OrdinateError("bin_size", counted(len(sizes), "size"), f"one or {p}, one per label dimension")
         sizes = [check_positive(size, "bin_size") for size in sizes]
         smallest = values.min(axis=0)
         steps = np.round((values.max(axis=0) - smallest) / sizes) + 1

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DistributedSampler
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, place_among, processes
 
@@ -102,14 +103,14 @@ class ShuffledBatches(SharedBatches):
         place = place_among(group) if self.process is None else self.process
         process = check_whole(place, "process", least=0)
         if process >= count:
-            raise OrdinateError("process", process, f"0 to {count - 1} ({count} processes)")
+            raise OrdinateError("process", process, f"0 to {count - 1} ({counted(count, 'process', 'processes')})")
         return slice(process, None, count)
 
     def check_processes(self, count: int) -> None:
         """Raise an error if batches are too small for so many processes."""
         check_whole(count, "num_processes")
         if self.batch_size < 2 * count:  # Batches of nearly equal size may be half as large.
-            expected = f"at least {2 * count} samples to contrast, two per process"
+            expected = f"at least {counted(2 * count, 'sample')} to contrast, two per process"
             raise OrdinateError("batch_size", self.batch_size, expected)
         if self.size < count:
             raise OrdinateError("num_processes", count, f"at most {self.size}, one per sample")
@@ -189,7 +190,7 @@ class RankBatches(ShuffledBatches):
         self.pairs = np.flatnonzero(counts >= 2).tolist()
         if distinct > len(self.pairs):
             expected = f"at least {distinct}, for pairs of the same rank in every batch"
-            raise OrdinateError("labels", f"{len(self.pairs)} ranks with two samples or more", expected)
+            raise OrdinateError("labels", f"{counted(len(self.pairs), 'rank')} with two samples or more", expected)
 
     def complete(self, batch: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Return the batch with what it lacks added at its end."""

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
+
 # Codes of missing answers: repeated nines, and next to them the codes of other reasons.
 BELOW_ZERO = (*range(-9, 0), -66, -77, -88, *range(-99, -94), -888, *range(-999, -994), -8888, *range(-9999, -9994))
 ABOVE = (66, 77, 88, *range(95, 100), 666, 777, 888, *range(995, 1000), 7777, 8888, *range(9995, 10000))
@@ -39,9 +41,7 @@ def sentinel_problem(values: pd.Series) -> str | None:
         return None
     others = different[~far]
     found = dict(zip(different[far].astype(np.int64).tolist(), counts[far].tolist(), strict=True))
-    shown = " and ".join(f"{number} in {count} rows" for number, count in found.items()).replace(
-        " in 1 rows", " in 1 row"
-    )
+    shown = " and ".join(f"{number} in {counted(count, 'row')}" for number, count in found.items())
     return f"holds {shown}, far from its other values, {others.min():g} to {others.max():g}"
 
 

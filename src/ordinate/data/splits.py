@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupShuffleSplit, KFold, StratifiedGroupKFold, StratifiedKFold
 
+from ordinate.counts import counted
 from ordinate.data.rows import repeated
 from ordinate.errors import OrdinateError
 
@@ -72,7 +73,7 @@ def keep_together(
     units = Units(codes, are_groups=groups is not None)
     note = f"{COPIES}: {extra:,} of {len(codes):,}"
     if units.count() < least:
-        problem = f"the {len(different)} different ones are too few to keep copies on one side of a split"
+        problem = f"the {counted(len(different), 'different one')} are too few to keep copies on one side of a split"
         return groups, f"{note}; {problem}, and scores on new samples may be worse"
     return units, f"{note}; copies stay on one side of every split"
 
@@ -213,7 +214,9 @@ def split_groups(
     check_share(share)
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(codes) != len(labels) or codes.max(initial=0) == 0:
-        raise OrdinateError("groups", f"{len(np.unique(codes))} of {len(codes)} rows", "two or more, one per row")
+        raise OrdinateError(
+            "groups", f"{len(np.unique(codes)):,} of {counted(len(codes), 'row')}", "two or more, one per row"
+        )
     if stratify:
         folds = min(max(2, round(1 / min(share, 1 - share))), int(codes.max()) + 1)
         splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.data.loader import Loader, workers_for
 from ordinate.data.memory import available_memory
 from ordinate.data.named_files import NamedFiles
@@ -115,6 +116,6 @@ def too_large(shape: tuple[int, ...], share_of_memory: float = 0.5, default_byte
     if math.prod(shape) <= allowed:
         return None
     return (
-        f"{shape[0]} samples are decoded as they are needed: in memory they would take "
+        f"{counted(shape[0], 'sample')} are decoded as they are needed: in memory they would take "
         f"{math.prod(shape) / 2**30:.3g} GiB, more than {allowed / 2**30:.3g} GiB, which is half of what is available"
     )

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 
 
@@ -23,7 +24,7 @@ def stack_series(series: Sequence[ArrayLike]) -> Float[np.ndarray, "n c t"]:
             got = f"a series of shape {one.shape} and {one.dtype} at {place}"
             raise OrdinateError("X", got, "numbers (channels, length)")
         if len(one) != len(arrays[0]):
-            raise OrdinateError("X", f"series of {len(arrays[0])} and of {len(one)} channels", "one number")
+            raise OrdinateError("X", f"series of {len(arrays[0])} and of {counted(len(one), 'channel')}", "one number")
     dtype = np.result_type(np.float32, *{one.dtype for one in arrays})
     stacked = np.full((len(arrays), len(arrays[0]), max(one.shape[1] for one in arrays)), np.nan, dtype)
     for place, one in enumerate(arrays):
@@ -136,11 +137,11 @@ def _check_series(series: Sequence[Sequence[NDArray[np.float64]]], header: dict[
     if header.get("univariate") == "true":
         channels = 1
     if len(last) != channels:
-        raise OrdinateError(where, problem=f"has {len(last)} channels", expected=channels)
+        raise OrdinateError(where, problem=f"has {counted(len(last), 'channel')}", expected=channels)
     if header.get("missing") == "false" and any(np.isnan(channel).any() for channel in last):
         raise OrdinateError(where, problem="has a missing point, and the header says @missing false")
     if header.get("equallength", "true") == "true":
         length = int(header.get("serieslength", len(series[0][0])))
         if lengths != {length}:
-            problem = f"has {min(lengths)} to {max(lengths)} points per channel"
+            problem = f"has {min(lengths)} to {counted(max(lengths), 'point')} per channel"
             raise OrdinateError(where, problem=problem, expected=length)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.known_scales import known_order
 from ordinate.data.no_answer import no_answers_among, says_no_answer
 from ordinate.data.numbers import as_numbers, plain_text
@@ -98,12 +99,12 @@ class Found:
             parts = [f"{name}: {_counts(self.missing[name])}" for name in named[:most]]
             if len(named) > most:
                 others: Counter[str] = sum((self.missing[name] for name in named[most:]), Counter())
-                columns = "another column" if len(named) == most + 1 else f"{len(named) - most} other columns"
+                columns = counted(len(named) - most, "other column")
                 parts.append(f"{columns}: {_counts(others)}")
             notes.append(f"read as missing in {'; '.join(parts)} (--keep-missing reads them as values)")
         if self.named:
-            listed = ", ".join(f"{name} in {_rows(count)}" for name, count in self.named.most_common(most))
-            more = f", and {len(self.named) - most} more columns" if len(self.named) > most else ""
+            listed = ", ".join(f"{name} in {counted(count, 'row')}" for name, count in self.named.most_common(most))
+            more = f", and {counted(len(self.named) - most, 'more column')}" if len(self.named) > most else ""
             notes.append(f"values that --missing names are missing in {listed}{more}")
         if self.far is not None and not self.scales:  # Of numbers it is said later.
             notes.append(f"the label {self.far}; if these codes mean missing labels, --missing names them")
@@ -330,10 +331,6 @@ def _named_for(name: str, missing: tuple[str, ...]) -> tuple[set[str], set[float
     """Return the texts that mean missing in a column, and the numbers that some of them are."""
     texts = {text.strip() for text in missing} | {text.removeprefix(f"{name}=").strip() for text in missing}
     return texts, {float(text) for text in texts if _is_number(text)}
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _counts(counts: Counter[str], most: int = 5) -> str:

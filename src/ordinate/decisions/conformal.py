@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.metrics.embedding import DECIMALS
 from ordinate.metrics.inputs import check_probabilities, check_ranks, check_targets, shape_of
@@ -109,7 +110,7 @@ def calibrate_ranks(
     least = least_samples(coverage)
     if np.bincount(ranks).max() < least:
         raise OrdinateError(
-            "coverage", f"{coverage} by rank", f"a rank with at least {least} samples to calibrate it on"
+            "coverage", f"{coverage} by rank", f"a rank with at least {counted(least, 'sample')} to calibrate it on"
         )
     thresholds = [(math.inf,) * len(keys)] * known.shape[1]
     for rank in np.flatnonzero(np.bincount(ranks) >= least).tolist():
@@ -142,7 +143,7 @@ def rank_sets(probabilities: ArrayLike, calibration: RankCalibration) -> NDArray
     values, _ = check_probabilities(probabilities)
     if values.shape[1] != calibration.num_classes:
         raise OrdinateError(
-            "probabilities", f"{values.shape[1]} ranks", f"{calibration.num_classes}, as many as calibrated"
+            "probabilities", counted(values.shape[1], "rank"), f"{calibration.num_classes}, as many as calibrated"
         )
     # Whether a key is within the threshold, compared from the last entry to the first.
     inside = np.ones(values.shape, dtype=bool)
@@ -189,7 +190,7 @@ def intervals(y_pred: ArrayLike, calibration: IntervalCalibration) -> NDArray[np
     pred, _ = check_targets(y_pred, y_pred)
     if pred.shape[1] != len(calibration.half_widths):
         raise OrdinateError(
-            "y_pred", f"{pred.shape[1]} dimensions", f"{len(calibration.half_widths)}, as many as calibrated"
+            "y_pred", counted(pred.shape[1], "dimension"), f"{len(calibration.half_widths)}, as many as calibrated"
         )
     half = np.asarray(calibration.half_widths)
     half = half + 4 * np.finfo(np.float64).eps * (np.abs(pred) + half)  # A target at the very end stays inside.
@@ -309,7 +310,9 @@ def _place(samples: int, coverage: float, dimensions: int = 1) -> int:
     """
     least = least_samples(coverage, dimensions)
     if samples < least:
-        raise OrdinateError("coverage", f"{coverage} for {samples} samples", f"at least {least} to calibrate it on")
+        raise OrdinateError(
+            "coverage", f"{coverage} for {counted(samples, 'sample')}", f"at least {least} to calibrate it on"
+        )
     outside = math.floor(round((samples + 1) * (1 - coverage) / dimensions, 9))
     return samples - outside
 
@@ -352,7 +355,9 @@ def _by_rank(values: NDArray[np.bool_ | np.int64], ranks: NDArray[np.int64], num
 
 def _halves(n: int, repeats: int, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     if n < 2 or repeats < 1:
-        raise OrdinateError("repeats", f"{repeats} halves of {n} samples", "at least 1 and 2 samples")
+        raise OrdinateError(
+            "repeats", f"{counted(repeats, 'half', 'halves')} of {counted(n, 'sample')}", "at least 1 and 2 samples"
+        )
     random = np.random.default_rng(seed)
     orders = [random.permutation(n) for _ in range(repeats)]
     return [(order[: n // 2], order[n // 2 :]) for order in orders]

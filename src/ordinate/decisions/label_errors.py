@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate.metrics.embedding import DECIMALS
@@ -103,7 +104,7 @@ def residual_suspicion(targets: ArrayLike, predictions: ArrayLike, k: int = 50) 
     """
     wanted, predicted = _as_targets(targets, "targets"), _as_targets(predictions, "predictions")
     if len(wanted) != len(predicted):
-        raise OrdinateError("predictions", f"{len(predicted)} samples", f"{len(wanted)}, as many as targets")
+        raise OrdinateError("predictions", counted(len(predicted), "sample"), f"{len(wanted)}, as many as targets")
     k = check_neighbours(k, len(wanted))
     residuals = np.abs(wanted - predicted)
     order = np.argsort(predicted, kind="stable")

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from ordinate.checks import HUGGING_FACE
+from ordinate.counts import counted
 from ordinate.encoders.hugging_face import load_vision_network
 from ordinate.encoders.network import NetworkEncoder, TableEncoder, feature_width
 from ordinate.encoders.pixels import ImageEncoder, PixelEncoder, by_channel
@@ -119,5 +120,5 @@ def check_width(width: int, embedding_dim: int | None, name: str) -> None:
     """Raise an error if a network does not give the dimension of the embedding that it was made for."""
     if embedding_dim not in (None, width):
         raise OrdinateError(
-            "encoder", f"{name}, whose module gives {width} features", f"embedding_dim, {embedding_dim}"
+            "encoder", f"{name}, whose module gives {counted(width, 'feature')}", f"embedding_dim, {embedding_dim}"
         )

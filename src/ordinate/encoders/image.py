@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.counts import counted
 from ordinate.encoders.network import feature_width, reason
 from ordinate.encoders.pixels import FrozenImageEncoder, ImageEncoder, by_channel
 from ordinate.errors import OrdinateError
@@ -234,7 +235,7 @@ def _given_or_usual(values: Sequence[float] | None, usual: Sequence[float], name
     if values is None:
         return by_channel(usual, channels)
     if len(values) != channels:
-        raise OrdinateError(name, f"{len(values)} values", f"one for each of the {channels} channels")
+        raise OrdinateError(name, counted(len(values), "value"), f"one for each of the {counted(channels, 'channel')}")
     return [float(value) for value in values]
 
 

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 
 
@@ -227,7 +228,9 @@ def feature_width(
         raise OrdinateError("encoder", problem=f"{name} does not take {shape}: {reason(error)}", hint=hint) from error
     if len(features) != len(samples):
         raise OrdinateError(
-            "encoder", f"{len(features)} outputs of {name} for {len(samples)} samples", "one per sample"
+            "encoder",
+            f"{counted(len(features), 'output')} of {name} for {counted(len(samples), 'sample')}",
+            "one per sample",
         )
     if samples.is_floating_point() and features.dtype != samples.dtype:
         raise OrdinateError("encoder", f"{features.dtype} from {name} for samples of {samples.dtype}", "the same dtype")

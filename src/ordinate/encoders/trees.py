@@ -9,6 +9,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.counts import counted
+
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
@@ -89,7 +91,7 @@ class Trees(nn.Module):
     def check(self, columns: int) -> None:
         """Raise ValueError where a node points outside the trees, or to a column that samples do not have."""
         if not 0 <= self.depth < max(1, len(self.feature)):
-            raise ValueError(f"its trees of {len(self.feature)} nodes have a depth of {self.depth}")
+            raise ValueError(f"its trees of {counted(len(self.feature), 'node')} have a depth of {self.depth}")
         nodes = torch.cat([self.roots, self.left, self.right])
         if int(nodes.min()) < 0 or int(nodes.max()) >= len(self.feature):
             raise ValueError("a node of its trees leads outside them")

@@ -11,6 +11,7 @@ import numpy as np
 from torch.utils.data import Dataset
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.data.findings import Finding, collected, report
 from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.numbers import plain_text
@@ -167,7 +168,9 @@ def map_batches(
             yield X, result
     report(findings)
     if place and not read:
-        raise OrdinateError("X", problem=f"none of the {place} files can be read: {next(iter(failures.values()))}")
+        raise OrdinateError(
+            "X", problem=f"none of the {counted(place, 'file')} can be read: {next(iter(failures.values()))}"
+        )
 
 
 class _Applied(Dataset[Any]):

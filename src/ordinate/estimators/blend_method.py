@@ -392,7 +392,7 @@ class Blend(Method):
 
     def _note(self, unseen_losses: dict[str, float], shares: dict[str, float]) -> str:
         """Return the loss of each part alone and its weight in the blend."""
-        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in unseen_losses.items())
+        losses = ", ".join(f"{name} {loss:z.3f}" for name, loss in unseen_losses.items())
         weights = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
         return f"{self.loss_name} on samples that were not seen: {losses}; weights in the blend: {weights}"
 

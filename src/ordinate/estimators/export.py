@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate import __version__
+from ordinate.counts import counted
 from ordinate.data.new_files import new_folder
 from ordinate.data.registry import modalities, modality_of_reader
 from ordinate.decisions.costs import TIE as TIE_OF_PROBABILITIES
@@ -360,7 +361,9 @@ class _Check:
             return
         differs = found["rank"] != torch.from_numpy(self.estimator.decide(probabilities.numpy()))
         if bool(differs.any()):
-            problem = f"rank differs from the estimator's in {int(differs.sum())} of {len(differs)} samples"
+            problem = (
+                f"rank differs from the estimator's in {int(differs.sum()):,} of {counted(len(differs), 'sample')}"
+            )
             raise OrdinateError("export", problem=problem, hint="nothing was written")
 
     def _predict(self, embeddings: Tensor) -> Tensor:

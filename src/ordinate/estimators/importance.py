@@ -5,6 +5,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.data.registry import modality_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -46,7 +47,7 @@ def column_importance(
     if not isinstance(X, pd.DataFrame) or modality_of(X).name != "tables":
         raise OrdinateError("X", type(X).__name__, "a table with named columns, a pandas DataFrame")
     if len(X) < 2:
-        raise OrdinateError("X", f"{len(X)} samples", "at least 2")
+        raise OrdinateError("X", counted(len(X), "sample"), "at least 2")
     random = np.random.default_rng(seed)
     errors = Predictions.of(model, X, y).absolute_errors
     labels = np.concatenate([np.asarray(y)] * repeats)

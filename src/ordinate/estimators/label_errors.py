@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.data.splits import Units, keep_together, split_folds
@@ -153,7 +154,7 @@ def _cross_fit(
     method = unfitted.checked_method()
     X = check_input(unfitted, X, reset=True)
     if len(X) != len(labels):
-        raise OrdinateError("y", f"{len(labels)} labels for {len(X)} samples", "one per sample")
+        raise OrdinateError("y", f"{counted(len(labels), 'label')} for {counted(len(X), 'sample')}", "one per sample")
     if hasattr(X, "paths"):
         modality = modality_of(X)
         options = method.data_options(modality)

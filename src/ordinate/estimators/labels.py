@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from ordinate.counts import counted
 from ordinate.data.known_scales import order_problem, order_to_write
 from ordinate.data.numbers import as_numbers
 from ordinate.data.rows import Labels
@@ -96,7 +97,7 @@ def check_labels(y: ArrayLike) -> NDArray[np.generic]:
     """Return class labels (n,), none of them missing."""
     labels = column_or_1d(y, warn=True)
     if pd.isna(labels).any():
-        problem = f"Input contains NaN in {int(pd.isna(labels).sum())} labels"
+        problem = f"Input contains NaN in {counted(int(pd.isna(labels).sum()), 'label')}"
         raise OrdinateError("y", problem=problem, expected="a rank for every sample")
     _check_kind(labels)
     if labels.dtype == object and not isinstance(next(iter(labels), None), str):
@@ -250,7 +251,7 @@ class TargetLabels:
         targets = _numbers(y, estimator)
         matrix = targets.reshape(len(targets), -1)
         if matrix.shape[1] != len(self.offset):
-            raise OrdinateError("y", f"{matrix.shape[1]} targets per sample", len(self.offset))
+            raise OrdinateError("y", f"{counted(matrix.shape[1], 'target')} per sample", len(self.offset))
         return (matrix - self.offset).astype(np.float32)
 
     def state(self) -> Settings:
@@ -290,7 +291,9 @@ def restore_labels(state: Settings, estimator: Union["RankClassifier", "TargetRe
 
 def _one_column(y: Labels) -> Labels:
     if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
-        raise OrdinateError("y", f"{y.shape[1]} targets per sample", "one", "SupCRRegressor supports several")
+        raise OrdinateError(
+            "y", f"{counted(y.shape[1], 'target')} per sample", "one", "SupCRRegressor supports several"
+        )
     return column_or_1d(y, warn=True)
 
 

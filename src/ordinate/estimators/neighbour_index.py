@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ordinate.counts import counted
 from ordinate.data.rows import Labels, column_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -104,7 +105,9 @@ class NeighbourIndex:
             raise OrdinateError("embeddings", f"shape {self.embeddings.shape}", "finite (m, d), m at least 1")
         self.labels = None if labels is None else np.asarray(labels)
         if self.labels is not None and len(self.labels) != len(self.embeddings):
-            raise OrdinateError("labels", f"{len(self.labels)} for {len(self.embeddings)} samples", "one per sample")
+            raise OrdinateError(
+                "labels", f"{len(self.labels)} for {counted(len(self.embeddings), 'sample')}", "one per sample"
+            )
         self.units = unit_norm(self.embeddings)
 
     @classmethod

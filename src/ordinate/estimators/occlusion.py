@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.data.images.reader import ImageReader
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -71,7 +72,7 @@ def expected_label(model: EmbeddingEstimator, x: Tensor) -> NDArray[np.float64]:
         return np.asarray(probabilities @ np.arange(probabilities.shape[1]))
     predicted = cast(TargetRegressor, model).predictions_of(embedded)
     if predicted.ndim > 1:
-        raise OrdinateError("model", f"{predicted.shape[1]} targets", "a model of ranks or of one target")
+        raise OrdinateError("model", counted(predicted.shape[1], "target"), "a model of ranks or of one target")
     return predicted
 
 

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from ordinate.counts import counted
 from ordinate.data.new_files import new_folder
 from ordinate.data.paths import reading
 from ordinate.data.registry import modalities, modality_of_reader, read_state
@@ -380,7 +381,8 @@ def _check_outputs(estimator: "EmbeddingEstimator") -> None:
     with torch.no_grad():
         predicted = estimator.predictor_(torch.zeros(1, estimator.embedding_dim_, dtype=torch.float64))
     if predicted.shape[1] != estimator.labels_.outputs:
-        raise ValueError(f"it predicts {predicted.shape[1]} values for {estimator.labels_.outputs} ranks or targets")
+        outputs = counted(estimator.labels_.outputs, "rank or target", "ranks or targets")
+        raise ValueError(f"it predicts {predicted.shape[1]} for {outputs}")
 
 
 def _tensors_of(part: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

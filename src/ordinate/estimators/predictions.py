@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -60,7 +61,9 @@ class Predictions:
         else:
             true = np.asarray(labels, dtype=np.float64)
         if len(true) != len(read):
-            raise OrdinateError("y", f"{len(true)} labels for {len(read)} samples", "one per sample")
+            raise OrdinateError(
+                "y", f"{counted(len(true), 'label')} for {counted(len(read), 'sample')}", "one per sample"
+            )
         embedded = model.embed(read)
         if isinstance(model, RankClassifier):
             probabilities = model.probabilities_of(embedded)
@@ -83,6 +86,13 @@ class Predictions:
         if isinstance(self.model, RankClassifier):
             return self.model.ordered_classes_.tolist()
         return None
+
+    @property
+    def only_rank(self) -> object:
+        """The label of the one rank that is predicted for all samples although theirs differ; None otherwise."""
+        if self.classes is None or len(np.unique(self.predicted)) > 1 or len(np.unique(self.true)) == 1:
+            return None
+        return self.classes[int(self.predicted[0])]
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Return the predictions of some samples."""

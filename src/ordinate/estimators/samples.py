@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from ordinate.checks import check_positive
+from ordinate.counts import counted
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
@@ -49,7 +50,7 @@ def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any
 
 def _one_column(y: ParquetTable) -> pd.Series:
     if len(y.columns) != 1:
-        raise OrdinateError("y", f"a table of {len(y.columns)} columns", "one column, as table[['label']]")
+        raise OrdinateError("y", f"a table of {counted(len(y.columns), 'column')}", "one column, as table[['label']]")
     return y[y.columns[0]]
 
 
@@ -302,7 +303,7 @@ def hold_out(
         if len(held_out) and len(rows) and not lacks_rank:
             return rows, held_out
     problem = (
-        f"holds out whole groups, and every division of {codes.max() + 1} groups leaves a rank without "
+        f"holds out whole groups, and every division of {counted(codes.max() + 1, 'group')} leaves a rank without "
         "a sample to train on"
     )
     raise OrdinateError("validation_fraction", problem=problem, hint=hint)
@@ -314,7 +315,7 @@ def check_groups(groups: ArrayLike, n: int) -> NDArray[np.int64]:
     if array.shape != (n,):
         raise OrdinateError("groups", f"shape {array.shape}", f"({n},), one per sample")
     if pd.isna(array).any():
-        raise OrdinateError("groups", f"{pd.isna(array).sum()} missing values", "a group for every sample")
+        raise OrdinateError("groups", counted(pd.isna(array).sum(), "missing value"), "a group for every sample")
     codes: NDArray[np.int64] = pd.factorize(array, sort=True)[0].astype(np.int64)
     return codes
 
@@ -372,7 +373,7 @@ def weighted_samples(
 
 
 def _other_number(y: Sized, X: Sized) -> OrdinateError:
-    return OrdinateError("y", f"{len(y)} labels for {len(X)} samples", "one per sample")
+    return OrdinateError("y", f"{counted(len(y), 'label')} for {counted(len(X), 'sample')}", "one per sample")
 
 
 def divide(
@@ -395,7 +396,9 @@ def divide(
     share = min(share, most / len(samples))
     rows, held_out = hold_out(samples.targets, samples.units, share, seed, stratify=stratify)
     if len(rows) < 4:
-        raise OrdinateError("validation_fraction", f"{share:g}, which leaves {len(rows)} of {len(samples)} samples")
+        raise OrdinateError(
+            "validation_fraction", f"{share:g}, which leaves {len(rows):,} of {counted(len(samples), 'sample')}"
+        )
     if len(held_out) == 0:
         return samples.take(rows), None
     return samples.take(rows), samples.take(held_out)

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced, rows_of
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
@@ -153,14 +154,14 @@ def prepare(
         references = check_embeddings(ref_emb, "ref_emb")
         if references.shape[1] != anchors.shape[1]:
             expected = f"{anchors.shape[1]}, those of embeddings"
-            raise OrdinateError("ref_emb", f"{references.shape[1]} dimensions", expected)
+            raise OrdinateError("ref_emb", counted(references.shape[1], "dimension"), expected)
         if self_index is not None:
             self_index = check_self_index(self_index, labels, ref_labels)
     ref_checked = checked
     if ref_labels is not labels:
         ref_checked = check_labels(ref_labels, len(references), name="ref_labels")
     if ref_checked.shape[1:] != checked.shape[1:]:
-        raise OrdinateError("ref_labels", f"{ref_checked.shape[1]} dimensions per label", checked.shape[1])
+        raise OrdinateError("ref_labels", f"{counted(ref_checked.shape[1], 'dimension')} per label", checked.shape[1])
     return Contrast(anchors, references, checked, ref_checked, self_index, weights, group, given=ref_emb is not None)
 
 
@@ -191,7 +192,7 @@ def check_contrasted(contrast: Contrast) -> None:
         name, least = "ref_emb", 2 + left_out
     reason = "the loss is constant if an anchor is contrasted with fewer than two others"
     hint = "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references"
-    raise OrdinateError(name, len(contrast.references), f"at least {least} samples, because {reason}", hint)
+    raise OrdinateError(name, len(contrast.references), f"at least {counted(least, 'sample')}, because {reason}", hint)
 
 
 def check_triplets(triplets: Int[Tensor, "t 3"], contrast: Contrast) -> tuple[Int[Tensor, " t"], ...]:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import to_accumulation_dtype, upcast_half
 
@@ -28,7 +29,7 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
     finite = torch.isfinite(embeddings)
     if not bool(finite.all()):
         bad = int((~finite.all(dim=1)).sum())
-        problem = f"{bad} of {len(embeddings)} rows hold NaN or infinity"
+        problem = f"{bad:,} of {counted(len(embeddings), 'row')} hold NaN or infinity"
         hint = "a diverged encoder does this: lower the learning rate or clip gradients"
         raise OrdinateError(name, problem=problem, expected="finite values", hint=hint)
     if embeddings.dtype == torch.float64:  # Embeddings of other types are squared in it.
@@ -76,7 +77,7 @@ def _check_length(labels: Tensor, n: int, name: str) -> None:
     if labels.is_complex():
         raise OrdinateError(name, f"dtype {labels.dtype}", "real numbers")
     if labels.dim() == 0 or labels.shape[0] != n:
-        raise OrdinateError(name, f"shape {tuple(labels.shape)}", f"{n} rows, one per embedding")
+        raise OrdinateError(name, f"shape {tuple(labels.shape)}", f"{counted(n, 'row')}, one per embedding")
     if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
         raise OrdinateError(name, "NaN or infinity", "finite values", "drop or impute unlabelled samples")
 
@@ -98,7 +99,7 @@ def check_targets(
         raise OrdinateError(name, f"shape {tuple(labels.shape)}", "(n,) or (n, p)")
     targets = labels.reshape(n, -1)
     if dimensions is not None and targets.shape[1] != dimensions:
-        raise OrdinateError(name, f"{targets.shape[1]} dimensions per label", dimensions)
+        raise OrdinateError(name, f"{counted(targets.shape[1], 'dimension')} per label", dimensions)
     if targets.dtype == torch.int64 and bool((targets.abs() > 2**53).any()):
         raise OrdinateError(name, "whole numbers past 2^53, which float64 does not tell apart", "smaller ones")
     if targets.is_floating_point():
@@ -119,7 +120,9 @@ def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: 
         raise OrdinateError(name, f"fractions such as {labels[ranks != labels][0].item():g}", "whole ranks")
     low, high = torch.stack(ranks.aminmax()).tolist()  # A GPU is waited for once.
     if low < 0 or high >= num_classes:
-        raise OrdinateError(name, f"ranks {low} to {high}", f"0 to {num_classes - 1} ({num_classes} classes)")
+        raise OrdinateError(
+            name, f"ranks {low} to {high}", f"0 to {num_classes - 1} ({counted(num_classes, 'class', 'classes')})"
+        )
     return ranks
 
 
@@ -159,5 +162,7 @@ def flatten_views(embeddings: Float[Tensor, "b v d"], labels: Shaped[Tensor, "b 
     if embeddings.dim() != 3:
         raise OrdinateError("embeddings", f"shape {tuple(embeddings.shape)}", "(b, v, d)")
     if labels.dim() == 0 or labels.shape[0] != embeddings.shape[0]:
-        raise OrdinateError("labels", f"shape {tuple(labels.shape)}", f"{embeddings.shape[0]} rows, one per sample")
+        raise OrdinateError(
+            "labels", f"shape {tuple(labels.shape)}", f"{counted(embeddings.shape[0], 'row')}, one per sample"
+        )
     return embeddings.flatten(0, 1), labels.repeat_interleave(embeddings.shape[1], dim=0)

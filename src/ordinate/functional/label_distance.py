@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import shape_or_type
 from ordinate.functional.numerics import to_accumulation_dtype
@@ -31,7 +32,7 @@ def pairwise_label_distance(
             return result if result.is_floating_point() else to_accumulation_dtype(result)
         if distance == "angular":
             if labels.shape[1] != 2:
-                raise OrdinateError("labels", f"{labels.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
+                raise OrdinateError("labels", f"{counted(labels.shape[1], 'dimension')}, 'angular' takes (pitch, yaw)")
             labels, ref_labels = gaze_directions(labels), gaze_directions(ref_labels)
             chord = torch.cdist(labels, ref_labels, compute_mode="donot_use_mm_for_euclid_dist")
             return 2 * torch.asin((chord / 2).clamp(max=1))

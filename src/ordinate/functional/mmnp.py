@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ordinate import kernels
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import Gradients, RowSums, anchor_blocks, block_sums, rows_of
 from ordinate.functional.contrast import Contrast, Inputs, check_triplets, prepare
@@ -119,7 +120,7 @@ def mmnp_with_options(
         row_sums = _GivenHinges.of(triplets, contrast)
         pairs = torch.bincount(row_sums.anchor, minlength=len(ranks))
     if not holds_anywhere(pairs > 0, contrast.group):
-        got = f"ranks {ranks.unique().tolist()} with {len(ranks)} samples"
+        got = f"ranks {ranks.unique().tolist()} with {counted(len(ranks), 'sample')}"
         raise OrdinateError(
             "labels",
             f"{got} in which no anchor has both a positive and a negative",

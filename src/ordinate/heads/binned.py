@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
 from ordinate.checks import check_positive
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.heads.linear import RegressionHead
@@ -54,7 +55,9 @@ def check_bin_size(bin_size: Any, target_dim: int) -> list[float] | None:
         return None
     sizes = list(bin_size) if isinstance(bin_size, list | tuple | np.ndarray) else [bin_size] * target_dim
     if len(sizes) != target_dim:
-        raise OrdinateError("bin_size", f"{len(sizes)} sizes for targets of {target_dim} dimensions", "one each")
+        raise OrdinateError(
+            "bin_size", f"{counted(len(sizes), 'size')} for targets of {counted(target_dim, 'dimension')}", "one each"
+        )
     return [check_positive(size, "bin_size") for size in sizes]
 
 

@@ -7,6 +7,7 @@ cosine of their product.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.metrics.inputs import check_targets
 
@@ -30,7 +31,7 @@ def angular_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, pred = check_targets(y_true, y_pred)
     if true.shape[1] != 2:
-        raise OrdinateError("y_true", f"{true.shape[1]} dimensions", "(pitch, yaw)")
+        raise OrdinateError("y_true", counted(true.shape[1], "dimension"), "(pitch, yaw)")
     a, b = gaze_directions(true), gaze_directions(pred)
     angles = 2 * np.arctan2(np.linalg.norm(a - b, axis=1), np.linalg.norm(a + b, axis=1))
     return float(np.mean(np.degrees(angles)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 
 LARGEST = 1e150  # Squares of larger values, or their sums, leave the range of float64.
@@ -195,9 +196,9 @@ def _as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def _check_rows(array: Sized, name: str, other: Sized, other_name: str) -> None:
     if len(array) != len(other):
-        raise OrdinateError(name, f"{len(array)} samples", f"{len(other)}, as many as {other_name}")
+        raise OrdinateError(name, counted(len(array), "sample"), f"{len(other)}, as many as {other_name}")
 
 
 def _check_dimensions(array: NDArray[np.float64], name: str, other: NDArray[np.float64], other_name: str) -> None:
     if array.shape[1] != other.shape[1]:
-        raise OrdinateError(name, f"{array.shape[1]} dimensions", f"{other.shape[1]}, those of {other_name}")
+        raise OrdinateError(name, counted(array.shape[1], "dimension"), f"{other.shape[1]}, those of {other_name}")

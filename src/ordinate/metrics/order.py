@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_choice, check_whole
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.metrics.angular import gaze_directions
 from ordinate.metrics.continuous import spearman
@@ -133,7 +134,7 @@ def _rows(
         points = unit_norm(points)
     if label_distance == "angular":
         if targets.shape[1] != 2:
-            raise OrdinateError("labels", f"{targets.shape[1]} dimensions, 'angular' takes (pitch, yaw)")
+            raise OrdinateError("labels", f"{counted(targets.shape[1], 'dimension')}, 'angular' takes (pitch, yaw)")
         targets = gaze_directions(targets)
     rows = drawn = np.arange(len(points))
     if anchors is not None:

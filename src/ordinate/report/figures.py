@@ -142,7 +142,7 @@ def margins(values: NDArray[np.float64], names: Sequence[str], fixed: Sequence[b
     for bar, value, is_fixed in zip(bars, values, fixed, strict=True):
         if is_fixed:
             bar.set_hatch("//")
-        axes.annotate(f"{value:.2f}", (bar.get_x() + bar.get_width() / 2, value), ha="center", va="bottom")
+        axes.annotate(f"{value:z.2f}", (bar.get_x() + bar.get_width() / 2, value), ha="center", va="bottom")
     title = "Margins"
     if any(fixed):
         title += ", hatched: fixed"
@@ -162,7 +162,7 @@ def cosine_matrix(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], nam
         ['', '0.00', '0.00', '']
     """
     matrix = rank_cosine_matrix(embeddings, ranks, len(names))
-    cells = [[f"{cosine:.2f}".replace("nan", "") for cosine in row] for row in matrix]
+    cells = [[f"{cosine:z.2f}".replace("nan", "") for cosine in row] for row in matrix]
     figure, axes = _matrix(matrix, names, limits=(-1, 1), cells=cells, measure="cosine")
     axes.set(title="Mean cosine between ranks", xlabel="rank", ylabel="rank")
     return figure

@@ -24,24 +24,24 @@ def boundary_names(names: Sequence[object]) -> list[str]:
 
 def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str]:
     """Return one line per metric; ``names`` are those of the ranks, for what belongs to a boundary."""
-    lines = [f"  {LABELS[name]:<40}{value:>10.4f}" for name, value in metrics.items() if name in LABELS]
+    lines = [f"  {LABELS[name]:<40}{value:>z10.4f}" for name, value in metrics.items() if name in LABELS]
     boundaries = boundary_names(names)
     for name, title in (("adjacent_error_rates", "error rate between"), ("margins", "margin between")):
         for boundary, value in zip(boundaries, metrics.get(name, []), strict=False):
-            shown = "    no such samples" if value is None else f"{value:>10.4f}"
+            shown = "    no such samples" if value is None else f"{value:>z10.4f}"
             lines.append(f"  {title + ' ' + boundary:<40}{shown}")
     if "targets" in metrics:
         measures = [name for name in LABELS if name in metrics]
-        rows = [[name, *(f"{each[measure]:.4f}" for measure in measures)] for name, each in metrics["targets"].items()]
+        rows = [[name, *(f"{each[measure]:z.4f}" for measure in measures)] for name, each in metrics["targets"].items()]
         lines += ["", table(["target", *measures], rows)]
     if "decisions" in metrics:
         decisions = metrics["decisions"]
         costs = [decisions[rule]["expected_cost"] for rule in ("least_cost", "most_probable")]
-        lines.append(f"  {'cost of a sample, decided by cost':<40}{costs[0]:>10.4f}")
-        lines.append(f"  {'and by the most probable rank':<40}{costs[1]:>10.4f}")
+        lines.append(f"  {'cost of a sample, decided by cost':<40}{costs[0]:>z10.4f}")
+        lines.append(f"  {'and by the most probable rank':<40}{costs[1]:>z10.4f}")
         lines.append(
-            f"  {'saved, and its standard error':<40}{decisions['saving']:>10.4f}"
-            f"{decisions['saving_standard_error']:>10.4f}"
+            f"  {'saved, and its standard error':<40}{decisions['saving']:>z10.4f}"
+            f"{decisions['saving_standard_error']:>z10.4f}"
         )
     return lines
 

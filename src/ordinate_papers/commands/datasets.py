@@ -6,6 +6,7 @@ import textwrap
 import numpy as np
 import pandas as pd
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.report.text import table
 from ordinate_papers.datasets import reading
@@ -53,7 +54,7 @@ def _state(name: str) -> str:
     if find(name) is None:
         return "not here"
     try:
-        return f"here: {len(load(name))} images"
+        return f"here: {counted(len(load(name)), 'image')}"
     except OrdinateError:
         return "here, unreadable"
 
@@ -79,7 +80,7 @@ def _explain_images(chosen: DataSet) -> None:
         print(f"not here: put it into the folder {chosen.name} of ${DATA}")
         return
     images = load(chosen.name)
-    print(f"here: {len(images)} images in {path}")
+    print(f"here: {counted(len(images), 'image')} in {path}")
     splits = images.splits
     if splits is None:
         splits = pd.Series("all", index=range(len(images)))
@@ -95,10 +96,10 @@ def _explain_other(chosen: DataSet) -> None:
     if reason is not None:
         raise OrdinateError(reason)
     if chosen.name in ("tuab", "hcp_aging"):  # These take minutes to read.
-        print(f"here: {len(reading.files(chosen.name))} files")
+        print(f"here: {counted(len(reading.files(chosen.name)), 'file')}")
         return
     _, y, split = reading.load(chosen.name)
-    print(f"here: {len(y)} samples")
+    print(f"here: {counted(len(y), 'sample')}")
     splits = pd.Series("", index=range(len(y)))
     for part in reading.PARTS:
         splits.iloc[getattr(split, part)] = part

@@ -4,6 +4,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from ordinate.counts import counted
 from ordinate_papers.commands.options import TableOptions
 from ordinate_papers.tables.catalogue import CATALOGUE, find
 from ordinate_papers.tables.pictures import write
@@ -39,7 +40,7 @@ def _show_what_is_there(chosen: Table, plan: Plan, results: ResultsFile) -> None
     known = results.read(plan.all_runs)
     finished = sum(result.state != "waiting" for result in known.values())
     print(as_text(FilledTable(chosen, plan, known)))
-    print(f"{len(known)} runs can run here; {finished} of them have, {len(known) - finished} are to be done")
+    print(f"{counted(len(known), 'run')} can run here; {finished} of them have, {len(known) - finished} are to be done")
 
 
 def _complete(chosen: Table, plan: Plan, results: ResultsFile, options: TableOptions) -> FilledTable:
@@ -69,7 +70,7 @@ def _list(seeds: int, quick: bool, results: ResultsFile, *, width: int = 140) ->
         head = line[0].ljust(widths[0]) + "  ".join(["", *numbers, ""])
         print(textwrap.fill(line[4], width, initial_indent=head, subsequent_indent=" " * len(head)))
     print(
-        f"\nhere: cells that can be computed with the data in $ORDINATE_DATA; runs: runs of these cells with {seeds} "
-        f"seeds; done: finished runs in {results.path}.\nordinate table NAME completes one; --dry-run shows what is "
-        "there and what is missing; --dataset compares its models on other data."
+        f"\nhere: cells that can be computed with the data in $ORDINATE_DATA; runs: runs of these cells with "
+        f"{counted(seeds, 'seed')}; done: finished runs in {results.path}.\nordinate table NAME completes one; "
+        "--dry-run shows what is there and what is missing; --dataset compares its models on other data."
     )

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 
 
@@ -37,7 +38,7 @@ def fetch(download: Download, folder: str | Path) -> Path:
     try:
         size = _stream(download, part)
         if size != download.size:
-            raise OrdinateError(download.url, f"{size} bytes", download.size, "try again later")
+            raise OrdinateError(download.url, counted(size, "byte"), f"{download.size:,}", "try again later")
         if _sha256(part) != download.sha256:
             raise OrdinateError(download.url, "a file with another sha256", "that published", "removed it")
         part.replace(path)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice, check_positive, check_whole
+from ordinate.counts import counted
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of_reader
@@ -224,7 +225,7 @@ class RepresentationMethod(Method):
         if not self.traits.of_views or not isinstance(training, ViewBatches):
             return
         if training.views != 2 or not training.augmentation.changes:
-            got = f"{training.views} views of augmentation {training.augmentation.name!r}"
+            got = f"{counted(training.views, 'view')} of augmentation {training.augmentation.name!r}"
             raise OrdinateError("data", got, f"two that differ for the loss {self.settings.loss!r}")
 
     def check_reader(self, reader: Reader) -> None:
@@ -268,7 +269,7 @@ class RankRepresentation(RepresentationMethod, BaselineMethod):
         held = int((np.bincount(targets) > 1).sum())
         if held < needed:
             expected = f"at least {needed} for the loss {loss!r}"
-            raise OrdinateError("y", f"{held} classes of two samples or more", expected)
+            raise OrdinateError("y", f"{counted(held, 'class', 'classes')} of two samples or more", expected)
         return RankBatches(targets, batch_size, distinct=needed, seed=seed)
 
     def predictor(self, fitted: Fitted) -> nn.Module:
@@ -412,6 +413,6 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
         sizes = np.bincount(bins)
         held = int((sizes > 1).sum())
         if held == 0 or len(sizes) == 1:
-            got = f"{bin_size!r}, which makes {len(sizes)} bins, {held} of two samples or more"
+            got = f"{bin_size!r}, which makes {counted(len(sizes), 'bin')}, {held} of two samples or more"
             raise OrdinateError("bin_size", got, "two bins and a pair in one of them for SupCon")
         return RankBatches(bins, batch_size, distinct=min(2, held), seed=seed)

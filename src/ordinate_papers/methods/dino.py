@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, log_softmax, normalize, softmax
 
 from ordinate.checks import check_choice
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
@@ -88,7 +89,7 @@ class Distillation(nn.Module):
         The paper keeps the student's prototypes fixed in the first epoch: ``learn_prototypes``.
         """
         if len(x) % 2:
-            raise OrdinateError("x", f"{len(x)} views", "two per sample")
+            raise OrdinateError("x", counted(len(x), "view"), "two per sample")
         chunk_size = chunk_size or len(x)
         with torch.no_grad():
             targets = self.teacher_head(embed_in_chunks(teacher, x, chunk_size))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import relu, softplus
 
 from ordinate.checks import check_num_classes, check_positive, check_whole
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_embeddings, check_ranks
 from ordinate.functional.similarity import unit
@@ -98,7 +99,7 @@ def order_loss(
     h, r, labels = _on_sphere(embeddings, labels, references)
     different = labels[:, None] != labels
     if not bool(different.any()):
-        raise OrdinateError("labels", f"{len(labels)} samples of one rank", "at least two ranks")
+        raise OrdinateError("labels", f"{counted(len(labels), 'sample')} of one rank", "at least two ranks")
     lengths = _distances(h, h)
     products = h @ r.T
     to_rank, to_other = products.gather(1, labels[:, None]), products[:, labels]
@@ -177,7 +178,9 @@ def _on_sphere(embeddings: Tensor, labels: Tensor, references: Tensor) -> tuple[
     check_embeddings(references, "references")
     if len(references) < 2 or references.shape[1] != embeddings.shape[1]:
         raise OrdinateError(
-            "references", f"shape {tuple(references.shape)}", f"at least 2 of {embeddings.shape[1]} dimensions"
+            "references",
+            f"shape {tuple(references.shape)}",
+            f"at least 2 of {counted(embeddings.shape[1], 'dimension')}",
         )
     return unit(embeddings), unit(references), check_ranks(labels, len(embeddings), len(references))
 

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice, check_positive
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import rows_of
 from ordinate.functional.numerics import upcast_half, weighted_mean
@@ -142,7 +143,7 @@ def check_comparable(labels: Int[Tensor, " n"], *, pairs: int = 1, ranks: int = 
     """Raise where fewer ranks than ``ranks`` occur, or fewer than ``pairs`` occur twice."""
     counts = labels.unique(return_counts=True)[1]
     if len(counts) < ranks or (counts > 1).sum() < pairs:
-        got = f"a batch of {len(counts)} ranks, {int((counts > 1).sum())} of two samples or more"
+        got = f"a batch of {counted(len(counts), 'rank')}, {int((counts > 1).sum())} of two samples or more"
         raise OrdinateError("labels", got, f"{ranks} and {pairs}")
 
 

@@ -3,6 +3,7 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.anchor_blocks import rows_of
 from ordinate.functional.numerics import weighted_mean
@@ -38,7 +39,9 @@ class SentencePairLoss(nn.Module):
         self, embeddings: Float[Tensor, "n d"], positive: Bool[Tensor, " n"], weights: Float[Tensor, " n"] | None = None
     ) -> Float[Tensor, ""]:
         if not positive.any() or len(embeddings) < 2:
-            raise OrdinateError("labels", f"{int(positive.sum())} positive of {len(positive)} pairs", "one and another")
+            raise OrdinateError(
+                "labels", f"{int(positive.sum())} positive of {counted(len(positive), 'pair')}", "one and another"
+            )
         width = embeddings.shape[1] // 4
         scores = unit(embeddings[:, :width]) @ unit(embeddings[:, width : 2 * width]).T / self.temperature
         values = -scores.log_softmax(dim=1).diagonal()[positive]

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 
+from ordinate.counts import counted
 from ordinate.data.decoded import evenly_spread
 from ordinate.data.rows import Samples, take
 from ordinate.errors import OrdinateError
@@ -59,7 +60,7 @@ def label_permutation(
     estimator = with_order_of(estimator, y)
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     if len(test_labels) < 3:
-        raise OrdinateError("y_test", f"{len(test_labels)} samples", "at least 3 to compare distances of")
+        raise OrdinateError("y_test", counted(len(test_labels), "sample"), "at least 3 to compare distances of")
     both = permute_labels(np.concatenate([labels, test_labels]), seed)
     trained_on = {"genuine": (labels, test_labels), "permuted": (both[: len(labels)], both[len(labels) :])}
 
@@ -91,7 +92,7 @@ def permute_labels(y: ArrayLike, seed: int = 0) -> NDArray[Any]:
     """
     values, places = np.unique(np.asarray(y), return_inverse=True)
     if len(values) < 3:
-        raise OrdinateError("y", f"{len(values)} different labels", "at least 3, which can lose their order")
+        raise OrdinateError("y", counted(len(values), "different label"), "at least 3, which can lose their order")
     random = np.random.default_rng(seed)
     order = random.permutation(len(values))
     while len(set(np.sign(np.diff(order)))) == 1:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 
+from ordinate.counts import counted
 from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.labels import find_classes, ordered_categories, to_ranks
@@ -65,5 +66,5 @@ def check_labels(X: Samples, y: ArrayLike, name: str = "y") -> NDArray[Any]:
     """Return labels (n,), one per sample."""
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != len(X):
-        raise OrdinateError(name, f"shape {labels.shape} for {len(X)} samples", "one label per sample")
+        raise OrdinateError(name, f"shape {labels.shape} for {counted(len(X), 'sample')}", "one label per sample")
     return labels

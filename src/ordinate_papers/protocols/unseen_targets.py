@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
 
+from ordinate.counts import counted
 from ordinate.data.rows import Samples, column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics import continuous_report
@@ -63,7 +64,7 @@ def unseen_targets(
     seen_rows = np.flatnonzero(~in_ranges(targets, ranges))
     if len(seen_rows) in (0, len(targets)) or unseen.all() or not unseen.any():
         left_out = f"{len(targets) - len(seen_rows)} of {len(targets)} training"
-        got = f"{list(ranges)}, which hold {left_out} and {unseen.sum()} of {len(unseen)} test samples"
+        got = f"{list(ranges)}, which hold {left_out} and {unseen.sum():,} of {counted(len(unseen), 'test sample')}"
         raise OrdinateError("ranges", got, "ranges that hold some of both and not all")
     if drawn is not None:
         seen_rows = draw_modes(targets.astype(np.float64), ranges, drawn, seed)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordinate.counts import counted
 from ordinate.report.text import table as aligned
 from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
@@ -88,9 +89,9 @@ class FilledTable:
         waiting = len(results) - len(done) - len(failed)
         reason = ""
         if failed:
-            reason = f"{len(failed)} of {len(results)} runs failed: {failed[0].summary}"
+            reason = f"{len(failed):,} of {counted(len(results), 'run')} failed: {failed[0].summary}"
         elif waiting:
-            reason = f"{waiting} of {len(results)} runs are still to be done"
+            reason = f"{waiting:,} of {counted(len(results), 'run')} are still to be done"
         elif not values:
             reason = f"{cell.choice.model} on {cell.choice.dataset} has no {cell.choice.metric}"
         return Filled(cell, values, reason)
@@ -130,10 +131,10 @@ class FilledTable:
         mark = self.notes.get(one.reason, "")
         if one.ours is None:
             return CellText(paper, mark, "")
-        ours = f"{one.ours:.{digits}f}"
+        ours = f"{one.ours:z.{digits}f}"
         if one.deviation is not None:
             ours += f" ± {one.deviation:.{digits}f}"
-        difference = "" if one.difference is None else f"{one.difference:+.{digits}f}"
+        difference = "" if one.difference is None else f"{one.difference:+z.{digits}f}"
         return CellText(paper, f"{ours} ({len(one.values)}){mark}", difference)
 
     @property

@@ -181,7 +181,7 @@ HEAD = "@relation r\n@attribute a real\n@attribute g {low,high}\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEAD + "@data\n1\n", "line 5 has 1 cells, expected 2, one per attribute"),
+        (HEAD + "@data\n1\n", "line 5 has 1 cell, expected 2, one per attribute"),
         (HEAD + "@data\n1,low,3\n", "line 5 has 3 cells, expected 2"),
         (HEAD + "@data\n1,mid\n", "'g' holds 'mid', expected one of the declared values, low, high"),
         (HEAD + "@data\nx,low\n", "'a' holds 'x', expected numbers"),

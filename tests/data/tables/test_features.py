@@ -307,7 +307,7 @@ def test_categories_that_no_row_has_are_left_out():
 def test_text_of_too_many_values_is_an_error(rows, most):
     names = [f"id{i}" for i in range(most + 1)]
     assert fit_transform((names[:most] * rows)[:rows]).shape == (rows, most)
-    with pytest.raises(OrdinateError, match=f"column 'x': got text with {most + 1} different values in {rows} rows"):
+    with pytest.raises(OrdinateError, match=f"column 'x': got text with {most + 1} different values in {rows:,} rows"):
         fit_transform((names * rows)[:rows])
 
 
@@ -415,7 +415,7 @@ def test_values_of_mixed_types_stay_apart():
 def test_more_categories_than_become_columns_are_an_error(monkeypatch):
     monkeypatch.setattr("ordinate.data.tables.features.MOST_CATEGORIES", 60)
     frame = pd.DataFrame({"x": [f"c{row % 61}" for row in range(1000)]})
-    with pytest.raises(OrdinateError, match="column 'x': got text with 61 different values in 1000 rows"):
+    with pytest.raises(OrdinateError, match="column 'x': got text with 61 different values in 1,000 rows"):
         TableFeatures.fit(frame)
     assert TableFeatures.fit(frame[frame["x"] != "c60"]).width == 60
 
@@ -463,7 +463,7 @@ def test_what_is_learned_of_numbers_is_what_numpy_computes(n, missing):
         ([1.0, 2.0], [1e300], "exceed the range of float32 once standardised"),
         ([1.0, 2.0], [np.inf], "infinity"),
         (["1 mg", "2 mg"], ["1 g"], "the unit g"),
-        (["1", "2"], ["12A"], "'12A' in 1 of 1 rows"),
+        (["1", "2"], ["12A"], "'12A' in 1 of 1 row"),
         (["31.12.2020", "01.01.2021"], ["2020-12-31"], "expected dates"),
         ([f"a{place}" for place in range(60)], ["a1"], "60 different values"),
     ],

@@ -219,7 +219,7 @@ REFUSED = {
         "y: got 2 classes of two samples or more, expected at least 3 for the loss 'quadruplet'",
     ),
     "ranks alone": (
-        ALL[0], {}, np.r_[np.zeros(47, int), 1], "y: got 1 classes of two samples or more, expected at least 2 for"
+        ALL[0], {}, np.r_[np.zeros(47, int), 1], "y: got 1 class of two samples or more, expected at least 2 for"
     ),
     "bins too small": (partial(regressor, "supcon"), {"bin_size": 1e-4}, TARGET, "bin_size: got 0.0001"),
     "a bin too large": (partial(regressor, "supcon"), {"bin_size": 1e4}, TARGET, "bin_size: got 10000.0"),

@@ -175,7 +175,7 @@ def test_what_belongs_to_all_targets_is_said_once(tmp_path, of_two_targets):
     ("y", "options", "message"),
     [
         (TARGET, {}, r"y: got labels of shape \(60,\), expected 2 targets per sample, \(n, 2\)"),
-        (TWO, {"target": ("east",)}, "target: got 1 names, expected 2, one per target"),
+        (TWO, {"target": ("east",)}, "target: got 1 name, expected 2, one per target"),
         (TWO, {"training": (X, TARGET)}, r"training: got labels of shape \(60,\), expected 2 targets per sample"),
         (TWO, {"suspects": NO_SUSPECTS}, "suspects: got a table, and the model predicts 2 targets, expected None"),
     ],

@@ -12,6 +12,7 @@ from ordinate.commands.division import Rows
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Chosen, Training, measured_note
+from ordinate.counts import counted
 from ordinate.data.rows import column_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators.blend import BlendParameters
@@ -161,7 +162,7 @@ def _print_reason(found: UnseenErrors, chosen: str, tried: Sequence[str]) -> Non
     if others:
         other = found.lowest(others)
         difference, error = found.mean(chosen, other)
-        lead = f"the lowest, {-difference:.4f} below that of {other}"
+        lead = f"the lowest, {-difference:z.4f} below that of {other}"
         if found.lowest([other, chosen]) == other:  # Of equal ones the first is.
             lead = f"that of {other}, and it was tried first"
         elif not found.behind(other, chosen, 1.0):
@@ -185,10 +186,10 @@ def errors_as_text(candidates: Mapping[str, Mapping[str, float]]) -> str:
     for name, each in candidates.items():
         facts = []
         if "low" in each:
-            facts.append(f"{each['low']:.4f} to {each['high']:.4f}")
+            facts.append(f"{each['low']:z.4f} to {each['high']:z.4f}")
         if each["samples"] < most:
-            facts.append(f"on {each['samples']} of {most} samples")
-        text = f"{name} {each['mae']:.4f}"
+            facts.append(f"on {each['samples']:,} of {counted(int(most), 'sample')}")
+        text = f"{name} {each['mae']:z.4f}"
         if facts:
             text += f" ({'; '.join(facts)})"
         shown.append(text)

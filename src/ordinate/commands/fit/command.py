@@ -22,6 +22,7 @@ from ordinate.commands.labels import Label
 from ordinate.commands.leakage import leakage_notes
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
+from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
@@ -109,7 +110,7 @@ def check(options: FitOptions) -> Recipe | None:
 
 def _check_targets(options: FitOptions, method: str) -> None:
     """Raise an error for several targets that are ranks, or a method that supports one alone."""
-    got = f"{len(options.targets)} columns"
+    got = counted(len(options.targets), "column")
     if options.task == "ranks" or options.order is not None:
         raise OrdinateError("--target", f"{got} of ranks", "one; several are for continuous targets")
     if method != "auto" and method in models() and not supports_several(method):
@@ -150,14 +151,14 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
     unseen = np.concatenate([division.validation, division.test])
     modality.check_unseen(samples.X, division.rows, unseen)
     if label.values.ndim == 2:
-        kind = f"{label.values.shape[1]} continuous targets"
+        kind = counted(label.values.shape[1], "continuous target")
     elif label.classes is None:
         kind = f"a continuous target from {np.min(label.values):g} to {np.max(label.values):g}"
     else:
-        kind = f"{len(label.classes)} ranks, {' < '.join(map(plain_text, label.classes))}"
+        kind = f"{counted(len(label.classes), 'rank')}, {' < '.join(map(plain_text, label.classes))}"
     training = len(division.rows) + len(division.validation)
     print(
-        f"{len(label.values)} samples of {modality.describe(samples.X)}, {kind}; {training} to train, "
+        f"{counted(len(label.values), 'sample')} of {modality.describe(samples.X)}, {kind}; {training} to train, "
         f"{len(division.test)} held out"
     )
     for values in label.values.reshape(len(label.values), -1).T:
@@ -190,7 +191,11 @@ def _print_result(options: FitOptions, trained: Trained, written: Written, label
         unweighted = "not: K-NN accuracy, costs of decisions, prediction sets, the report"
         weighted = f", weighted by {options.weight!r} ({unweighted})"
     held_out = written.metrics["test_samples"]
-    print(f"\n{trained.name} on {held_out} held-out samples{weighted}", *metric_lines(written.metrics, names), sep="\n")
+    print(
+        f"\n{trained.name} on {counted(held_out, 'held-out sample')}{weighted}",
+        *metric_lines(written.metrics, names),
+        sep="\n",
+    )
     if written.scores:
         print(f"\n{score_lines(written.scores)}")
     files = ["model", "metrics"]

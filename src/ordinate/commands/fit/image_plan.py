@@ -17,6 +17,7 @@ import torch
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
 from ordinate.commands.labels import understand_label
 from ordinate.commands.workspace import read_record, write_record
+from ordinate.counts import counted
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.data.memory import available_memory
@@ -226,7 +227,7 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
             weights = ", from ImageNet weights,"
         steps.append(
             f"{', '.join(tuned)} with {plan.network}{weights} at {plan.size[0]} x {plan.size[1]} pixels, "
-            f"{plan.epochs} epochs"
+            f"{counted(plan.epochs, 'epoch')}"
         )
     if len(methods) > 1:
         last = "the best on a part is trained on all" if plan.on_all else "the best on a part is the model"

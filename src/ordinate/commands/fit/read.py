@@ -20,6 +20,7 @@ from ordinate.commands.samples import (
     text_columns,
 )
 from ordinate.commands.settings import Settings, parameters
+from ordinate.counts import counted
 from ordinate.data.modality import Modality, Request
 from ordinate.data.registry import modalities, modality_of
 from ordinate.data.typed import Reading
@@ -111,7 +112,7 @@ def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = LEAS
         plan = planner.plan(samples.y, samples.splits, samples.X.preprocessing)
     if len(samples.y) < least_rows:
         expected = f"at least {least_rows} to train and to measure on"
-        raise OrdinateError(source.data, problem=f"holds {len(samples.y)} rows", expected=expected)
+        raise OrdinateError(source.data, problem=f"holds {counted(len(samples.y), 'row')}", expected=expected)
     if samples.splits is not None and "test_fraction" in source.given:
         share = source.given["test_fraction"]
         raise OrdinateError("--test-fraction", f"{share}, and {source.data} has a split of its own")
@@ -119,7 +120,7 @@ def read(source: Source, planner: ImagePlanner | None, *, least_rows: int = LEAS
         sides = samples.splits.groupby(samples.groups.to_numpy()).nunique()
         across = int((sides > 1).sum())
         if across:
-            print(f"note: {across} of {len(sides)} groups are in more than one part of the split")
+            print(f"note: {across:,} of {counted(len(sides), 'group')} are in more than one part of the split")
     return Data(samples, plan)
 
 

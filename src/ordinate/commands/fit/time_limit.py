@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
+from ordinate.counts import counted
 from ordinate.torchrun import broadcast_from_rank_zero, is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd
 
@@ -93,8 +94,8 @@ class TimeLimit:
         """Print a note if reading images takes more than half of the limit."""
         if self.budget is not None and reading > 0.5 * self.budget.seconds:
             print(
-                f"note: reading {images} images takes about {as_text(reading)}, and cannot be cut short; smaller "
-                "files, or a longer --time-limit, leave more for the training"
+                f"note: reading {counted(images, 'image')} takes about {as_text(reading)}, and cannot be cut short; "
+                "smaller files, or a longer --time-limit, leave more for the training"
             )
 
     def has_time_for(self, seconds: float) -> bool:
@@ -126,4 +127,4 @@ def as_text(seconds: float) -> str:
         >>> as_text(40.2), as_text(150), as_text(600)
         ('40 seconds', '2.5 minutes', '10 minutes')
     """
-    return f"{max(1, round(seconds))} seconds" if seconds < 100 else f"{round(seconds / 60, 1):g} minutes"
+    return counted(max(1, round(seconds)), "second") if seconds < 100 else f"{round(seconds / 60, 1):g} minutes"

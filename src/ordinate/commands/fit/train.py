@@ -14,6 +14,7 @@ from ordinate.commands.fit.plan import Plan, epochs_of_cut
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.options import in_options
 from ordinate.commands.samples import Samples
+from ordinate.counts import counted
 from ordinate.data.images.pixels import decoded_at
 from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import column_of, take
@@ -212,7 +213,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
         print(f"note: {on_decision}")
     epochs = epochs_of_cut(model)
     if epochs is not None:
-        print(f"note: the time limit ended the training after {epochs} epochs")
+        print(f"note: the time limit ended the training after {counted(epochs, 'epoch')}")
     return Trained(chosen.name, model, rows, epochs, is_exact, chosen.tried)
 
 
@@ -240,6 +241,6 @@ def decision_note(model: EmbeddingEstimator, scores: dict[str, dict[str, float]]
         measure, name = "accuracy", "an accuracy"
     values = {rule: scores[rule][measure] for rule in scores}
     return (
-        f"on validation samples the {better} of the probabilities has {name} of {values.pop(better):.3f}, "
-        f"the {model.rule} {values.popitem()[1]:.3f}: --decision {better} predicts by it"
+        f"on validation samples the {better} of the probabilities has {name} of {values.pop(better):z.3f}, "
+        f"the {model.rule} {values.popitem()[1]:z.3f}: --decision {better} predicts by it"
     )

@@ -16,8 +16,10 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import costs_of_rules
 from ordinate.commands.split_file import SPLIT
 from ordinate.commands.workspace import Workspace
+from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, marks_of
 from ordinate.data.file_formats import ends_in
+from ordinate.data.numbers import plain_text
 from ordinate.data.object_store import local_path
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
@@ -96,6 +98,9 @@ def _write_model(
         metrics["candidates"] = trained.tried
     weights = column_of(samples.weights, test)
     metrics |= measure(predictions, weights)
+    if predictions.only_rank is not None:
+        held_out_samples = counted(len(test), "held-out sample")
+        print(f"note: the model predicts {plain_text(predictions.only_rank)} for all {held_out_samples}")
     if isinstance(options.target, list):
         metrics["targets"] = measure_targets(predictions, options.target, weights)
     if plan.costs is not None and plan.label.classes is not None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ordinate.counts import counted
 from ordinate.data.dicom import is_dicom
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.dicom import open_dicom
@@ -82,7 +83,7 @@ def _deep_jpeg(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage
     header = StreamHeader.of(content)
     check_pixels(header.width, header.height, name, max_pixels)
     if header.channels not in (1, 3):
-        raise OrdinateError(name, f"{header.channels} channels", "grey or RGB")
+        raise OrdinateError(name, counted(header.channels, "channel"), "grey or RGB")
     codecs = optional("imagecodecs", "images", f"{name} (JPEG of {header.precision} bits)")
     values = decode_stream(content, header, codecs) if header.is_lossless else codecs.jpeg8_decode(content)
     image = DeepImage(values, 2**header.precision - 1)

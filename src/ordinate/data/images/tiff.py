@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ordinate.counts import counted
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.pillow import check_pixels, decoded, header_of
 from ordinate.data.jpeg_streams import StreamHeader
@@ -53,7 +54,9 @@ def open_tiff(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage"
         check_pixels(page.imagewidth, page.imagelength, name, max_pixels)
         is_grey = page.photometric in (WHITE_IS_ZERO, BLACK_IS_ZERO)
         if is_grey and page.samplesperpixel > 1 and page.extrasamples[:1] not in ((PREMULTIPLIED,), (OPACITY,)):
-            raise OrdinateError(name, f"{page.samplesperpixel} channels", "grey or RGB", "save every channel as a file")
+            raise OrdinateError(
+                name, counted(page.samplesperpixel, "channel"), "grey or RGB", "save every channel as a file"
+            )
         if _has_eight_bits(page) and page.compression in PILLOWS_COMPRESSIONS:
             image = _by_pillow(content, page, name, max_pixels)
             if image is not None:
@@ -72,7 +75,7 @@ def _only_page(file: Any, name: str) -> Any:
     if in_description is not None:
         count = max(count, int(in_description[1]))
     if count > 1:
-        raise OrdinateError(name, f"{count} pages", "one image per file", "save every page as a file of its own")
+        raise OrdinateError(name, counted(count, "page"), "one image per file", "save every page as a file of its own")
     return first
 
 
@@ -152,7 +155,7 @@ def _check_kind(page: Any, name: str) -> None:
         problem = f"is compressed as {_word(page.compression)}, which cannot be read"
         raise OrdinateError(name, problem=problem, hint=hint)
     if page.dtype is None or page.dtype.kind not in "buif":
-        kind = page.dtype or f"{page.bitspersample} bits of format {page.sampleformat}"
+        kind = page.dtype or f"{counted(page.bitspersample, 'bit')} of format {page.sampleformat}"
         raise OrdinateError(name, f"values as {kind}", "whole numbers or floats")
 
 

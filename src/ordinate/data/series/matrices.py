@@ -9,6 +9,7 @@ import pandas as pd
 from jaxtyping import Float
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.decoded import require_readable
 from ordinate.data.file_formats import LABELS
 from ordinate.data.file_tree import FileTree
@@ -83,7 +84,7 @@ def _read_all(
     if len(regions) > 1:
         few = min(matrices, key=lambda row: len(matrices[row]))
         many = max(matrices, key=lambda row: len(matrices[row]))
-        problem = f"{paths[few]} has {min(regions)} rows and {paths[many]} {max(regions)}"
+        problem = f"{paths[few]} has {counted(min(regions), 'row')} and {paths[many]} {max(regions)}"
         raise OrdinateError(path, problem=problem, expected="the same regions")
     require_readable_series(failures, path, len(paths), skip_unreadable=skip_unreadable)
     return stack_series(list(matrices.values())), np.array(list(matrices)), tuple(failures.values())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.data.modality import Reader
 from ordinate.data.numbers import is_constant
 from ordinate.data.saved_fields import JsonObject
@@ -90,11 +91,11 @@ class SeriesScaler(Reader):
         lengths = series_lengths(values)
         notes = []
         if len(set(lengths)) > 1:
-            notes.append(f"series: of {min(lengths)} to {max(lengths)} points")
+            notes.append(f"series: of {min(lengths)} to {counted(max(lengths), 'point')}")
         total = channels * int(lengths.sum())
         missing = total - int(np.sum(given))
         if missing:
-            notes.append(f"series: {missing} of {total} points missing, set to the mean of their channel")
+            notes.append(f"series: {missing:,} of {counted(total, 'point')} missing, set to the mean of their channel")
         reader = cls(mean, np.where(is_constant(scale, largest), 0.0, scale), length, notes)
         reader.longest = int(lengths.max())
         return reader
@@ -102,7 +103,9 @@ class SeriesScaler(Reader):
     def transform(self, series: np.ndarray) -> NDArray[np.float32]:
         values = np.asarray(series)
         if values.shape[1] != len(self.mean):
-            raise OrdinateError("X", f"{values.shape[1]} channels", f"{len(self.mean)}, those of the training data")
+            raise OrdinateError(
+                "X", counted(values.shape[1], "channel"), f"{len(self.mean)}, those of the training data"
+            )
         scaled = np.empty(values.shape, dtype=np.float32)
         beyond = np.arange(values.shape[2]) >= series_lengths(values)[:, None]
         for start, part in enumerate(_parts(values)):
@@ -128,7 +131,9 @@ class SeriesScaler(Reader):
         if options.crop is None:
             return None
         if options.crop > self.longest:
-            raise OrdinateError("crop", options.crop, f"at most the {self.longest} points of the longest series")
+            raise OrdinateError(
+                "crop", options.crop, f"at most the {counted(self.longest, 'point')} of the longest series"
+            )
         return Views(RandomCrop(options.crop), options.views or usual, workers=0)
 
     def pair_of_views(self) -> SeriesViews:
@@ -136,10 +141,10 @@ class SeriesScaler(Reader):
 
     def describe(self, x: Tensor) -> str:
         _, count, length = x.shape
-        channels = "one channel" if count == 1 else f"{count} channels"
+        channels = counted(count, "channel")
         if (series_lengths(x.numpy()) < length).any():
-            return f"series of up to {length} steps in {channels}"
-        return f"series of {length} steps in {channels}"
+            return f"series of up to {counted(length, 'step')} in {channels}"
+        return f"series of {counted(length, 'step')} in {channels}"
 
     def shown(self, X: object, x: Tensor) -> NDArray[np.float64]:
         return as_series(X).astype(np.float64)

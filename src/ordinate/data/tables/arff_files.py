@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ordinate.counts import counted
 from ordinate.data.known_scales import known_order
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
@@ -90,7 +91,7 @@ def _rows(lines: list[str], start: int, kinds: list[str], path: Path) -> Iterato
         if len(cells) == len(kinds) + 1 and re.fullmatch(r"\{.*\}", cells[-1] or ""):
             cells.pop()  # The weight of a row.
         if len(cells) != len(kinds):
-            problem = f"line {number} has {len(cells)} cells"
+            problem = f"line {number} has {counted(len(cells), 'cell')}"
             raise OrdinateError(path, problem=problem, expected=f"{len(kinds)}, one per attribute")
         yield cells
 

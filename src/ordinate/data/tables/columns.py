@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ordinate.counts import counted
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
 from ordinate.data.numbers import bare_numbers, is_constant, other_words_of, plain_text
 from ordinate.data.times import are_times
@@ -102,7 +103,7 @@ class NumericColumn:
             return pd.to_numeric(numbers).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
             others = numbers[numbers.notna() & pd.to_numeric(numbers, errors="coerce").isna()]
-            got = f"{others.iloc[0]!r} in {len(others)} of {len(values)} rows"
+            got = f"{others.iloc[0]!r} in {len(others):,} of {counted(len(values), 'row')}"
             hint = "leave cells without a number empty"
             raise OrdinateError(f"column {self.name!r}", got, "numbers, as in training", hint) from error
 
@@ -228,7 +229,7 @@ def almost_numbers(texts: Sequence[str], max_share: float = 0.1) -> str | None:
     if len(rest) > max_share * len(values):
         return None
     commas = ", some with a decimal comma," if (points & ~plain).any() else ""
-    return f"{points.sum()} numbers{commas} and {', '.join(map(repr, rest[:5]))}"
+    return f"{counted(points.sum(), 'number')}{commas} and {', '.join(map(repr, rest[:5]))}"
 
 
 def _meaning(text: str) -> str:

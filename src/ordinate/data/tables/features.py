@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate.counts import counted
 from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
@@ -192,7 +193,7 @@ class TableFeatures(Reader):
         return TableViews([column.width for column in self.columns])
 
     def describe(self, x: Tensor) -> str:
-        return "rows of one column" if len(self.columns) == 1 else f"rows of {len(self.columns)} columns"
+        return f"rows of {counted(len(self.columns), 'column')}"
 
     def shown(self, X: object, x: Tensor) -> pd.DataFrame:
         X = in_memory(X)
@@ -277,7 +278,7 @@ class TableFeatures(Reader):
         shapes = {place: tuple(tensor.shape) for place, tensor in tensors.items()}
         if shapes != {place: (1 + column.width, HASHES) for place, column in self._texts.items()}:
             got = f"weights of text of the shapes {shapes}"
-            raise OrdinateError("model", got, f"those of {len(self._texts)} columns")
+            raise OrdinateError("model", got, f"those of {counted(len(self._texts), 'column')}")
         columns = list(self.columns)
         for place, column in self._texts.items():
             columns[int(place)] = replace(column, weights=tensors[place].numpy())
@@ -315,7 +316,7 @@ def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) ->
         kinds = []
         if len(words):
             named = ", ".join(map(repr, sorted(set(words))[:5]))
-            kinds.append(f"{named} in {len(words)} of {len(given)} rows, treated as missing")
+            kinds.append(f"{named} in {len(words):,} of {counted(len(given), 'row')}, treated as missing")
         if limits:
             kinds.append(f"limits such as {min(limits)!r}, treated as the number itself")
         hint = "; --categorical (a dtype in pandas) makes categories of all values" if other_words_of(given) else ""
@@ -374,7 +375,7 @@ def _too_many(
         hint = NOT_TOLD[form]
     elif almost:
         hint = f"it has {almost}; leave cells without a number empty"
-    got = f"text with {len(categories)} different values in {len(values)} rows"
+    got = f"text with {counted(len(categories), 'different value')} in {counted(len(values), 'row')}"
     return OrdinateError(f"column {name!r}", got, "numbers, dates, categories or sentences", hint)
 
 
@@ -396,11 +397,13 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
     if kind.is_text:
         text = fit_text(name, values)
         if text.width > 0:
-            return text, [*notes, f"{name}: is free text, and is treated as {text.width} components of its words"]
+            components = counted(text.width, "component")
+            return text, [*notes, f"{name}: is free text, and is treated as {components} of its words"]
         if len(kind.categories) > MOST_CATEGORIES:
             raise _too_many(name, values, kind.categories, kind.form, kind.almost)
     if kind.almost:
-        notes.append(f"{name}: has {kind.almost}, and is treated as {len(kind.categories)} categories")
+        categories = counted(len(kind.categories), "category", "categories")
+        notes.append(f"{name}: has {kind.almost}, and is treated as {categories}")
     return CategoricalColumn(name, kind.categories), notes
 
 
@@ -467,7 +470,9 @@ def _all_of(problems: dict[str, OrdinateError], most: int = 20) -> OrdinateError
         return problems[first]
     named = "; ".join(str(error) for error in list(problems.values())[:3])
     listed = ", ".join(map(repr, [first, *others][:most]))
-    return OrdinateError("X", problem=f"{len(problems)} columns cannot be used, {listed}: {named}", hint="drop them")
+    return OrdinateError(
+        "X", problem=f"{counted(len(problems), 'column')} cannot be used, {listed}: {named}", hint="drop them"
+    )
 
 
 def _note_on_missing(incomplete: dict[str, int], rows: int, most: int = 5) -> str:

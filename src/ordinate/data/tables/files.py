@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ordinate.counts import counted
 from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, warn
 from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.file_formats import (
@@ -78,7 +79,7 @@ def read_labelled(
         if labels.ndim != 1:
             raise OrdinateError(path, problem=f"{target!r} has shape {labels.shape}", expected="one label per sample")
         if len(X) != len(labels):
-            problem = f"X holds {len(X)} samples and {target!r} {len(labels)}"
+            problem = f"X holds {counted(len(X), 'sample')} and {target!r} {len(labels)}"
             raise OrdinateError(path, problem=problem, expected="one label per sample")
         y = pd.Series(labels, name=target)
     else:
@@ -157,7 +158,7 @@ def _read_excel(path: Path, say: Callable[[str], None], how: Reading) -> pd.Data
     check_zip(path)
     with pd.ExcelFile(path, engine="calamine") as book:
         if len(book.sheet_names) > 1:
-            say(f"{path}: reads the first of {len(book.sheet_names)} sheets, {book.sheet_names[0]!r}")
+            say(f"{path}: reads the first of {counted(len(book.sheet_names), 'sheet')}, {book.sheet_names[0]!r}")
         rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=[""])
     rows = rows.dropna(how="all").dropna(axis="columns", how="all")
     if rows.empty:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from ordinate.counts import counted
 from ordinate.data.csv_files import first_line_is_data, require_once, warn
 from ordinate.data.csv_format import CSV
 from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
@@ -80,7 +81,7 @@ class Tables(Modality):
 
     def describe(self, X: Any) -> str:
         if isinstance(X, Table):
-            return f"{X.shape[1]} columns"
+            return counted(X.shape[1], "column")
         return super().describe(X)
 
     def opens(self, path: str | Path) -> bool:

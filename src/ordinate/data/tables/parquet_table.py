@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.csv_files import note_on_doubled, warn
 from ordinate.data.file_formats import PARQUET, ends_in
 from ordinate.data.paths import reading, require_names, require_path
@@ -154,7 +155,7 @@ class ParquetTable:
         return groups
 
     def __repr__(self) -> str:
-        return f"ParquetTable({str(self.path)!r}): {self.shape[0]:,} rows, {self.shape[1]} columns"
+        return f"ParquetTable({str(self.path)!r}): {counted(self.shape[0], 'row')}, {counted(self.shape[1], 'column')}"
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows and columns in memory."""

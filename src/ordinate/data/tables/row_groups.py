@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -117,4 +118,6 @@ def changed(path: Path, found: int, expected: int) -> OrdinateError:
     """Return the error that files are no longer those that were opened."""
     if found == expected:
         return OrdinateError(path, problem="has changed since it was opened", hint="open it anew")
-    return OrdinateError(path, problem=f"holds {found} rows, and {expected} when it was opened", hint="open it anew")
+    return OrdinateError(
+        path, problem=f"holds {counted(found, 'row')}, and {expected} when it was opened", hint="open it anew"
+    )

@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from ordinate.counts import counted
 from ordinate.data.modality import Reader
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.samples import Texts, as_texts
@@ -30,7 +31,9 @@ class TextReader(Reader):
 
     def read(self, X: Texts, folder: Path | None = None) -> Tensor:
         if X.per_sample != self.per_sample:
-            raise OrdinateError("X", f"{X.per_sample} texts per sample", f"{self.per_sample}, as in training")
+            raise OrdinateError(
+                "X", f"{counted(X.per_sample, 'text')} per sample", f"{self.per_sample}, as in training"
+            )
         return self.transform(X)
 
     @abstractmethod

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from ordinate.counts import counted
 from ordinate.data.saved_fields import JsonObject
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
@@ -46,7 +47,8 @@ class TokenReader(TextReader):
         flat = texts.flat
         cut = sum(len(encoding.overflowing) > 0 for encoding in reader._tokenizer.encode_batch(flat))
         if cut:
-            reader.notes.append(f"text: {cut} of {len(flat)} texts have more than {max_length} tokens, and are cut")
+            most = counted(max_length, "token")
+            reader.notes.append(f"text: {cut:,} of {counted(len(flat), 'text')} have more than {most}, and are cut")
         return reader
 
     def transform(self, texts: Texts) -> Tensor:

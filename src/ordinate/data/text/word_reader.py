@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.data.saved_fields import JsonObject
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
@@ -61,7 +62,7 @@ class WordReader(TextReader):
         reader.vectors[UNKNOWN:] = vectors
         unknown = sum(count for word, count in counts.items() if word not in reader._numbers)
         if unknown:
-            reader.notes.append(f"text: {unknown} of {counts.total()} words have no vector, and share one")
+            reader.notes.append(f"text: {unknown:,} of {counted(counts.total(), 'word')} have no vector, and share one")
         return reader
 
     def transform(self, texts: Texts) -> Int[Tensor, "n k t"]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.memory import check_npz
 from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
@@ -93,5 +94,5 @@ def _text_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
         for number, line in enumerate(chain([" ".join(first)], lines), start=1 + header):
             word, *numbers = line.rstrip().rsplit(" ", dim)
             if len(numbers) != dim or dim < 1:
-                raise ValueError(f"line {number} does not hold a word and {dim} numbers")
+                raise ValueError(f"line {number} does not hold a word and {counted(dim, 'number')}")
             yield word, numbers

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.decoded import DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.memory import require_memory
 from ordinate.data.named_files import NamedFiles
@@ -169,7 +170,7 @@ class VolumePreprocessing:
             name = f"volume {index}"
             values = volumes[index]
         if len(values) != self.channels:
-            raise OrdinateError(name, problem=f"has {len(values)} channels", expected=self.channels)
+            raise OrdinateError(name, problem=f"has {counted(len(values), 'channel')}", expected=self.channels)
         resized = optional("monai.transforms", "volumes", "volumes").ResizeWithPadOrCrop(self.size)(self.scaled(values))
         return np.asarray(resized.numpy(), dtype=np.uint8)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -82,7 +83,7 @@ def write_comparison(
             )
         if contents.true.ndim > 1:
             raise OrdinateError(
-                "models", f"{name} of {contents.true.shape[1]} targets", "models of ranks or one target"
+                "models", f"{name} of {counted(contents.true.shape[1], 'target')}", "models of ranks or one target"
             )
     scored = {name: score_all(contents) for name, contents in gathered.items()}
     predictors = [Predictor(name, of[0].predicted, of[0].scores) for name, of in scored.items()]
@@ -109,7 +110,7 @@ def write_comparison(
     values = {
         **shared_values(first, group_by_label(first), predictors, command),
         "scores": score_rows(predictors, len(models)),
-        "title": f"{len(models)} models of {target}",
+        "title": f"{counted(len(models), 'model')} of {target}",
         "introduction": _introduce(first, count, unseen=unseen),
         "models": [{"name": name, "note": _note(each)} for name, each in zip(models, predictors, strict=False)],
         "facts": [*(facts or {}).items(), *versions()],
@@ -120,9 +121,9 @@ def write_comparison(
 
 
 def _introduce(contents: Contents, given: int, *, unseen: bool) -> str:
-    drawn = f"On {len(contents):,} samples, {kind_of_samples(contents)},"
+    drawn = f"On {counted(len(contents), 'sample')}, {kind_of_samples(contents)},"
     if len(contents) < given:
-        drawn = f"On {len(contents):,} of {given:,} samples, {kind_of_samples(contents)}, drawn at random and"
+        drawn = f"On {len(contents):,} of {counted(given, 'sample')}, {kind_of_samples(contents)}, drawn at random and"
     if unseen:
         return f"{drawn} the same for all. None of the models was trained on them."
     return f"{drawn} the same for all. Some models may have been trained on some of them."

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
+from ordinate.counts import counted
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import StreamedPixels, loaded
@@ -108,7 +109,7 @@ class Contents:
 def gather(predictions: Predictions, training: LabelledSamples | None = None) -> Contents:
     """Return what a report on predictions is about; ``training`` is (X, y) that the model was trained on."""
     if len(predictions) < 3:
-        raise OrdinateError("y", f"{len(predictions)} samples", "at least 3 to report on")
+        raise OrdinateError("y", counted(len(predictions), "sample"), "at least 3 to report on")
     model, classes = predictions.model, predictions.classes
     names, embeddings = None, predictions.embeddings
     if classes is None:
@@ -138,7 +139,9 @@ def _training(predictions: Predictions, X: Samples, y: ArrayLike) -> tuple[Tenso
         labels = np.asarray(y, dtype=np.float64)
         _check_targets(labels, predictions.predicted, "training")
     if len(labels) != len(samples):
-        raise OrdinateError("training", f"{len(labels)} labels for {len(samples)} samples", "one per sample")
+        raise OrdinateError(
+            "training", f"{counted(len(labels), 'label')} for {counted(len(samples), 'sample')}", "one per sample"
+        )
     if isinstance(samples, StreamedPixels):
         rows = random_part(len(samples), MOST_STREAMED)
         return loaded(samples.part(rows)), labels[rows]
@@ -150,7 +153,7 @@ def _check_targets(targets: NDArray[np.float64], predicted: Labels, name: str) -
     if targets.shape[1:] != predicted.shape[1:]:
         expected = "one target per sample, (n,)"
         if predicted.ndim > 1:
-            expected = f"{predicted.shape[1]} targets per sample, (n, {predicted.shape[1]})"
+            expected = f"{counted(predicted.shape[1], 'target')} per sample, (n, {predicted.shape[1]})"
         raise OrdinateError(name, f"labels of shape {targets.shape}", expected)
     if not np.isfinite(targets).all():
         raise OrdinateError(name, "NaN or infinity", "finite targets")

@@ -22,6 +22,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.data.rows import random_part
 from ordinate.data.splits import keep_together, split_folds
 from ordinate.decisions import interval_coverage_report, rank_coverage_report
@@ -125,7 +126,7 @@ def _by_simple_models(contents: Contents) -> dict[str, Labels]:
 
 def _by_neighbours(contents: Contents, k: int = 5) -> dict[str, Labels]:
     """Predict from the samples nearest by plain features: of the training set, or of the other four fifths."""
-    name = f"the {k} nearest neighbours, untrained"
+    name = f"the {counted(k, 'nearest neighbour')}, untrained"
     machine: KNeighborsClassifier | KNeighborsRegressor = KNeighborsRegressor(k)
     if contents.names:
         machine = KNeighborsClassifier(k)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.counts import counted
 from ordinate.data.rows import random_part, take
 from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
@@ -112,7 +113,7 @@ def write_report(
     contents = gather(predictions or Predictions.of(model, X, y), training).by_target()
     targets = _names_of_targets(target, len(contents))
     if has_suspects and len(contents) > 1:
-        raise OrdinateError("suspects", f"a table, and the model predicts {len(contents)} targets", "None")
+        raise OrdinateError("suspects", f"a table, and the model predicts {counted(len(contents), 'target')}", "None")
     measures = [measure(each, suspects, simple_models=simple_models) for each in contents]
     if on_scores is not None:
         on_scores(_named_scores(measures, targets))
@@ -129,7 +130,7 @@ def _names_of_targets(target: str | Sequence[str], count: int) -> list[str]:
         return names
     if isinstance(target, str):
         return [f"{target} {number}" for number in range(1, count + 1)]
-    raise OrdinateError("target", f"{len(names)} names", f"{count}, one per target")
+    raise OrdinateError("target", counted(len(names), "name"), f"{count}, one per target")
 
 
 def _named_scores(measures: Sequence[Measures], targets: Sequence[str]) -> list[Predictor]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
+from ordinate.counts import counted
 from ordinate.data.rows import random_part
 from ordinate.optional import optional
 
@@ -63,7 +64,7 @@ def _by_neighbours(
     placed[rows] = drawn.points
     note = drawn.note
     if len(rows) < len(centred):
-        note += f" Shows {len(rows):,} of {len(centred):,} samples, at random."
+        note += f" Shows {len(rows):,} of {counted(len(centred), 'sample')}, at random."
     return [replace(drawn, note=note, points=_scaled(placed))]
 
 

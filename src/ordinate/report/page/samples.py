@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ordinate.counts import counted
 from ordinate.data.rows import Samples
 from ordinate.estimators.samples import unpack
 from ordinate.report.page.contents import Contents
@@ -54,7 +55,7 @@ def _pictures(pixels: NDArray[np.uint8]) -> Values:
     count = min(len(pixels), len(sheets) * SHEET**2)
     note = ""
     if count < len(pixels):
-        note = f"Pictures are kept of the first {count:,} of {len(pixels):,} samples."
+        note = f"Pictures are kept of the first {count:,} of {counted(len(pixels), 'sample')}."
     return {
         "kind": "pictures", "width": width, "height": height, "side": SHEET, "count": count, "sheets": sheets,
         "note": note,
@@ -84,7 +85,7 @@ def _rows(frame: pd.DataFrame, most_cells: int = 250_000) -> Values:
     kept = max(1, min(frame.shape[1], most_cells // len(frame)))
     note = ""
     if kept < frame.shape[1]:
-        note = f"The first {kept} of {frame.shape[1]} columns are kept."
+        note = f"The first {kept:,} of {counted(frame.shape[1], 'column')} are kept."
     columns = [[_text(value) for value in frame.iloc[:, place]] for place in range(kept)]
     names = [str(name) for name in frame.columns[:kept]]
     return {"kind": "rows", "columns": names, "values": columns, "note": note}
@@ -115,7 +116,7 @@ def _curves(series: NDArray[np.float64], channels: int = 3, steps: int = 96) -> 
     levels = np.where(counts > 0, ((means - low) / extent * 254).round(), 255)
     note = ""
     if series.shape[1] > channels:
-        note = f"The first {channels} of {series.shape[1]} channels are kept."
+        note = f"The first {channels:,} of {counted(series.shape[1], 'channel')} are kept."
     return {
         "kind": "curves", "channels": kept.shape[1], "steps": len(places), "note": note, "levels": packed(levels, "u1"),
     }  # fmt: skip

@@ -266,7 +266,7 @@ def _order(names: Sequence[str], order: Order) -> Values:
 def _cosine(cosine: float) -> Values:
     if np.isnan(cosine):
         return {"text": "", "share": 0, "kind": ""}
-    text = f"{cosine:.2f}".replace("-", "\u2212")
+    text = f"{cosine:z.2f}".replace("-", "\u2212")
     return {"text": text, "share": round(abs(cosine), 3), "kind": "against" if cosine < 0 else ""}
 
 
@@ -304,7 +304,7 @@ def _margins(model: CLOCClassifier, names: Sequence[str]) -> Values:
     fixed, history = fixed_margins(model), model.history_
     rows = []
     for boundary, value, is_fixed in zip(boundary_names(names), model.margins_, fixed, strict=True):
-        rows.append([boundary, f"{value:.4f}", ("learned", "fixed")[int(is_fixed)]])
+        rows.append([boundary, f"{value:z.4f}", ("learned", "fixed")[int(is_fixed)]])
     trained = []
     for epoch in np.unique(np.linspace(0, len(history) - 1, min(12, len(history))).astype(int)):
         margins = [f"{history[epoch][f'margin_{h}|{h + 1}']:.3f}" for h in range(len(fixed))]
@@ -349,7 +349,7 @@ def _suspects(found: pd.DataFrame, contents: Contents, options: ReportOptions) -
     names, given = options.names, options.has_suspects
     named = found.assign(sample=[f"sample {row}" if names is None else str(names[row]) for row in found["row"]])
     first = named.head(30)
-    table = first.assign(name=first["sample"], suspicion=[f"{value:.2f}" for value in first["suspicion"]])
+    table = first.assign(name=first["sample"], suspicion=[f"{value:z.2f}" for value in first["suspicion"]])
     csv = base64.b64encode(without_formulas(named).to_csv(index=False).encode()).decode()
     how = "Their label is far from the median of the ten nearest samples"
     if given:

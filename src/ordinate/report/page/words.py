@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.metrics import adjacent_error_rates
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.importance import Importance
@@ -26,11 +27,11 @@ def introduce(by_target: Sequence[Contents], targets: Sequence[str], given: int)
     contents = by_target[0]
     trained = f"{contents.method} was trained"
     if contents.training_labels is not None:
-        trained += f" on {_count(len(contents.training_labels), 'sample')}"
+        trained += f" on {counted(len(contents.training_labels), 'sample')}"
     labels = [_label(each, target) for each, target in zip(by_target, targets, strict=True)]
     said = f"{trained}, {kind_of_samples(contents)}, to predict {', and '.join(labels)}."
     if len(contents) < given:
-        said += f" This page is on {len(contents):,} of {given:,} samples, at random."
+        said += f" This page is on {len(contents):,} of {counted(given, 'sample')}, at random."
     return said
 
 
@@ -71,21 +72,22 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
 def describe_importance(contents: Contents, importance: Importance, shown: int) -> str:
     """Say how the importance of columns was measured and on what, or why it was not."""
     if not shown:
+        columns = counted(importance.count, "column")
         return (
-            f"The importance of the columns is left out: shuffling each of the {importance.count:,} columns once takes "
-            f"about {importance.seconds:.1f} seconds. “ordinate explain” measures it without a limit of time."
+            f"The importance of the columns is left out: shuffling each of the {columns} once takes about "
+            f"{importance.seconds:.1f} seconds. “ordinate explain” measures it without a limit of time."
         )
-    measured = f"{importance.samples:,} samples that it has not seen"
+    measured = f"{counted(importance.samples, 'sample')} that it has not seen"
     if contents.training_labels is None:
-        measured = f"{importance.samples:,} samples, some of which it may have been trained on"
+        measured = f"{counted(importance.samples, 'sample')}, some of which it may have been trained on"
     error = "mean error, in ranks," if contents.names else "mean error"
     said = (
         f"By how much the {error} rises when the values of a column are shuffled: the mean of "
-        f"{_count(importance.repeats, 'repeat')} on {measured}. Columns that carry the same information share their "
+        f"{counted(importance.repeats, 'repeat')} on {measured}. Columns that carry the same information share their "
         "importance, so each of them may seem unimportant."
     )
     if shown < importance.count:
-        said += f" Here are the first {shown} of {importance.count:,} columns."
+        said += f" Here are the first {shown:,} of {counted(importance.count, 'column')}."
     return said
 
 
@@ -112,7 +114,9 @@ def find_cautions(contents: Contents, measures: Measures) -> list[Caution]:
         cautions += _about_ranks(contents, contents.names)
         cautions += _about_boundaries(contents, contents.names)
     elif len(contents) < 50:
-        cautions.append(Caution("Few samples", f"All is measured on {len(contents)} samples; look at the intervals."))
+        cautions.append(
+            Caution("Few samples", f"All is measured on {counted(len(contents), 'sample')}; look at the intervals.")
+        )
     if measures.calibration is not None:
         cautions += _about_probabilities(contents, measures.calibration)
     return [*cautions, *_about_labels(measures.duplicates, measures.suspects)]
@@ -128,8 +132,8 @@ def _about_the_samples(contents: Contents, duplicates: Duplicates) -> Iterator[C
     elif duplicates.seen:
         yield Caution(
             "Samples from training",
-            f"{duplicates.seen:,} of {len(contents):,} samples equal one that the model was trained on, in all that it "
-            "sees. On them it is easily right.",
+            f"{duplicates.seen:,} of {counted(len(contents), 'sample')} equal one that the model was trained on, in "
+            "all that it sees. On them it is easily right.",
         )
 
 
@@ -159,7 +163,9 @@ def _about_ranks(
     measured = np.bincount(contents.true, minlength=len(names))
     hits = np.bincount(contents.true[contents.errors == 0], minlength=len(names))
     missed = _named(names, measured, (hits == 0) & (measured >= least_missed))
-    if missed:
+    if len(np.unique(contents.predicted)) == 1 < len(np.unique(contents.true)):
+        yield Caution("One rank for all samples", f"The model predicts {names[contents.predicted[0]]} for all of them.")
+    elif missed:
         yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
     if contents.training_labels is not None:
         counts = np.bincount(contents.training_labels, minlength=len(names))
@@ -209,12 +215,12 @@ def _about_labels(duplicates: Duplicates, suspects: pd.DataFrame) -> Iterator[Ca
     if duplicates.contradicting:
         yield Caution(
             "The same sample, other labels",
-            f"{_count(duplicates.contradicting, 'sample')} equal another in all that the model sees and have another "
+            f"{counted(duplicates.contradicting, 'sample')} equal another in all that the model sees and have another "
             "label. No model can be right on all of them.",
         )
     if len(suspects):
         yield Caution(
-            f"{_count(len(suspects), 'label')} to check",
+            f"{counted(len(suspects), 'label')} to check",
             "Their nearest samples have another label, or models trained without them predict another; see “Labels to "
             "check”.",
         )
@@ -226,8 +232,8 @@ def _label(contents: Contents, target: str) -> str:
         return f"{target}, a number ({low:.4g} to {high:.4g} here)"
     names = contents.names
     if len(names) > 8:
-        return f"{target}, one of {len(names)} ranks from {names[0]} to {names[-1]}"
-    return f"{target}, one of {len(names)} ranks: {' < '.join(names)}"
+        return f"{target}, one of {counted(len(names), 'rank')} from {names[0]} to {names[-1]}"
+    return f"{target}, one of {counted(len(names), 'rank')}: {' < '.join(names)}"
 
 
 def percent(share: float) -> str:
@@ -251,7 +257,3 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     if len(names) > most:
         shown += f" and {len(names) - most} more"
     return shown
-
-
-def _count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"

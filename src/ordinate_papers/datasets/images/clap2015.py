@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.checks import check_whole
+from ordinate.counts import counted
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import SPLITS
 from ordinate.errors import OrdinateError
@@ -36,7 +37,9 @@ def read_clap2015(root: str | Path, bin_size: int = 1) -> Labelled:
     }
     absent = [name for name in names if name not in files]
     if absent:
-        problem = f"{len(absent)} of the {len(names)} images in its tables are not there, such as {absent[0]}"
+        problem = (
+            f"{len(absent):,} of the {counted(len(names), 'image')} in its tables are not there, such as {absent[0]}"
+        )
         raise OrdinateError(layout.path, problem=problem)
     if not np.isfinite(ages).all():
         raise OrdinateError(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
+from ordinate.counts import counted
 from ordinate.data.file_formats import IMAGE_SUFFIXES
 from ordinate.data.images.labelled import ImageTree
 from ordinate.data.labelled import Labelled
@@ -75,7 +76,9 @@ class Layout(ImageTree):
                 found.get("/".join(parts[-depth:]), []).append(name)
         absent = [end for end in ends if not found[end]]
         if absent:
-            problem = f"{len(absent)} of the {len(ends)} images in {source} are not there, such as {absent[0]}"
+            problem = (
+                f"{len(absent):,} of the {counted(len(ends), 'image')} in {source} are not there, such as {absent[0]}"
+            )
             raise OrdinateError(self.path, problem=problem)
         for end, names in found.items():
             if len(set(names)) > 1:

@@ -5,6 +5,7 @@ Pitawela et al., *CLOC: Contrastive Learning for Ordinal Classification with Mul
 
 from collections.abc import Sequence
 
+from ordinate.counts import counted
 from ordinate_papers.tables.table import Column, Curve, Row, Table
 
 ACCURACY_AND_MAE = tuple(
@@ -137,7 +138,7 @@ TABLES = (
     Table(
         "cloc-5", "CLOC with bins of ever more years", "CLOC, Table 5", (MAE,),
         tuple(
-            Row(f"{classes} ranks, bins of {size}", (figure,), data={"bin_size": size})
+            Row(f"{counted(classes, 'rank')}, bins of {size}", (figure,), data={"bin_size": size})
             for size, classes, figure in (
                 (1, 79, 6.094), (2, 42, 3.134), (3, 28, 2.018), (4, 22, 1.471), (5, 18, 1.121))
         ),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ordinate.counts import counted
 from ordinate_papers.tables.run import Settings
 from ordinate_papers.tables.table import Column, Curve, Row, Table
 
@@ -222,7 +223,7 @@ TABLES = (
     ),
     Table(
         "supcr-fig4", "Error with ever fewer training samples", "SupCR, Fig. 4",
-        tuple(Column(f"{size:,} samples", conditions={"samples": size}) for size in SIZES),
+        tuple(Column(counted(size, "sample"), conditions={"samples": size}) for size in SIZES),
         _two(), dataset="imdb_wiki_dir", metric="mae",
         protocol="reduced_data", curve=Curve("training samples", "MAE", SIZES),
         note="The paper has a picture and no figures; the sizes are chosen here.",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ordinate.counts import counted
 from ordinate_papers.tables.metric_names import SHARES
 from ordinate_papers.tables.run import Settings
 from ordinate_papers.tables.table import Column, Curve, Row, Table, Value
@@ -338,7 +339,7 @@ TABLES = (
     ),
     Table(
         "supremix-fig4", "Error with ever fewer training samples", "SupReMix, Fig. 4",
-        tuple(Column(f"{size:,} samples", conditions={"samples": size}) for size in SIZES),
+        tuple(Column(counted(size, "sample"), conditions={"samples": size}) for size in SIZES),
         (
             Row("Vanilla", (*[None] * 6, 5.55), model="l1"),
             Row("SupReMix", (*[None] * 6, 5.38), model="supremix_l1", settings={"temperature": 0.3},
