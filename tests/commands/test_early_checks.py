@@ -37,7 +37,7 @@ MISTAKES = {
     "fit header.csv --target grade": "header.csv: holds no rows, expected a table with a header and samples",
     "fit unlabelled.csv --target grade": "unlabelled.csv: no row has a label in 'grade'",
     "fit one.csv --target grade": "column 'grade': every row has the one value 4",
-    "fit images --target grade": "images/labels.csv: 1 of its images are not there: b.png; --skip-unreadable",
+    "fit images --target grade": "images/labels.csv: 1 of its images is not there: b.png; --skip-unreadable",
     "fit k.csv --target grade --set training.accelerator=cuda": "--set training.accelerator: got 'cuda', and this mach",
     "fit k.csv --target grade --method supcr": "--method: supcr is not for ranks, expected --task continuous",
     "fit k.csv --target size --method cloc": "--method: cloc is not for a continuous target, expected --task ranks",

@@ -118,7 +118,7 @@ def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys
     assert capsys.readouterr().err.endswith("; --skip-unreadable leaves them out\n")
     Path("brains/05.npy").unlink()
     assert main(["fit", "brains", "--quiet"]) == 2
-    assert "1 of its files are not there: 05.npy; --skip-unreadable leaves them out\n" in capsys.readouterr().err
+    assert "1 of its files is not there: 05.npy; --skip-unreadable leaves them out\n" in capsys.readouterr().err
     fit(FitOptions("brains", skip_unreadable=True, **QUICK))
     shown = capsys.readouterr().out
     assert "left out: brains/03.npy" in shown

@@ -81,7 +81,7 @@ def test_unreadable_volumes_are_named_and_can_be_left_out(capsys):
         train("brains", target="grade", method="otd")
     write(path=[*NAMES[:7], "x.nii", *NAMES[8:]], grade=RANKS)
     Path("brains", NAMES[4]).write_bytes(b"nothing")
-    with pytest.raises(OrdinateError, match=r"1 of its volumes are not there: x\.nii; --skip-unreadable"):
+    with pytest.raises(OrdinateError, match=r"1 of its volumes is not there: x\.nii; --skip-unreadable"):
         train("brains", target="grade", method="otd")
     train("brains", target="grade", method="otd", skip_unreadable=True, no_report=True)
     assert "34 samples of 16 x 16 x 16 voxels, 3 ranks" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from ordinate.commands.options import ParsedOptions
 from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, MISSING, CsvFormat, cells_of, recognise
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
-from ordinate.data.paths import first_named, is_url, require_names, require_path, walk
+from ordinate.data.paths import absent_files, first_named, is_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError
 from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
@@ -126,7 +126,7 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
     require_fitting(options.method, "ranks" if are_ranks else "continuous")
 
 
-def check_images(folder: Path, most: int = 5) -> None:
+def check_images(folder: Path) -> None:
     """Raise where the labels.csv of a folder names images that are not there, under any folder or ending."""
     labels = folder / LABELS
     if is_url(str(folder)) or not labels.is_file():
@@ -144,8 +144,7 @@ def check_images(folder: Path, most: int = 5) -> None:
     absent = sorted({name for name in images if name not in there and name.rpartition("/")[2] not in stems})
     if absent:
         hint = "--skip-unreadable leaves them out" if len(absent) < len(set(images)) else None
-        problem = f"{len(absent)} of its images {'is' if len(absent) == 1 else 'are'} not there: {first_named(absent, most)}"
-        raise OrdinateError(labels, problem=problem, hint=hint)
+        raise OrdinateError(labels, problem=absent_files(absent, "images"), hint=hint)
 
 
 def _number(cell: str, found: CsvFormat) -> float | None:

@@ -11,7 +11,7 @@ from ordinate.data.csv_files import read_csv
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
-from ordinate.data.paths import first_named, require_names
+from ordinate.data.paths import absent_files, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
 from ordinate.errors import OrdinateError
@@ -82,7 +82,7 @@ def has_labels_file(tree: FileTree) -> bool:
     return tree.root + LABELS in tree.names
 
 
-def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: int = 5) -> ListedFiles:
+def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFiles:
     """Return the files that a labels.csv names.
 
     A file may be named without its ending, wherever it lies; such names may be the first column, of any name.
@@ -91,7 +91,6 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: 
         tree: Folder or zip with the labels.csv at its top.
         noun: Noun for several of the files, for messages.
         skip_absent: Whether files that are not there are left out; None raises an error that names no way out.
-        max_named: Largest number of absent files that the error names.
     """
     where = tree.where(tree.root + LABELS)
     frame = read_labels_file(tree, noun)
@@ -110,9 +109,8 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, max_named: 
         frame = frame.rename(columns={column: PATH_COLUMNS[0]})
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
     if absent and not (skip_absent and present.any()):
-        some = first_named(absent, max_named)
         hint = "--skip-unreadable leaves them out" if skip_absent is False and present.any() else None
-        raise OrdinateError(where, problem=f"{len(absent)} of its {noun} are not there: {some}", hint=hint)
+        raise OrdinateError(where, problem=absent_files(absent, noun), hint=hint)
     left_out = tuple(f"{name}: no such file" for name in absent)
     return ListedFiles(found[present].tolist(), frame[present].reset_index(drop=True), where, left_out)
 

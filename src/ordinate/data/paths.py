@@ -22,6 +22,11 @@ def first_named(names: Iterable[object], most: int = 5) -> str:
     return ", ".join(named)
 
 
+def absent_files(names: Sequence[str], noun: str) -> str:
+    """Return what is said of files that are named and not there; ``noun`` is one for several of them."""
+    return f"{len(names)} of its {noun} {'is' if len(names) == 1 else 'are'} not there: {first_named(names)}"
+
+
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
     """Yield every folder below one with the names of its folders, which may be sorted, and of its files.
 

@@ -136,7 +136,7 @@ WRONG = {
     "no label at all": ({"table": TABLE.assign(grade=None)}, {"target": "grade"}, "no row has a label in 'grade'"),
     "an image missing": (
         {"table": TABLE.replace({"path": {NAMES[2]: "scans/x.png"}})}, {"target": "grade"},
-        "1 of its images are not there: scans/x.png",
+        "1 of its images is not there: scans/x.png",
     ),
     "no paths": ({"table": TABLE[["grade"]]}, {"target": "grade"}, "expected a column of paths named 'path', 'file'"),
     "no rows": ({"table": TABLE[:0]}, {"target": "grade"}, "names no image"),
@@ -155,7 +155,7 @@ def test_what_is_wrong_is_said(write, made, options, message):
 
 def test_images_that_are_not_there_can_be_left_out(write):
     path = write(table=TABLE.replace({"path": {NAMES[2]: "scans/x.png"}}))
-    with pytest.raises(OrdinateError, match=r"1 of its images are not there: scans/x.png; --skip-unreadable leaves"):
+    with pytest.raises(OrdinateError, match=r"1 of its images is not there: scans/x.png; --skip-unreadable leaves"):
         read_labelled_images(path, Columns("grade"), skip_unreadable=False)
     images = read_labelled_images(path, Columns("grade"), skip_unreadable=True)
     others = np.arange(12) != 2

@@ -79,7 +79,7 @@ def test_a_folder_holds_volumes_if_its_first_image_is_one(tmp_path):
     [
         (None, "expected a labels.csv that names the volumes"),
         ({"name": ["9.nii"], "age": [4]}, "expected a column of paths named 'path', 'file'"),
-        ({"path": ["9.nii"], "age": [4]}, "1 of its volumes are not there: 9.nii"),
+        ({"path": ["9.nii"], "age": [4]}, "1 of its volumes is not there: 9.nii"),
         ({"subject": [1], "years": [4]}, "no column 'age'"),
         ({"subject": [1], "age": [None]}, "no row has a label in 'age'"),
         ({"subject": [], "age": []}, "names no volume"),
