@@ -199,10 +199,9 @@ def test_suspects_of_another_kind_are_one_line(models, folder, capsys):
     assert capsys.readouterr().err.startswith("ordinate: --suspects: new.csv lacks label, row")
 
 
-def test_models_are_compared_on_rows_that_none_has_seen(models, folder, capsys):
-    arguments = ["compare", str(models / "ranks"), str(models / "costs"), "--data", str(models / "data.csv")]
-    assert main(arguments) == 0
-    assert "2 models on 41 samples: comparison.html" in capsys.readouterr().out
+def test_models_are_evaluated_on_rows_that_none_has_seen(models, folder, capsys):
+    assert main(["evaluate", str(models / "ranks"), str(models / "costs"), str(models / "data.csv")]) == 0
+    assert "41 samples, on which no model was trained" in capsys.readouterr().out
 
 
 def test_fit_leaves_a_report_that_says_how_to_get_it_again(models):

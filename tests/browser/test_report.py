@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from ordinate import CLOCClassifier, ImageOptions
-from ordinate.report.page import write_comparison, write_report
+from ordinate.report.page import write_report
 from ordinate_papers.datasets.images import load
 from tests.data import pictures
 from tests.estimators.examples import cloc, draw_frame, draw_series, draw_table, otd, ranks_of, supcr
@@ -86,15 +86,7 @@ def several(folder):
     return write_report(supcr().fit(X, two), X, two, path, target=("east", HOSTILE), projections=("pca",))
 
 
-@pytest.fixture(scope="session")
-def comparison(folder):
-    X, target = draw_table(80)
-    y = ranks_of(target)
-    models = {"CLOC": cloc().fit(X, y), HOSTILE: otd().fit(X, y)}
-    return write_comparison(models, X, y, folder / "comparison.html", target="grade")
-
-
-@pytest.fixture(params=["table", "images", "targets", "several", "comparison"])
+@pytest.fixture(params=["table", "images", "targets", "several"])
 def each(request):
     return request.getfixturevalue(request.param)
 
@@ -258,14 +250,6 @@ def test_each_of_several_targets_is_drawn_and_colours_the_embedding(open_page, s
     point_at(page, page.evaluate(SELECTED)[0])
     assert page.locator("#card .verdict").count() == 2
     assert page.locator("#samples-body tr").first.locator("td").count() == 1 + 3 * 2
-
-
-def test_one_selection_runs_through_all_compared_models(open_page, comparison):
-    page = open_page(comparison)
-    page.locator("[data-rank]").first.click()
-    page.locator("#selection").wait_for(state="visible")
-    assert 0 < len(page.evaluate(SELECTED)) < 80
-    assert page.locator(".multiples .cloud").count() == 2
 
 
 def test_on_a_touch_screen_dragging_scrolls_the_page(open_page, table):

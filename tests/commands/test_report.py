@@ -1,4 +1,4 @@
-"""``ordinate report`` and ``compare``: saved models, data in files, rows that were held out, and what is wrong."""
+"""``ordinate report``: saved models, data in files, rows that were held out, and what is wrong."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.commands.report import compare, report
+from ordinate.commands.report import report
 from ordinate.errors import OrdinateError
 from tests.data import pictures
 from tests.estimators.examples import cloc, draw_table, otd, ranks_of, supcr
@@ -107,22 +107,6 @@ def test_images_with_a_split_are_measured_on_its_test_part(folder):
     data = data_of(folder / "report.html")
     assert (len(data["true"]), data["shown"]["kind"]) == (16, "pictures")
     assert data["names"][0].endswith("24.png")
-
-
-def test_models_are_compared_on_the_same_rows(folder, capsys):
-    cloc().fit(FRAME, RANKS).save("one")
-    otd().fit(FRAME[["a", "b"]], RANKS).save("two")
-    compare(["one", "two"], "data.csv", "grade", "comparison.html")
-    assert "2 models on 48 samples: comparison.html" in capsys.readouterr().out
-    assert len(data_of(folder / "comparison.html")["models"]) == 2
-
-
-def test_models_are_compared_on_rows_that_none_was_trained_on(folder, capsys):
-    for model, first in (("one", 20), ("two", 30)):
-        cloc().fit(FRAME[:first], RANKS[:first]).save(model)
-        write_split(folder, model, first)
-    compare(["one", "two"], "data.csv", "grade", "comparison.html")
-    assert "2 models on 18 samples: comparison.html" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -138,11 +138,11 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     _add_table(parser, " as well; of images, new folder of the pictures")
 
 
-def _add_compare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("models", nargs="+", help="folders that fit wrote, two or more")
-    _add_labelled(parser, "--data", required=True)
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="folders that fit wrote, one or several")
+    _add_labelled(parser, "data", metavar="DATA")
     add_options(parser, FitOptions, CSV_FORMAT)
-    _add_out(parser, "file to write (%(default)s)", default="comparison.html")
+    _add_table(parser, " as well")
 
 
 def _add_suspects(parser: argparse.ArgumentParser) -> None:
@@ -283,6 +283,15 @@ COMMANDS = (
         _check_transform,
     ),
     Command(
+        "evaluate",
+        "metrics of saved models on labelled samples",
+        "Print the metrics of one or several saved models on labelled samples, beside those of simple models. If DATA "
+        "was given to fit, only the samples that fit held out are used.",
+        _add_evaluate,
+        "ordinate.commands.evaluate:evaluate",
+        _check_file,
+    ),
+    Command(
         "report",
         "one HTML page about a model",
         "Write one HTML file, which opens offline, about a saved model and its predictions of labelled samples. If "
@@ -300,14 +309,6 @@ COMMANDS = (
         _add_explain,
         "ordinate.commands.explain:explain",
         _check_explain,
-    ),
-    Command(
-        "compare",
-        "several models on one HTML page",
-        "Compare saved models on the same labelled samples, on one HTML page.",
-        _add_compare,
-        "ordinate.commands.report:compare",
-        _check_file,
     ),
     Command(
         "suspects",

@@ -120,9 +120,9 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
     numbers = [_number(cell, found) for cell in different]
     if options.method == "auto" or options.method not in models() or options.order is not None or None in numbers:
         return
-    are_ranks = options.task == "ranks" or (
-        options.task == "auto" and len(set(numbers)) <= most_ranks and all(number % 1 == 0 for number in numbers)
-    )
+    whole = {number for number in numbers if number is not None and number % 1 == 0}
+    are_few_whole = whole == set(numbers) and len(whole) <= most_ranks
+    are_ranks = options.task == "ranks" or (options.task == "auto" and are_few_whole)
     require_fitting(options.method, "ranks" if are_ranks else "continuous")
 
 

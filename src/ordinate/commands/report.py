@@ -1,10 +1,9 @@
-"""``ordinate report`` and ``ordinate compare``: a page on saved models and their predictions of labelled samples."""
+"""``ordinate report``: a page on a saved model and its predictions of labelled samples."""
 
 import json
 import shlex
 import time
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +32,7 @@ from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.model_folder import CONFIG
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.report.page import write_comparison, write_report
-from ordinate.report.page.comparison import names_of
+from ordinate.report.page import write_report
 from ordinate.report.page.contents import Labels
 
 
@@ -91,36 +89,6 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     )
     size = path.stat().st_size / 1e6
     print(f"report on {counted(len(y), 'sample')}: {path}, {size:.1f} MB, in {time.monotonic() - start:.0f} s")
-
-
-def compare(models: list[str], data: str, target: str | None, out: str) -> None:
-    """Write the page that sets models side by side to ``out``."""
-    start = time.monotonic()
-    if len(models) < 2:
-        raise OrdinateError("models", len(models), "at least two to compare")
-    names = names_of(models)
-    target = target or read_split(models[0])["target"]
-    estimators = {name: load(model) for name, model in zip(names, models, strict=True)}
-    folders = dict(zip(names, models, strict=True))
-    given = {name: read_samples(estimators[name], folder, data, target) for name, folder in folders.items()}
-    first = next(iter(given.values()))
-    rows = reduce(np.intersect1d, [samples.measured for samples in given.values()])
-    unseen = len(rows) > 0 and all(samples.trained is not None for samples in given.values())
-    if len(rows) == 0:  # Every row was used to train some model.
-        rows = np.arange(len(first.y))
-    facts = {f"{name}: {what}": digest for name, folder in folders.items() for what, digest in hashes(folder).items()}
-    path = write_comparison(
-        estimators,
-        {name: samples.take(rows)[0] for name, samples in given.items()},
-        first.take(rows)[1],
-        out,
-        unseen=unseen,
-        target=target or "the label",
-        command=command_line(["compare", *models, "--data", data], target, out),
-        facts={"Data": data, "Data, sha256": first.digest, **facts},
-    )
-    compared = f"{counted(len(models), 'model')} on {counted(len(rows), 'sample')}"
-    print(f"{compared}: {path}, in {time.monotonic() - start:.0f} s")
 
 
 def _read_suspects(path: str) -> pd.DataFrame:

@@ -104,7 +104,7 @@ def row_codes(X: Any) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
-def repeated(codes: NDArray[np.uint64 | np.int64]) -> NDArray[np.uint64 | np.int64]:
+def repeated(codes: NDArray[Any]) -> NDArray[Any]:
     """Return the codes that occur more than once, as often as they do so.
 
     Example:

@@ -11,8 +11,7 @@ import pytest
 
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
-from ordinate.report.page import write_comparison, write_report
-from ordinate.report.page.comparison import names_of
+from ordinate.report.page import write_report
 from ordinate.report.page.projections import project
 from tests.estimators.examples import cloc, draw_frame, draw_table, otd, ranks_of, supcr
 
@@ -198,31 +197,6 @@ def test_samples_that_tsne_leaves_out_are_said_and_have_no_place(monkeypatch):
     assert tsne.note.endswith("Shows 20 of 30 samples, at random.")
 
 
-def test_a_comparison_has_every_model_and_refuses_other_ranks(tmp_path, model):
-    other = otd().fit(X, RANKS)
-    text, data = read(write_comparison({"a": model, HOSTILE: other}, X, RANKS, tmp_path / "c.html", unseen=True))
-    assert [each["predicted"] for each in data["models"]] == [m.predict(X).tolist() for m in (model, other)]
-    assert "<img" not in text
-    assert "None of the models was trained on them." in text
-    with pytest.raises(OrdinateError, match="models: got 1, expected at least two"):
-        write_comparison({"a": model}, X, RANKS, tmp_path / "c.html")
-    with pytest.raises(
-        OrdinateError, match="models: b predicts a number, and a 0 < 1 < 2, expected models of one label"
-    ):
-        write_comparison({"a": model, "b": supcr().fit(X, TARGET)}, X, RANKS, tmp_path / "c.html")
-
-
-def test_models_of_several_targets_are_not_compared(tmp_path, of_two_targets):
-    with pytest.raises(OrdinateError, match="models: got a of 2 targets, expected models of ranks or one target"):
-        write_comparison({"a": of_two_targets, "b": of_two_targets}, X, TWO, tmp_path / "c.html")
-
-
-def test_names_of_models_tell_them_apart():
-    assert names_of(["x/cloc", "y/otd"]) == ["cloc", "otd"]
-    with pytest.raises(OrdinateError, match="models: got a twice, expected different ones"):
-        names_of(["a", "a"])
-
-
 def test_the_same_page_is_written_again(tmp_path, model):
     first, second = (write_report(model, X, RANKS, tmp_path / name, projections=("pca", "tsne")) for name in "ab")
     assert first.read_bytes() == second.read_bytes()
@@ -245,14 +219,6 @@ def test_a_page_on_many_samples_is_on_a_random_part_and_says_so(tmp_path, monkey
     suspects = pd.read_csv(io.StringIO(csv))
     assert suspects["row"].tolist() == list(range(25))
     assert suspects["label"].tolist() == suspects["sample"].tolist() == data["names"]
-
-
-def test_a_comparison_on_many_samples_is_on_a_random_part_and_says_so(tmp_path, monkeypatch, model):
-    monkeypatch.setattr("ordinate.report.page.comparison.MOST_SAMPLES", 25)
-    text, data = read(write_comparison({"a": model, "b": otd().fit(X, RANKS)}, X, RANKS, tmp_path / "c.html"))
-    assert "On 25 of 60 samples, rows of 3 columns, drawn at random and the same for all." in text
-    assert [len(each["predicted"]) for each in data["models"]] == [25, 25]
-    assert len(data["true"]) == 25
 
 
 def test_a_table_in_parquet_has_the_page_of_the_frame(tmp_path):

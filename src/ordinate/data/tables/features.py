@@ -433,15 +433,20 @@ def check_unseen(
             values = table[name]
             if _is_plain_number(values):
                 continue
-            known, new = seen, unseen
+            sides = seen, unseen
             if isinstance(values.dtype, pd.StringDtype):
                 places, texts = pd.factorize(values)
                 if len(texts) <= few and not any(map(str.isdigit, "".join(texts))):
                     continue  # These are categories in any rows.
                 if date_form(pd.Series(texts)) is not None:  # How often each date occurs makes no difference.
                     values = pd.Series(texts, name=name)
-                    known, new = (np.flatnonzero(np.bincount(places[rows] + 1)[1:]) for rows in (seen, unseen))
-            _check_column(name, values.iloc[known], values.iloc[new])
+                    sides = _occurring(places[seen]), _occurring(places[unseen])
+            _check_column(name, *(values.iloc[rows] for rows in sides))
+
+
+def _occurring(places: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the different places, without those of missing values, which are -1."""
+    return np.flatnonzero(np.bincount(places + 1)[1:]).astype(np.int64)
 
 
 def _check_column(name: str, seen: pd.Series, unseen: pd.Series) -> None:

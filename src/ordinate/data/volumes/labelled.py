@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES
+from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.labels_file import (
-    LABELS,
     Columns,
     has_labels_file,
     labelled_by,

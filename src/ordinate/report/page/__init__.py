@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING
 from ordinate.optional import optional
 
 if TYPE_CHECKING:
-    from ordinate.report.page.comparison import write_comparison
     from ordinate.report.page.page import write_report
 
-__all__ = ["write_comparison", "write_report"]
+__all__ = ["write_report"]
 
 
 def __getattr__(name: str) -> object:
     """Import a name on first use, as bokeh takes a second to import and comes with an extra."""
-    home = {"write_comparison": "comparison", "write_report": "page"}.get(name)
-    if home is None:
+    if name != "write_report":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(optional(f"{__name__}.{home}", "report", "report.html"), name)
+    return optional(f"{__name__}.page", "report", "report.html").write_report

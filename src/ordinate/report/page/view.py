@@ -26,7 +26,7 @@ from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
 from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import FEW, MANY, Calibration, Groups, Measures, Order, Predictor, Score
+from ordinate.report.page.measures import FEW, MANY, Calibration, Measures, Order, Predictor, Score
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
 from ordinate.report.text import boundary_names
@@ -73,7 +73,14 @@ def view(
         values["costs"] = _plain_table(options.costs)
     return {
         **values,
-        **shared_values(contents, groups, measures.predictors, options.command),
+        "metrics": list(measures.predictors[0].scores),
+        "colours": document.colours(contents.names),
+        "ranks": contents.names,
+        "counts": np.bincount(groups.of, minlength=len(groups.names)).tolist(),
+        "range": [contents.label_name(contents.true.min()), contents.label_name(contents.true.max())],
+        "command": options.command,
+        "version": __version__,
+        "date": date.today().isoformat(),
         "title": f"{contents.method} on {', '.join(options.targets)}",
         "introduction": words.introduce(by_target, options.targets, options.given),
         "targets": [_target(*each) for each in zip(options.targets, by_target, measures_by_target, strict=True)],
@@ -102,7 +109,7 @@ def _target(name: str, contents: Contents, measures: Measures) -> Values:
     return {
         "name": name,
         "quality": words.describe_quality(contents, measures.predictors),
-        "scores": score_rows(measures.predictors, models=1),
+        "scores": _score_rows(measures.predictors),
         "groups": measures.groups,
         "shots": measures.groups.shots,
         "coverage": coverage,
@@ -113,20 +120,6 @@ def _settings(model: EmbeddingEstimator) -> list[list[str]]:
     """Return the parameters of a model, those of groups of options one by one, with their values."""
     params = {name: value for name, value in model.get_params().items() if not isinstance(value, OptionGroup)}
     return [[name.replace("__", "."), str(value)] for name, value in params.items()]
-
-
-def shared_values(contents: Contents, groups: Groups, predictors: Sequence[Predictor], command: str | None) -> Values:
-    """Return the values that the pages of one model and of several have in common."""
-    return {
-        "metrics": list(predictors[0].scores),
-        "colours": document.colours(contents.names),
-        "ranks": contents.names,
-        "counts": np.bincount(groups.of, minlength=len(groups.names)).tolist(),
-        "range": [contents.label_name(contents.true.min()), contents.label_name(contents.true.max())],
-        "command": command,
-        "version": __version__,
-        "date": date.today().isoformat(),
-    }
 
 
 def _plots(by_target: Sequence[Contents], measures_by_target: Sequence[Measures], first: Projection) -> list[Plot]:
@@ -204,8 +197,8 @@ def _target_data(name: str, contents: Contents, measures: Measures) -> Values:
     }
 
 
-def score_rows(predictors: Sequence[Predictor], models: int) -> list[Values]:
-    """Return the rows of a table of scores; the first ``models`` are those of models."""
+def _score_rows(predictors: Sequence[Predictor]) -> list[Values]:
+    """Return the rows of a table of scores, of which the first is the model's."""
     rows: list[Values] = []
     largest = dict.fromkeys(predictors[0].scores, 1.0)
     for metric in largest:
@@ -216,7 +209,7 @@ def score_rows(predictors: Sequence[Predictor], models: int) -> list[Values]:
         for metric, score in predictor.scores.items():
             shown = words.percent if metric == "accuracy" else _number
             cells.append(_cell(score, largest[metric], shown))
-        rows.append({"name": predictor.name, "own": place < models, "cells": cells})
+        rows.append({"name": predictor.name, "own": place == 0, "cells": cells})
     return rows
 
 

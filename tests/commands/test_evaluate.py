@@ -1,0 +1,81 @@
+"""``ordinate evaluate``: the metrics of models on the same samples, beside simple models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate.commands.evaluate import evaluate, names_of
+from ordinate.errors import OrdinateError
+from ordinate.metrics import accuracy, mae, quadratic_weighted_kappa
+from tests.commands.test_report import FRAME, RANKS, TARGET, X, folder, write_split  # noqa: F401  # folder: a fixture.
+from tests.estimators.examples import cloc, otd, supcr
+
+
+def read(path="metrics.csv"):
+    return pd.read_csv(path).set_index(["model", "metric"])["value"]
+
+
+def test_the_metrics_are_those_of_the_predictions(capsys):
+    model = cloc().fit(FRAME, RANKS)
+    model.save("model")
+    evaluate(["model"], "data.csv", "grade", "metrics.csv")
+    found, predicted = read(), model.predict(FRAME)
+    for metric, formula in {
+        "accuracy": accuracy, "mean error, in ranks": mae, "weighted kappa": quadratic_weighted_kappa,
+    }.items():  # fmt: skip
+        assert found["model", metric] == pytest.approx(formula(RANKS, predicted), rel=1e-12)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "48 samples, all of the file; 95% intervals"
+    assert lines[4].split()[:2] == ["model", f"{accuracy(RANKS, predicted):.3f}"]
+
+
+def test_models_are_evaluated_on_the_same_rows(capsys):
+    cloc().fit(FRAME, RANKS).save("one")
+    otd().fit(FRAME[["a", "b"]], RANKS).save("two")
+    evaluate(["one", "two"], "data.csv", "grade", None)
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[4:6]] == ["one", "two"]
+
+
+def test_models_are_evaluated_on_rows_that_none_was_trained_on(folder, capsys):  # noqa: F811
+    for model, first in (("one", 20), ("two", 30)):
+        cloc().fit(FRAME[:first], RANKS[:first]).save(model)
+        write_split(folder, model, first)
+    evaluate(["one", "two"], "data.csv", "grade", "metrics.csv")
+    assert capsys.readouterr().out.startswith("18 samples, on which no model was trained; 95% intervals\n")
+    assert "random forest" in read().index.get_level_values("model")
+
+
+def test_simple_models_are_trained_on_the_training_samples_of_another_file(folder):  # noqa: F811
+    cloc().fit(FRAME[:30], RANKS[:30]).save("model")
+    write_split(folder, "model", 30)
+    (folder / "model" / "run.toml").write_text('data = "data.csv"\n')
+    FRAME[30:].assign(grade=RANKS[30:]).to_csv("new.csv", index=False)
+    evaluate(["model"], "data.csv", "grade", "same.csv")
+    evaluate(["model"], "new.csv", "grade", "new-metrics.csv")
+    pd.testing.assert_series_equal(read("new-metrics.csv"), read("same.csv"))
+    (folder / "data.csv").unlink()
+    evaluate(["model"], "new.csv", "grade", "without.csv")
+    assert "random forest" not in read("without.csv").index.get_level_values("model")
+
+
+def test_targets_have_a_row_each():
+    both = np.column_stack([TARGET, 10 * X[:, 0]])
+    model = supcr().fit(FRAME, both)
+    model.save("model")
+    FRAME.assign(east=both[:, 0], north=both[:, 1]).to_csv("two.csv", index=False)
+    evaluate(["model"], "two.csv", ["east", "north"], "metrics.csv")
+    expected = np.abs(model.predict(FRAME) - both).mean(0)
+    assert [read()[f"model, {name}", "mae"] for name in ("east", "north")] == pytest.approx(expected.tolist())
+
+
+def test_models_of_other_labels_are_not_evaluated_together():
+    cloc().fit(FRAME, RANKS).save("one")
+    otd(class_order=[2, 1, 0]).fit(FRAME, RANKS).save("two")
+    with pytest.raises(OrdinateError, match="models: two predicts 2 < 1 < 0, and one 0 < 1 < 2, expected models of"):
+        evaluate(["one", "two"], "data.csv", "grade", None)
+
+
+def test_names_of_models_tell_them_apart():
+    assert names_of(["x/cloc", "y/otd"]) == ["cloc", "otd"]
+    with pytest.raises(OrdinateError, match="models: got a twice, expected different ones"):
+        names_of(["a", "a"])
