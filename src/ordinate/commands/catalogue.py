@@ -285,7 +285,7 @@ COMMANDS = (
     Command(
         "evaluate",
         "metrics of saved models on labelled samples",
-        "Print the metrics of one or several saved models on labelled samples, beside those of simple models. If DATA "
+        "Print the metrics of one or several saved models on labelled samples, compared with those of simple models. If DATA "
         "was given to fit, only the samples that fit held out are used.",
         _add_evaluate,
         "ordinate.commands.evaluate:evaluate",

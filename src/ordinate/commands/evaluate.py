@@ -1,4 +1,4 @@
-"""``ordinate evaluate``: the metrics of saved models on labelled samples, beside those of simple models."""
+"""``ordinate evaluate``: the metrics of saved models on labelled samples, compared with those of simple models."""
 
 import tomllib
 from collections.abc import Sequence
