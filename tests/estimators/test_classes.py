@@ -173,3 +173,26 @@ def test_the_boundary_between_labels_that_start_at_one_is_theirs():
     assert model.margins_[0] == 1.25 != model.margins_[1]
     with pytest.raises(OrdinateError, match=r"critical_margins: got boundary \(0, 1\), expected two adjacent labels"):
         cloc(critical_margins={(0, 1): 1.25}).fit(X, RANKS + 1)
+
+
+NULLABLE = {
+    "Int64": pd.Series(RANKS, dtype="Int64"),
+    "an array of UInt8": pd.array(RANKS, dtype="UInt8"),
+    "a column of Int16": pd.DataFrame({"grade": pd.Series(RANKS, dtype="Int16")}),
+    "of Arrow": pd.Series(RANKS).astype("int64[pyarrow]"),
+    "ordered categories": pd.Series(RANKS, dtype="Int64").astype(pd.CategoricalDtype([0, 1, 2], ordered=True)),
+    "boolean": pd.Series(RANKS > 0, dtype="boolean"),
+    "truth values of Arrow": pd.Series(RANKS > 0).astype("bool[pyarrow]"),
+}
+
+
+@pytest.mark.parametrize("y", NULLABLE.values(), ids=NULLABLE)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_nullable_whole_numbers_and_truth_values_come_back_as_such(y):
+    usual = np.asarray(y).ravel().astype(int)
+    model = otd(epochs=1).fit(X, y)
+    expected = "b" if set(usual) == {0, 1} else "iu"
+    assert model.classes_.dtype.kind in expected
+    assert model.predict(X).dtype == model.classes_.dtype
+    assert model.classes_.tolist() == sorted(set(usual))
+    assert model.predict(X).tolist() == otd(epochs=1).fit(X, usual).predict(X).tolist()

@@ -95,7 +95,7 @@ def _classes_of_codes(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.
 
 def check_labels(y: ArrayLike) -> NDArray[np.generic]:
     """Return class labels (n,), none of them missing."""
-    labels = column_or_1d(y, warn=True)
+    labels = column_or_1d(_of_numpy(y), warn=True)
     if pd.isna(labels).any():
         problem = f"Input contains NaN in {counted(int(pd.isna(labels).sum()), 'label')}"
         raise OrdinateError("y", problem=problem, expected="a rank for every sample")
@@ -103,6 +103,17 @@ def check_labels(y: ArrayLike) -> NDArray[np.generic]:
     if labels.dtype == object and not isinstance(next(iter(labels), None), str):
         labels = as_numbers(pd.Series(labels).infer_objects()).to_numpy()
     return np.asarray(labels)
+
+
+def _of_numpy(y: Any) -> ArrayLike:
+    """Return nullable whole numbers and truth values, such as Int64, with NumPy's type; scikit-learn makes floats."""
+    dtype: Any = getattr(y, "dtype", None)
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        dtype = y.dtypes.iloc[0]
+    is_whole = isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.kind in "iub"
+    if not is_whole or np.asarray(pd.isna(y)).any():
+        return y
+    return y.astype(dtype.numpy_dtype)
 
 
 def check_discrete(labels: NDArray[np.generic], max_shown: int = 20) -> None:
