@@ -285,8 +285,8 @@ COMMANDS = (
     Command(
         "evaluate",
         "metrics of saved models on labelled samples",
-        "Print the metrics of one or several saved models on labelled samples, compared with those of simple models. If DATA "
-        "was given to fit, only the samples that fit held out are used.",
+        "Print the metrics of one or several saved models on labelled samples, and those of simple models. If DATA was "
+        "given to fit, only the samples that fit held out are used.",
         _add_evaluate,
         "ordinate.commands.evaluate:evaluate",
         _check_file,
