@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.inspection import permutation_importance
 
-from ordinate import CLOCClassifier, SupCRRegressor, Training
+from ordinate import CLOCClassifier, SupCRRegressor, Training, load
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
 from ordinate.estimators.importance import column_importance
@@ -61,6 +61,17 @@ def test_the_command_measures_held_out_rows(tmp_path, monkeypatch, capsys):
     assert f"on {len(held_out)} samples, with" in out
     assert pd.read_csv("importance.csv")["column"].iloc[0] == "strong"
     assert out.index("strong") < out.index("noise")
+    capsys.readouterr()
+    assert main(["explain", "model", "table.csv", "--row", "3", "0", "--out", "rows.csv"]) == 0
+    out, found = capsys.readouterr().out, pd.read_csv("rows.csv")
+    assert found["row"].tolist() == [3, 0]
+    model = load("model")
+    expected = model.rank_probabilities(X.iloc[[3, 0]]) @ np.arange(3)
+    np.testing.assert_allclose(found.drop(columns="row").sum(axis=1), expected, rtol=1e-6)
+    assert f"row 3: predicts {model.predict(X[3:4])[0]}; expected rank, from 0: {expected[0]:.3f}" in out
+    assert main(["explain", "model", "table.csv", "--row", "160"]) == 2
+    assert capsys.readouterr().err == "ordinate: --row: got 160, expected a row of table.csv, from 0 to 159\n"
+    assert main(["explain", "model", "table.csv", "--row", "-1"]) == 2
 
 
 def test_the_command_reads_parquet(tmp_path, monkeypatch, capsys):

@@ -133,6 +133,10 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
     )
+    parser.add_argument(
+        "--row", dest="rows", type=int, nargs="+", default=[], metavar="N",
+        help="explain the predictions of these rows, the first of which is 0, by what each column adds",
+    )  # fmt: skip
     parser.add_argument("--images", type=int, default=8, metavar="N", help="explain the first N images (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
     _add_table(parser, " as well; of images, new folder of the pictures")
@@ -227,6 +231,8 @@ def _check_explain(options: ParsedOptions) -> None:
     for name in ("repeats", "images"):
         if options[name] < 1:
             raise OrdinateError(name, options[name], "a whole number of at least 1")
+    if any(row < 0 for row in options["rows"]):
+        raise OrdinateError("--row", min(options["rows"]), "a whole number of at least 0")
     check_inputs(options)
 
 
@@ -305,7 +311,8 @@ COMMANDS = (
         "the columns, or parts of images, that a model predicts from",
         "Measure how much the error of a saved model rises when the values of a column are shuffled (permutation "
         "importance). If DATA was given to fit, only the samples that fit held out are used. Of images, which need no "
-        "labels, draw how much the expected rank or the predicted target changes when a part is hidden.",
+        "labels, draw how much the expected rank or the predicted target changes when a part is hidden. With --row, "
+        "print what each column adds to the prediction of a row (Shapley values).",
         _add_explain,
         "ordinate.commands.explain:explain",
         _check_explain,

@@ -1,6 +1,5 @@
 """``ordinate evaluate``: the metrics of saved models on labelled samples, compared with those of simple models."""
 
-import tomllib
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.report import ReportSamples, read_samples
-from ordinate.commands.split_file import read_split
+from ordinate.commands.split_file import read_split, trained_on
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
@@ -46,7 +45,7 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
         own = {name: of_model[0] for name, of_model in scored.items()}
         found = _of_scores({**own, **{each.name: each for each in scored[names[0]][1:]}})
     seen = "on which no model was trained" if is_unseen else "some of which the models may have been trained on"
-    if not is_unseen and data != _trained_on(models[0]):
+    if not is_unseen and data != trained_on(models[0]):
         seen = "all of the file"
     print(f"{counted(len(rows), 'sample')}, {seen}; 95% intervals\n")
     print(_shown(found))
@@ -79,18 +78,12 @@ def _require_one_label(predictions: dict[str, Predictions]) -> None:
             raise OrdinateError("models", problem=problem, expected="models of one label")
 
 
-def _trained_on(model: str) -> str | None:
-    """Return the path of the data that a model was trained on, as it was typed; None if the folder does not say."""
-    path = Path(model) / "run.toml"
-    return tomllib.loads(path.read_text()).get("data") if path.is_file() else None
-
-
 def _training(
     estimator: EmbeddingEstimator, model: str, target: str | None, samples: ReportSamples
 ) -> LabelledSamples | None:
     """Return the samples that a model was trained on, for simple models; None if their file is not there any more."""
     if samples.trained is None:
-        path = _trained_on(model)
+        path = trained_on(model)
         if path is None or not Path(path).exists():
             return None
         samples = read_samples(estimator, model, path, target)

@@ -1,5 +1,6 @@
 """``ordinate explain``: the columns of a table, or the parts of images, that a saved model predicts from."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,16 +8,18 @@ import pandas as pd
 
 from ordinate.commands.report import read_samples
 from ordinate.commands.samples import row_names
-from ordinate.commands.split_file import read_split
+from ordinate.commands.split_file import read_split, trained_on
 from ordinate.commands.table_file import check_new, write_table
 from ordinate.counts import counted
+from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modality_of, modality_of_reader
-from ordinate.data.rows import take
+from ordinate.data.rows import BatchedSamples, random_part, take
 from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import read_unlabelled, reading_of, trained_columns
+from ordinate.estimators.contributions import ROWS_AT_ONCE, column_contributions
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.importance import column_importance
 from ordinate.estimators.occlusion import expected_label, occlusion_map
@@ -24,6 +27,8 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.report.heat_map import heat_map
 from ordinate.report.output import check_free
 from ordinate.report.text import table
+
+MOST_BACKGROUND = 1000  # Rows that predictions are compared with are drawn from at most this many.
 
 
 def explain(
@@ -33,6 +38,7 @@ def explain(
     *,
     repeats: int = 10,
     images: int = 8,
+    rows: Sequence[int] = (),
     out: str | None = None,
     overwrite: bool = False,
 ) -> None:
@@ -41,6 +47,9 @@ def explain(
     kind = modality_of_reader(estimator.reader_).name
     if kind == "tables":
         check_new(out, [model, data], overwrite=overwrite)
+        if rows:
+            _explain_rows(estimator, model, data, rows, out)
+            return
         _explain_columns(estimator, model, data, target, repeats, out)
     elif kind == "images":
         if out is None:
@@ -68,6 +77,40 @@ def _explain_columns(
     print(f"rise of the mean absolute error when a column is shuffled, on {measured}, with 95% intervals\n")
     rows = [[str(name), f"{mean:z.4f}", f"{low:z.4f} to {high:z.4f}"] for name, mean, low, high in found.to_numpy()]
     print(table(["column", "importance", "interval"], rows))
+
+
+def _explain_rows(estimator: EmbeddingEstimator, model: str, data: str, rows: Sequence[int], out: str | None) -> None:
+    """Print what each column contributes to the predictions of some rows, or write it to ``out``, too."""
+    X = _table(estimator, data)
+    absent = [row for row in rows if row >= len(X)]
+    if absent:
+        raise OrdinateError("--row", absent[0], f"a row of {data}, from 0 to {len(X) - 1}")
+    trained = trained_on(model)
+    background, of = X, data
+    if trained is not None and Path(trained).exists():
+        background, of = _table(estimator, trained), trained
+    asked = take(X, np.array(rows))
+    found = column_contributions(estimator, asked, take(background, random_part(len(background), MOST_BACKGROUND)))
+    found.insert(0, "row", list(rows))
+    if out is not None:
+        write_table([found], out)
+    unit = "rank, from 0" if isinstance(estimator, RankClassifier) else "target"
+    for place, row in enumerate(rows):
+        baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
+        parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]
+        label = plain_text(estimator.predict(asked[place : place + 1])[0])
+        print(
+            f"row {row}: predicts {label}; expected {unit}: {baseline + parts.sum():.3f}, the {baseline:.3f} of rows "
+            f"of {of} and what the columns add\n"
+        )
+        shown = [[str(name), plain_text(asked[name].iloc[place]), f"{part:+.3f}"] for name, part in parts.items()]
+        print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
+
+
+def _table(estimator: EmbeddingEstimator, data: str) -> pd.DataFrame:
+    """Return the columns of a file that a model was trained on."""
+    samples = trained_columns(estimator, read_unlabelled(data, how=reading_of(estimator)), data)
+    return pd.concat(map(in_memory, BatchedSamples(samples, ROWS_AT_ONCE)))
 
 
 def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: Path) -> None:

@@ -1,6 +1,7 @@
 """What ``ordinate fit`` keeps of the samples in the folder of a model. Imports nothing heavy."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -28,3 +29,13 @@ def read_split(model: str) -> dict[str, Any]:
                 raise ValueError(f"csv is {kept['csv']}")
             kept["csv"] = separator, decimal
     return kept
+
+
+def trained_on(model: str) -> str | None:
+    """Return the path of the data that a model was trained on, as it was typed; None if its folder does not say."""
+    path = Path(model) / "run.toml"
+    if not path.is_file():
+        return None
+    with reading("model", f"{path} is damaged"):
+        data: str | None = tomllib.loads(path.read_text()).get("data")
+        return data

@@ -21,7 +21,7 @@ from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.typed import Reading
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.method import device_of
 
@@ -108,8 +108,9 @@ def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> 
     names = [str(name) for name in estimator.feature_names_in_]
     absent = [name for name in names if name not in X.columns]
     if absent:
-        problem = f"lacks the columns {', '.join(absent)}"
-        raise OrdinateError(data, problem=problem, expected="those that the model was trained on")
+        problem = f"lacks the {'column' if len(absent) == 1 else 'columns'} {', '.join(absent)}"
+        hint = did_you_mean(absent[0], [str(name) for name in X.columns if name not in names])
+        raise OrdinateError(data, problem=problem, expected="those that the model was trained on", hint=hint)
     X = X[names]
     if isinstance(X, CsvTable):
         return X.with_text(getattr(estimator.reader_, "categorical", ()))

@@ -1,0 +1,91 @@
+"""What each column of a table contributes to one prediction: Shapley values by sampled orders of the columns."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ordinate.checks import check_whole
+from ordinate.counts import counted
+from ordinate.data.findings import collected
+from ordinate.data.registry import modality_of
+from ordinate.errors import OrdinateError
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.occlusion import expected_label
+
+ROWS_AT_ONCE = 20_000  # So many rows are predicted at a time.
+
+
+def column_contributions(
+    model: EmbeddingEstimator, X: pd.DataFrame, background: pd.DataFrame, *, orders: int = 100, seed: int = 0
+) -> pd.DataFrame:
+    """Contributions of the columns to predictions (Strumbelj and Kononenko, 2014), which add up to the prediction.
+
+    Starting from a row of the background, the columns take the values of the sample one after the other, in a random
+    order; a column contributes the mean change of the prediction when it is its turn. Orders come in pairs, the second
+    one in reverse. The prediction is the expected rank, from 0, or the target.
+
+    Args:
+        model: Fitted estimator of a table.
+        X: Samples (n) to explain.
+        background: Samples (m) that the prediction is compared with, such as those of training.
+        orders: Number of orders of the columns for each sample, even, >= 2; each has a row of the background.
+        seed: Seed of the orders and the rows.
+
+    Returns:
+        A row for each sample, with its index: ``baseline``, the mean prediction of the rows of the background that were
+        drawn, and the contribution of each column, in ranks or in units of the target. Their sum is the prediction of
+        the sample.
+
+    Raises:
+        OrdinateError: X or background is no table with named columns, or the model predicts several targets.
+
+    Example:
+        >>> from ordinate import CLOCClassifier
+        >>> random = np.random.default_rng(0)
+        >>> X = pd.DataFrame(random.normal(size=(80, 2)), columns=["signal", "noise"])
+        >>> model = CLOCClassifier(epochs=(20, 20), random_state=0).fit(X, np.digitize(X["signal"], [-0.5, 0.5]))
+        >>> parts = column_contributions(model, X[:1], X)
+        >>> bool(abs(parts["signal"][0]) > abs(parts["noise"][0]))
+        True
+    """
+    check_whole(orders, "orders", least=2)
+    if orders % 2:
+        raise OrdinateError("orders", orders, "an even number")
+    for name, table in (("X", X), ("background", background)):
+        if not isinstance(table, pd.DataFrame) or modality_of(table).name != "tables":
+            raise OrdinateError(name, type(table).__name__, "a table with named columns, a pandas DataFrame")
+        if len(table) == 0:
+            raise OrdinateError(name, counted(0, "sample"), "at least 1")
+    if list(X.columns) != list(background.columns):
+        raise OrdinateError("background", list(background.columns), f"the columns of X, {list(X.columns)}")
+    random = np.random.default_rng(seed)
+    rows = [_of_sample(model, X.iloc[[place]], background, orders, random) for place in range(len(X))]
+    return pd.DataFrame(rows, columns=["baseline", *X.columns], index=X.index)
+
+
+def _of_sample(
+    model: EmbeddingEstimator, x: pd.DataFrame, background: pd.DataFrame, orders: int, random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the baseline and the contributions (1 + f,) of the columns to the prediction of one sample."""
+    columns = x.shape[1]
+    half = np.array([random.permutation(columns) for _ in range(orders // 2)])
+    order = np.concatenate([half, half[:, ::-1]])
+    # Which columns have the value of the sample, along the way of each order: (orders, f + 1, f).
+    turn = np.argsort(order, axis=1)
+    is_own = turn[:, None, :] < np.arange(columns + 1)[None, :, None]
+    drawn = np.tile(random.integers(0, len(background), orders // 2), 2)
+    both = pd.concat([background.iloc[drawn], x], ignore_index=True)  # The sample is the last row.
+    places = np.where(is_own, orders, np.arange(orders)[:, None, None]).reshape(-1, columns)
+    predicted = np.concatenate(
+        [_predict(model, both, places[start : start + ROWS_AT_ONCE]) for start in range(0, len(places), ROWS_AT_ONCE)]
+    ).reshape(orders, columns + 1)
+    steps = np.diff(predicted, axis=1)  # Of each order, those of its columns one after the other.
+    contributions = np.take_along_axis(steps, turn, axis=1).mean(0)
+    return np.append(predicted[:, 0].mean(), contributions)
+
+
+def _predict(model: EmbeddingEstimator, table: pd.DataFrame, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return predictions (n,) of rows whose columns lie at places (n, f) of a table."""
+    mixed = pd.DataFrame({name: table[name].array.take(of) for name, of in zip(table, places.T, strict=True)})
+    with collected():  # Mixed rows need not look like those of training.
+        return expected_label(model, model.read(mixed))
