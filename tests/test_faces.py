@@ -15,11 +15,11 @@ import torch
 import ordinate
 from ordinate.cli import main
 from ordinate.decisions import cost_matrix, predict_ranks
+from ordinate.estimators.evaluation import evaluate
 from ordinate.estimators.export import export_model
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.registry import models
-from ordinate.report.evaluation import evaluate
 from ordinate.report.page.contents import gather
 from ordinate_papers.protocols.trial import score
 from ordinate_papers.tables.models import build

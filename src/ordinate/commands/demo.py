@@ -24,11 +24,11 @@ from ordinate.estimators import (
     SupReMixRegressor,
 )
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.evaluation import Metrics
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, rank_report
-from ordinate.report.evaluation import Metrics
 from ordinate.report.page import write_report
 from ordinate.report.page.measures import Predictor
 from ordinate.report.text import table

@@ -14,9 +14,9 @@ from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.evaluation import measure_targets
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.samples import LabelledSamples
-from ordinate.report.evaluation import measure_targets
 from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import Predictor, score_all
 from ordinate.report.text import table

@@ -261,6 +261,102 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         return self.embed(self.read(X)).numpy()
 
+    def calibrate(self, X: object, y: object) -> Self:
+        """Keep predictions of labelled samples that training has not seen, for :meth:`predict_interval`.
+
+        Models of ``ordinate fit`` have those of the samples that it held out.
+
+        Args:
+            X: Samples (n) of the model's kind of data.
+            y: Labels (n,) or targets (n, p).
+        """
+        from ordinate.estimators.held_out import HeldOut
+
+        check_is_fitted(self)
+        self.held_out_ = HeldOut.measure(self, X, y)
+        return self
+
+    def predict_interval(
+        self, X: ArrayLike | pd.DataFrame, coverage: float = 0.9, *, by_rank: bool = False
+    ) -> tuple[Labels, Labels]:
+        """Return the lowest and the highest label (n,) of samples, which hold the true one with a probability.
+
+        The interval is conformal: samples like those of :meth:`calibrate` lie in it for at least the promised share.
+
+        Args:
+            X: Samples (n).
+            coverage: Promised share, above 0 and below 1.
+            by_rank: Whether it is promised for the samples of every rank.
+
+        Raises:
+            OrdinateError: the model is not calibrated, or with too few samples for the coverage.
+        """
+        from ordinate.estimators.held_out import HeldOut, predict_sets
+
+        check_is_fitted(self)
+        return predict_sets(self, HeldOut.known(self), X, coverage, by_rank=by_rank)
+
+    def evaluate(self, X: object, y: object) -> dict[str, Any]:
+        """Return the metrics of labelled samples by name, see :func:`~ordinate.estimators.evaluation.measure`.
+
+        Args:
+            X: Samples (n) of the model's kind of data.
+            y: Labels (n,) or targets (n, p).
+        """
+        from ordinate.estimators.evaluation import evaluate
+
+        check_is_fitted(self)
+        return evaluate(self, X, y)
+
+    def explain(self, X: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
+        """Return what each column of a table contributes to the predictions of samples.
+
+        Args:
+            X: Samples (n) to explain.
+            background: Samples (m) that they are compared with, such as those of training.
+
+        Returns:
+            A row for each sample, see :func:`~ordinate.estimators.contributions.column_contributions`.
+        """
+        from ordinate.estimators.contributions import column_contributions
+
+        check_is_fitted(self)
+        return column_contributions(self, X, background)
+
+    def similar(
+        self, X: ArrayLike | pd.DataFrame, among: ArrayLike | pd.DataFrame, k: int = 10
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the samples whose embeddings are most similar to those of others.
+
+        Args:
+            X: Samples (n) to search by.
+            among: Samples (m) to search in.
+            k: Number of samples to find, at most m.
+
+        Returns:
+            The similarities (n, k), the highest first, and the rows (n, k) of ``among``.
+        """
+        from ordinate.estimators.neighbour_index import NeighbourIndex
+
+        found = NeighbourIndex.build(self, among).search(X, k)
+        return found.similarity, found.rows
+
+    def report(self, path: str | Path, X: object, y: object, training: LabelledSamples | None = None) -> Path:
+        """Write one HTML page about the model and its predictions of labelled samples, which opens offline.
+
+        Args:
+            path: Path of the file; one that is there is replaced.
+            X: Samples (n) that the model was not trained on.
+            y: Labels (n,) or targets (n, p).
+            training: ``(X, y)`` of training, for simple models to compare with; None for none.
+
+        Returns:
+            The path.
+        """
+        check_is_fitted(self)
+        written: Path = load_object("ordinate.report.page:write_report")(self, X, y, path, training=training)
+        return written
+
     @property
     def method_name(self) -> str:
         """The name of the method, as people call it."""

@@ -66,6 +66,18 @@ class HeldOut:
         said = predictions.predicted if predictions.probabilities is None else predictions.probabilities
         return cls(predictions.true, np.asarray(said, dtype=np.float64), predictions.classes)
 
+    @classmethod
+    def known(cls, model: EmbeddingEstimator) -> Self:
+        """Return the predictions that a model keeps, or its folder, of samples that it was not trained on."""
+        kept: Self | None = vars(model).get("held_out_")
+        folder: Path | None = vars(model).get("folder_")
+        if kept is not None:
+            return kept
+        if folder is not None and (folder / RECORD).is_file():
+            return cls.read(folder)
+        hint = "calibrate(X, y) with samples that it was not trained on"
+        raise OrdinateError("model", problem="keeps no predictions of held-out samples", hint=hint)
+
     def calibrate(self, coverage: float = 0.9, *, by_rank: bool = False) -> RankCalibration | IntervalCalibration:
         """Return how far sets and intervals of a coverage reach; too few samples for it are an error.
 

@@ -291,11 +291,13 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
     require_model(folder)
     with reading("model", f"{folder} is damaged or incomplete"):
         try:
-            return _rebuild(folder, *_read(folder), encoder)
+            estimator = _rebuild(folder, *_read(folder), encoder)
         except OrdinateError as error:
             if error.argument in ("model", "encoder"):
                 raise
             raise ValueError(error) from error  # A setting that no training could have had.
+    estimator.folder_ = folder
+    return estimator
 
 
 def _downloaded(repository: str) -> Path:

@@ -100,6 +100,18 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         probabilities = self.rank_probabilities(X)
         return self.ordered_classes_[self.decide(probabilities)]
 
+    def predict_set(
+        self, X: ArrayLike | pd.DataFrame, coverage: float = 0.9, *, by_rank: bool = False
+    ) -> list[list[object]]:
+        """Return the labels (n, from 1 to C) that samples may have, neighbours in the order of ranks.
+
+        They are those of :meth:`predict_interval`, with its arguments and errors.
+        """
+        lower, upper = self.predict_interval(X, coverage, by_rank=by_rank)
+        ranks = self.ordered_classes_.tolist()
+        bounds = (map(ranks.index, labels.tolist()) for labels in (lower, upper))
+        return [ranks[low : high + 1] for low, high in zip(*bounds, strict=True)]
+
     @property
     def usual_decision(self) -> str:
         """The decision rule of the method's paper."""

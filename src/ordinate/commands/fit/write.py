@@ -25,10 +25,10 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
+from ordinate.estimators.evaluation import Metrics, measure, measure_targets
 from ordinate.estimators.held_out import HeldOut
 from ordinate.estimators.persistence import write_estimator
 from ordinate.estimators.predictions import Predictions
-from ordinate.report.evaluation import Metrics, measure, measure_targets
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_TRAINING, LabelledSamples
 from ordinate.report.page.measures import Predictor
 

@@ -17,12 +17,12 @@ from ordinate.data.streamed import StreamedPixels, loaded
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.evaluation import fixed_margins
 from ordinate.estimators.labels import to_ranks
 from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.samples import unpack
 from ordinate.metrics.embedding import unit_norm
-from ordinate.report.evaluation import fixed_margins
 
 MOST_SAMPLES = 20_000  # A page shows at most this many samples, drawn at random.
 MOST_TRAINING = 100_000  # Held-out samples are compared with at most this many training samples, drawn at random.

@@ -20,8 +20,8 @@ from ordinate.data.csv_files import without_formulas
 from ordinate.data.rows import Samples
 from ordinate.estimators.cloc import CLOCClassifier
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.evaluation import fixed_margins
 from ordinate.option_group import OptionGroup
-from ordinate.report.evaluation import fixed_margins
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values

@@ -1,0 +1,101 @@
+"""What a fitted model is asked in one line: intervals, sets, metrics, contributions, similar samples, a report."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinate import BlendClassifier, OTDClassifier, SupCRRegressor, load
+from ordinate.errors import OrdinateError
+from ordinate.estimators.held_out import HeldOut, predict_sets
+from ordinate.estimators.neighbour_index import NeighbourIndex
+from ordinate.metrics import accuracy, mae
+
+RANDOM = np.random.default_rng(0)
+X = pd.DataFrame(RANDOM.normal(size=(160, 3)), columns=["a", "b", "c"])
+TARGET = 2 * X["a"] + X["b"] + 0.3 * RANDOM.normal(size=160)
+NAMES = np.array(["mild", "moderate", "severe"])
+RANKS = NAMES[np.digitize(TARGET, [-1, 1])]
+TRAIN, HELD, NEW = np.s_[:80], np.s_[80:140], np.s_[140:]
+
+
+@pytest.fixture(scope="module")
+def ranks():
+    model = OTDClassifier(epochs=30, class_order=NAMES.tolist(), random_state=0).fit(X[TRAIN], RANKS[TRAIN])
+    return model.calibrate(X[HELD], RANKS[HELD])
+
+
+@pytest.fixture(scope="module")
+def targets():
+    model = SupCRRegressor(epochs=(20, 20), random_state=0).fit(X[TRAIN], TARGET[TRAIN])
+    return model.calibrate(X[HELD], TARGET[HELD])
+
+
+def test_an_interval_is_that_of_held_out_samples(ranks, targets):
+    for model, y in ((ranks, RANKS), (targets, TARGET)):
+        lower, upper = model.predict_interval(X[NEW], 0.8)
+        expected = predict_sets(model, HeldOut.measure(model, X[HELD], y[HELD]), X[NEW], 0.8)
+        np.testing.assert_array_equal([lower, upper], expected)
+
+
+def test_a_set_has_the_labels_of_the_interval(ranks):
+    lower, upper = ranks.predict_interval(X[NEW], 0.95)
+    sets = ranks.predict_set(X[NEW], 0.95)
+    assert [each[0] for each in sets] == lower.tolist()
+    assert [each[-1] for each in sets] == upper.tolist()
+    assert {len(each) for each in sets} > {1}
+    assert all(each == [name for name in NAMES if each[0] <= name <= each[-1]] for each in sets)
+
+
+def test_a_model_without_held_out_samples_says_how_to_get_them(tmp_path):
+    model = BlendClassifier(members=2, folds=2, epochs=2, class_order=NAMES.tolist(), random_state=0).fit(
+        X[TRAIN], RANKS[TRAIN]
+    )
+    with pytest.raises(OrdinateError, match=r"model: keeps no predictions of held-out samples; calibrate\(X, y\)"):
+        model.predict_interval(X[NEW])
+    model.save(tmp_path / "model")
+    with pytest.raises(OrdinateError, match="keeps no predictions"):
+        load(tmp_path / "model").predict_interval(X[NEW])
+
+
+def test_a_loaded_model_has_the_held_out_samples_of_its_folder(ranks, tmp_path):
+    ranks.save(tmp_path / "model")
+    HeldOut.measure(ranks, X[HELD], RANKS[HELD]).write(tmp_path / "model")
+    again = load(tmp_path / "model").predict_interval(X[NEW])
+    np.testing.assert_array_equal(again, ranks.predict_interval(X[NEW]))
+
+
+def test_metrics_are_those_of_the_predictions(ranks, targets):
+    found = ranks.evaluate(X[NEW], RANKS[NEW])
+    places = {name: place for place, name in enumerate(NAMES)}
+    true, predicted = ([places[name] for name in labels] for labels in (RANKS[NEW], ranks.predict(X[NEW])))
+    assert found["accuracy"] == accuracy(true, predicted)
+    assert found["mae"] == mae(true, predicted)
+    assert targets.evaluate(X[NEW], TARGET[NEW])["mae"] == pytest.approx(
+        np.abs(targets.predict(X[NEW]) - TARGET[NEW]).mean(), rel=1e-6
+    )
+
+
+def test_contributions_and_similar_samples(ranks):
+    parts = ranks.explain(X[NEW][:2], X[TRAIN])
+    assert parts.columns.tolist() == ["baseline", "a", "b", "c"]
+    similarity, rows = ranks.similar(X[NEW], X[TRAIN], k=4)
+    expected = NeighbourIndex.build(ranks, X[TRAIN]).search(X[NEW], 4)
+    np.testing.assert_array_equal(rows, expected.rows)
+    np.testing.assert_array_equal(similarity, expected.similarity)
+
+
+@pytest.mark.usefixtures("unpainted")
+def test_a_report_is_one_file(ranks, tmp_path):
+    path = ranks.report(tmp_path / "report.html", X[HELD], RANKS[HELD], training=(X[TRAIN], RANKS[TRAIN]))
+    assert "random forest" in path.read_text().lower()
+
+
+def test_nothing_is_asked_of_a_model_that_is_not_fitted():
+    model = OTDClassifier()
+    for question in (
+        lambda: model.predict_interval(X), lambda: model.predict_set(X), lambda: model.evaluate(X, RANKS),
+        lambda: model.calibrate(X, RANKS), lambda: model.explain(X, X), lambda: model.similar(X, X),
+        lambda: model.report("r.html", X, RANKS),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="not fitted yet"):
+            question()
