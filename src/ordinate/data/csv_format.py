@@ -18,6 +18,7 @@ from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import IO, cast
 
+from ordinate.data.file_kinds import require_kind
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
@@ -156,7 +157,9 @@ def recognise(
             is_whole = len(start) < looked_at
             start += file.readline(longest_line) + file.readline(longest_line)  # A header may be longer.
     except (OSError, EOFError, zlib.error) as error:
-        raise OrdinateError(where, problem=f"could not be read: {error}") from error
+        hint = "remove .gz from its name if it is not compressed" if isinstance(error, gzip.BadGzipFile) else None
+        raise OrdinateError(where, problem=f"could not be read: {error}", hint=hint) from error
+    require_kind(start, str(where).removesuffix(".gz"))
     encoding, text = _decoded(start, where, given.encoding, is_whole=is_whole)
     lines = list(io.StringIO(text, newline=None))
     declared = re.fullmatch(r'"?sep=(.)"?\s*', "".join(lines[:1]))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, warn
 from ordinate.data.csv_format import CSV, MISSING
+from ordinate.data.file_kinds import LOOKED_AT, require_kind
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import reading, require_names, require_path
@@ -101,6 +102,9 @@ def _read(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame 
     require_path(path)
     if not name.endswith((*TABLES, *NPZ, *TS)):
         raise OrdinateError(path, expected=f"a file that ends in {', '.join((*TABLES, *NPZ, *TS))}")
+    if not name.endswith(CSV):  # A csv may be compressed, and is looked at when it is opened.
+        with path.open("rb") as file:
+            require_kind(file.read(LOOKED_AT), path)
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
     if name.endswith(NPZ):

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.data.csv_files import note_on_doubled, warn
+from ordinate.data.file_kinds import LOOKED_AT, require_kind
 from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.table_formats import PARQUET, ends_in
 from ordinate.data.tables.arrow_files import as_pandas
@@ -239,6 +240,9 @@ def _files_at(path: Path) -> "ParquetDataset":
     import pyarrow as pa
     from pyarrow.parquet import ParquetDataset
 
+    if path.is_file():
+        with path.open("rb") as file:
+            require_kind(file.read(LOOKED_AT), path)
     try:
         return ParquetDataset(path)
     except pa.ArrowInvalid as error:
