@@ -1,5 +1,6 @@
 """Reading a data set from a file, whatever its format."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -175,9 +176,9 @@ def checked_frame(
     """
     if frame.empty:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
-    if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
+    if frame.shape[1] == 1 and re.search(r"[;\t|]|\S {2,}\S", str(frame.columns[0])):
         problem = f"has the one column {frame.columns[0]!r}"
-        raise OrdinateError(path, problem=problem, expected="separators", hint="--sep names them")
+        raise OrdinateError(path, problem=problem, expected="separators", hint="--sep names them, such as --sep ' '")
     frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
     twice = [name for name, count in Counter(frame.columns).items() if count > 1]
     if not twice:
