@@ -229,6 +229,116 @@ def test_a_line_with_a_hash_is_the_header_where_data_follow_at_once(text, names,
     assert len(frame) == rows
 
 
+VISITS = "size,kind,grade\n1.5,a,0\n2.5,b,1\n4.0,a,2\n"
+TITLES = {
+    "apart": "Report of 2021\n\n",
+    "not apart": "Report of 2021\n",
+    "of several cells": "Report of 2021, Berlin\n\n",
+    "of several lines": "Report\nof 2021\n\n\n",
+    "below a comment": "# exported\nReport of 2021\n\n",
+    "padded by a spreadsheet": "Report of 2021,,\n,,\n",
+}
+
+
+@pytest.mark.parametrize("title", TITLES.values(), ids=TITLES)
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("behind", ["", ","])
+def test_a_title_above_the_header_is_left_out_with_a_note(tmp_path, title, separator, end, behind):
+    path, said = tmp_path / "data.csv", []
+    header, rows = VISITS.split("\n", 1)
+    table = (header + "\n" + rows.replace("\n", f"{behind}\n")).replace(",", separator)
+    if separator != "," and "padded" not in title:
+        title = title.replace(",,", separator * 2)
+    path.write_bytes((title + table).replace("\n", end).encode())
+    frame = read_csv(path, path, said.append)
+    pd.testing.assert_frame_equal(frame, pd.read_csv(io.StringIO(VISITS)))
+    pd.testing.assert_frame_equal(frame, pd.concat(read_csv_parts(path, 5, recognise(path, path))))
+    assert len(said) == 1
+    assert "the header after" in said[0]
+
+
+def test_years_are_names_below_a_title_that_is_apart():
+    text = "Report\n\ncountry,2019,2020\nFR,1,2\nDE,3,4\n"
+    assert list(read_csv(io.BytesIO(text.encode()), "a.csv", lambda _: None)) == ["country", "2019", "2020"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "country\nFR,1,2\nDE,3,4\n",
+        "Report\ncountry,2019,2020\nFR,1,2\nDE,3,4\n",
+        "text\nhello, world\nfoo, bar\n",
+        "a,b\nr1,1,2\nr2,3,4\n",
+        "Report\n\na,b\n1,2\n3\n",
+    ],
+)
+def test_what_may_be_no_title_is_an_error(text):
+    with pytest.raises(OrdinateError, match=r"a\.csv: line \d has \d cells, expected"):
+        read_csv(io.BytesIO(text.encode()), "a.csv", lambda _: None)
+
+
+CARS = """18.0   8   307.0  1,5\t"chevrolet chevelle"
+ 9.5   12  98.25  0,75\t"ford  pinto"
+15.0   8   350.0  2,5 \t"chevrolet chevelle"
+"""
+OF_CARS = [[18, 9.5, 15], [8, 12, 8], [307, 98.25, 350], ["1,5", "0,75", "2,5"]]
+
+
+@pytest.mark.parametrize("ending", [".txt", ".dat", ".data", ".txt.gz"])
+@pytest.mark.parametrize(
+    "header", ["", "  mpg cylinders   size ratio\tname  \n", "Cars of 1970\n\nmpg cylinders size ratio name\n"]
+)
+def test_blanks_separate_the_cells_of_a_text_file(tmp_path, ending, header):
+    path, said = tmp_path / f"cars{ending}", []
+    text = (header + CARS).encode()
+    path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    frame = read_csv(path, path, said.append)
+    names = ["mpg", "cylinders", "size", "ratio", "name"] if header else ["0", "1", "2", "3", "4"]
+    assert list(frame) == names
+    assert [frame[name].tolist() for name in names[:4]] == OF_CARS
+    assert frame[names[4]].tolist() == ["chevrolet chevelle", "ford  pinto", "chevrolet chevelle"]
+    pd.testing.assert_frame_equal(frame, pd.concat(read_csv_parts(path, 5, recognise(path, path))))
+    assert len(said) == 1
+    assert "reads blanks" in said[0]
+    assert ("no header (columns are numbered from 0)" in said[0]) == (not header)
+
+
+def test_a_cut_line_of_a_file_of_blanks_is_named(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a  b\n" + "1  2\n" * 200 + "3\n")
+    with pytest.raises(OrdinateError, match="line 202 has 1 cells, expected 2"):
+        read_csv(path, path, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "names"),
+    [
+        ("a.txt", "review\nvery good\nnot bad\n", ["review"]),
+        ("a.txt", "a, b\n1, 2\n3, 4\n", ["a", "b"]),
+        ("a.txt", "city\tpeople\nSan Jose\t5\nNew York\t6\n", ["city", "people"]),
+        ("a.csv", "a b\n1 2\n3 4\n", ["a b"]),
+        ("a.data", "5.1,3.5,x\n4.9,3.0,x\n4.7,3.2,y\n", ["0", "1", "2"]),
+        ("a.data", "size,kind\n5,x\n4,x\n", ["size", "kind"]),
+    ],
+)
+def test_blanks_within_cells_are_no_separators(name, text, names):
+    assert list(read_csv(io.BytesIO(text.encode()), name, lambda _: None)) == names
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+def test_blanks_that_are_given_separate_cells(name):
+    content = io.BytesIO(b"a  b\nx  y\nu v \n")
+    with csv_given(Given(sep=" ")):
+        assert read_csv(content, name, lambda _: None).to_dict("list") == {"a": ["x", "u"], "b": ["y", "v"]}
+
+
+def test_columns_that_blanks_may_separate_are_an_error_that_names_sep(tmp_path):
+    (tmp_path / "a.txt").write_text("a   b\n1 x y\n2 x\n")
+    with pytest.raises(OrdinateError, match="has the one column 'a   b', expected separators; --sep names them"):
+        read_samples(tmp_path / "a.txt")
+
+
 def test_a_hash_in_the_header_alone_is_a_name():
     assert recognise(io.BytesIO(b"# exported\n#size,kind\n"), "a.csv").names == ("#size", "kind")
 

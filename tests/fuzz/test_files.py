@@ -25,6 +25,7 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.estimators.batches import read_unlabelled
 from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
 from tests.data.images.test_dicom import palette, write_compressed, write_dicom
+from tests.data.tables.sas_table import write_iris
 from tests.data.volumes.test_dicom_series import write_series
 from tests.fuzz.damage import BYTES, DAMAGES, HARMLESS, pick
 from tests.fuzz.trials import seeds, succeeds_or_is_refused
@@ -45,11 +46,15 @@ TABLES = (
     "table.json",
     "table.sav",
     "table.zsav",
+    "table.por",
     "table.dta",
     "table.xpt",
+    "table.sas7bdat",
     "table.arff",
     "table.rds",
+    "table.rda",
 )
+TARGETS = {"table.sas7bdat": "Sepal_Length", "table.por": "GRADE"}
 FOLDERS = ("images", "images.zip", "deep", "x-rays", "matrices", "volumes", "scans")
 NAMES = (*TABLES, *FOLDERS, "series.ts", "recordings")
 
@@ -62,6 +67,8 @@ def good(tmp_path_factory):
     return SimpleNamespace(folder=folder, content={name: read(folder / name) for name in NAMES})
 
 
+@pytest.mark.filterwarnings("ignore:.* reads .*:UserWarning")  # Notes on how a csv is written.
+@pytest.mark.filterwarnings("ignore:.* the first of each is read:UserWarning")
 @pytest.mark.parametrize("seed", seeds(quick=6, thorough=120))
 @pytest.mark.parametrize("name", NAMES)
 def test_a_damaged_file_is_read_as_it_says_or_refused(name, seed, good, tmp_path):
@@ -98,7 +105,7 @@ def damage(path, random):
 def target_of(path):
     if path.name in FOLDERS:
         return "age"
-    return "grade" if path.name in TABLES else None
+    return TARGETS.get(path.name, "grade") if path.name in TABLES else None
 
 
 def options_of(modality):
@@ -172,10 +179,14 @@ def write_surveys(folder, table):
         )
     pyreadstat.write_dta(table, folder / "table.dta", variable_value_labels=labels)
     pyreadstat.write_xport(table, folder / "table.xpt")
+    pyreadstat.write_por(table[["grade", "size", "weight"]].rename(columns=str.upper), folder / "table.por")
+    write_iris(folder / "table.sas7bdat")
     attributes = ["@attribute grade {0,1,2}", *(f"@attribute {name} real" for name in ("size", "weight"))]
     rows = [",".join(map(str, row)) for row in table[["grade", "size", "weight"]].itertuples(index=False)]
     (folder / "table.arff").write_text("\n".join(["@relation r", *attributes, "@data", *rows, ""]))
-    rdata.write_rds(folder / "table.rds", table[["grade", "size", "weight"]].astype(float))
+    numbers = table[["grade", "size", "weight"]].astype(float)
+    rdata.write_rds(folder / "table.rds", numbers)
+    rdata.write_rda(folder / "table.rda", {"about": "a table", "numbers": numbers})
 
 
 def write_images(folder, random):

@@ -11,7 +11,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions
 from ordinate.counts import counted
-from ordinate.data.csv_format import CSV, MISSING, CsvFormat, cells_of, recognise
+from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.paths import absent_files, first_named, is_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError
@@ -102,7 +102,7 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
     if len(options.targets) > 1 or options.missing or options.targets[0] not in found.names:
         return
     name = options.targets[0]
-    cells = cells_of(path, found, name)
+    cells = column_cells(path, found, name)
     if cells is None:
         return
     if not cells:
@@ -133,7 +133,7 @@ def check_images(folder: Path) -> None:
         return
     found = recognise(labels, labels)
     column = next((name for name in PATH_COLUMNS if name in found.names), None)
-    names = None if column is None else cells_of(labels, found, column)
+    names = None if column is None else column_cells(labels, found, column)
     images = [name.replace("\\", "/").removeprefix("./") for name in names or ()]
     if not images or not all(name.lower().endswith(IMAGE_SUFFIXES) for name in images):
         return

@@ -15,7 +15,16 @@ import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
 from ordinate.counts import counted
-from ordinate.data.csv_format import MISSING, CsvFormat, opened, recognise, usual_separator, without_mark
+from ordinate.data.csv_format import (
+    BLANKS,
+    MISSING,
+    CsvFormat,
+    cells_of,
+    opened,
+    recognise,
+    usual_separator,
+    without_mark,
+)
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import first_named, not_text
 from ordinate.errors import OrdinateError
@@ -111,9 +120,12 @@ def _missing_texts(found: CsvFormat, ranks: Mapping[str, Collection[str]]) -> An
 
 
 def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type] | None, **options: Any) -> Any:
+    separator = r"\s+" if found.separator == BLANKS else found.separator
+    if not found.has_header:
+        options |= {"header": None, "names": list(found.names)}
     return pd.read_csv(
         content, index_col=False, keep_default_na=False, skipinitialspace=_may_begin_with_spaces(content, found),
-        dtype=dtype, sep=found.separator, decimal=found.decimal, thousands=found.thousands, encoding=found.encoding,
+        dtype=dtype, sep=separator, decimal=found.decimal, thousands=found.thousands, encoding=found.encoding,
         skiprows=found.skipped, **options,
     )  # fmt: skip
 
@@ -155,7 +167,9 @@ def _require_short_lines(content: Path | IO[bytes], where: Path | str, found: Cs
     """Raise an error if a line has cells beyond the columns."""
     for number, row, columns in _lines(content, found):
         if any(row[columns:]):
-            hint = "--sep names another separator" if columns == 1 else None
+            hint = None
+            if columns == 1:
+                hint = "--sep names another separator; remove lines above the names of the columns"
             problem = f"line {number} has {counted(len(row), 'cell')}"
             raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
 
@@ -177,7 +191,7 @@ def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: 
 def _have_separators(content: Path | IO[bytes], found: CsvFormat) -> bool:
     """Return whether each line has as many separators as the header; False where quotes may hold some."""
     separator = found.separator.encode()
-    if found.encoding not in SINGLE_BYTES or len(separator) != 1:
+    if found.encoding not in SINGLE_BYTES or len(separator) != 1 or found.separator == BLANKS:
         return False
     with suppress(OSError, EOFError, zlib.error), opened(content) as file:
         for _ in range(found.skipped):
@@ -203,8 +217,9 @@ def _lines(content: Path | IO[bytes], found: CsvFormat) -> Iterator[tuple[int, l
         text = io.TextIOWrapper(file, without_mark(found.encoding), "replace", newline="")
         for _ in range(found.skipped):
             next(text)
-        rows = csv.reader(text, delimiter=found.separator, skipinitialspace=True)
-        next(row for row in rows if row)
+        rows = cells_of(text, found.separator)
+        if found.has_header:
+            next(row for row in rows if row)
         for row in rows:
             yield found.skipped + rows.line_num, row, len(found.names)
         text.detach()

@@ -10,20 +10,24 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice, takewhile, zip_longest
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from ordinate.counts import counted
+from ordinate.data.file_kinds import require_kind
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+WITHOUT_HEADER = (".dat", ".dat.gz", ".data", ".data.gz")  # Such files often have none.
+ANY_SEPARATOR = (".txt", ".txt.gz", *WITHOUT_HEADER)
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", *ANY_SEPARATOR)
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+BLANKS = " "  # Stands for blanks and tabs, one or several.
 # "None" may be a grade.
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
 NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?")
@@ -93,8 +97,9 @@ class CsvFormat:
         decimal: Decimal mark of numbers.
         thousands: Character between thousands; None if there is none.
         encoding: Encoding of the text.
-        skipped: Number of lines before the header.
+        skipped: Number of lines before the header, or before the first row if there is no header.
         has_fractions: Whether a number among the first lines has a decimal mark.
+        has_header: Whether the first line that is not skipped has the names; otherwise they are numbers from 0 on.
     """
 
     names: tuple[str, ...]
@@ -104,6 +109,7 @@ class CsvFormat:
     encoding: str = "utf-8"
     skipped: int = 0
     has_fractions: bool = False
+    has_header: bool = True
 
     @property
     def doubled(self) -> list[str]:
@@ -114,7 +120,7 @@ class CsvFormat:
         """Return what differs from ``usual`` separators, decimal points and UTF-8; None if nothing does."""
         parts = []
         if self.separator != usual:
-            parts.append(SEPARATORS.get(self.separator, repr(self.separator)))
+            parts.append({**SEPARATORS, BLANKS: "blanks"}.get(self.separator, repr(self.separator)))
         if self.decimal != ".":
             parts.append("decimal commas")
         if self.thousands is not None:
@@ -123,7 +129,10 @@ class CsvFormat:
             names = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}
             parts.append(names.get(self.encoding, self.encoding))
         if self.skipped:
-            parts.append(f"the header after {counted(self.skipped, 'line')}")
+            where = "header" if self.has_header else "first row"
+            parts.append(f"the {where} after {counted(self.skipped, 'line')}")
+        if not self.has_header:
+            parts.append("no header (columns are numbered from 0)")
         if not parts:
             return None
         listed = [", ".join(parts[:-1]), parts[-1]]
@@ -156,7 +165,9 @@ def recognise(
             is_whole = len(start) < looked_at
             start += file.readline(longest_line) + file.readline(longest_line)  # A header may be longer.
     except (OSError, EOFError, zlib.error) as error:
-        raise OrdinateError(where, problem=f"could not be read: {error}") from error
+        hint = "remove .gz from its name if it is not compressed" if isinstance(error, gzip.BadGzipFile) else None
+        raise OrdinateError(where, problem=f"could not be read: {error}", hint=hint) from error
+    require_kind(start, str(where).removesuffix(".gz"))
     encoding, text = _decoded(start, where, given.encoding, is_whole=is_whole)
     lines = list(io.StringIO(text, newline=None))
     declared = re.fullmatch(r'"?sep=(.)"?\s*', "".join(lines[:1]))
@@ -165,7 +176,8 @@ def recognise(
         fixed_separator = given.separator
     elif declared is not None:
         fixed_separator = declared[1]
-    separators = (fixed_separator, usual_separator(where), known_separator)
+    may_be_blanks = str(where).lower().endswith(ANY_SEPARATOR)
+    separators = (fixed_separator, usual_separator(where), known_separator, may_be_blanks)
     comments = _comments(lines, first=int(declared is not None))
     skipped = comments.stop
     separator, rows = _table("".join(lines[skipped:]), *separators)
@@ -174,17 +186,27 @@ def recognise(
         separator_from_last, rows_from_last = _table("".join(lines[last:]), *separators)
         if not rows or _is_header(*rows_from_last):
             skipped, separator, rows = last, separator_from_last, rows_from_last
+    titles = _titles(lines[skipped:], rows, separators)
+    if titles:
+        skipped += titles
+        separator, rows = _table("".join(lines[skipped:]), *separators)
+    has_header = True
+    if separator == BLANKS or str(where).lower().endswith(WITHOUT_HEADER):
+        has_header = not _are_all_data(rows)
     names, *rows = rows or [[]]
+    if not has_header:
+        rows = [names, *rows]
+        names = [str(place) for place in range(len(names))]
     cells = [cell.strip() for row in rows for cell in row]
     if separator != known_separator:
         known_decimal = None
     numbers = list(filter(NUMBER.fullmatch, dict.fromkeys(cells)))
     decimal, thousands = _marks(numbers, separator, given.decimal, known_decimal)
     has_fractions = any(cell.count(decimal) == 1 for cell in numbers)  # Dates have two points.
-    return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped, has_fractions)
+    return CsvFormat(tuple(names), separator, decimal, thousands, encoding, skipped, has_fractions, has_header)
 
 
-def cells_of(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> list[str] | None:
+def column_cells(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> list[str] | None:
     """Return the cells of a column; None of a file above ``most`` bytes, or that cannot be read.
 
     Args:
@@ -199,12 +221,12 @@ def cells_of(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> list
     try:
         with path.open(encoding=without_mark(found.encoding), newline="") as file:
             lines = islice(file, found.skipped, None)
-            rows = list(filter(None, csv.reader(lines, delimiter=found.separator, skipinitialspace=True)))
+            rows = list(filter(None, cells_of(lines, found.separator)))
     except (UnicodeError, csv.Error):
         return None
     if any(len(row) <= place for row in rows):
         return None
-    return [row[place] for row in rows[1:]]
+    return [row[place] for row in rows[int(found.has_header) :]]
 
 
 def marks_of(path: Path) -> tuple[str, str | None] | None:
@@ -292,32 +314,91 @@ def _are_amounts(cells: Sequence[str]) -> bool:
     return 2 * sum(AMOUNT.match(cell) is not None for cell in present) > len(present)
 
 
-def _table(text: str, separator: str | None, usual: str, known: str | None) -> tuple[str, list[list[str]]]:
+def _are_all_data(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds no names: numbers stand above numbers, and a text comes again below."""
+    if len(rows) < 2:
+        return False
+    first, *others = rows
+    columns = list(zip(first, zip_longest(*others, fillvalue=""), strict=False))
+    amounts = [cell for cell, below in columns if _are_amounts(below)]
+    texts = [(cell, below) for cell, below in columns if not _are_amounts(below)]
+    if not amounts or not all(AMOUNT.match(cell) or cell in (*MISSING, "?") for cell in amounts):
+        return False
+    return not texts or any(cell in below for cell, below in texts)
+
+
+def _titles(lines: Sequence[str], rows: Sequence[Sequence[str]], separators: Any, most: int = 10) -> int:
+    """Return how many lines of a title stand above the header, the blank ones included; 0 where the first has names.
+
+    All lines below a header have as many cells as it has. A title has one cell, or fewer than the header if a blank
+    line follows it; without one, numbers stand below a name of the header.
+    """
+    if not rows or (len(rows[0]) > 1 and all(_has_width(row, len(rows[0])) for row in rows)):
+        return 0
+    for start in range(1, min(len(lines), most + 1)):
+        if not lines[start].strip():
+            continue
+        separator, (header, *others) = _table("".join(lines[start:]), *separators)
+        if len(header) < 2 or not all(header) or not others:
+            continue
+        if not all(_has_width(row, len(header)) for row in others):
+            continue
+        title = 1
+        if separator != BLANKS:
+            title = max((sum(map(bool, cells)) for cells in cells_of(lines[:start], separator)), default=0)
+        is_apart = not lines[start - 1].strip() and not all(map(AMOUNT.match, header))
+        told = [cell for cell, below in zip(header, zip(*others, strict=False), strict=False) if _are_amounts(below)]
+        has_names = bool(told) and not any(map(AMOUNT.match, told))
+        if (title == 1 and has_names) or (title < len(header) and is_apart):
+            return start
+        return 0
+    return 0
+
+
+def _has_width(row: Sequence[str], width: int) -> bool:
+    """Return whether a row has as many cells, except empty ones behind them."""
+    return len(row) >= width and not any(row[width:])
+
+
+def _table(
+    text: str, separator: str | None, usual: str, known: str | None, may_be_blanks: bool
+) -> tuple[str, list[list[str]]]:
     """Return the separator of text, if it is not given, and the first rows."""
     if separator is None:
-        separator = _separator(text, usual, known)
+        separator = _separator(text, usual, known, may_be_blanks=may_be_blanks)
     return separator, _rows(text, separator, 1000)
+
+
+def cells_of(lines: Iterable[str], separator: str) -> Any:
+    """Return the reader of the csv module of the cells of lines."""
+    if separator == BLANKS:
+        lines = (line.replace("\t", " ").rstrip() + "\n" for line in lines)
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
 
 def _rows(text: str, separator: str, most: int) -> list[list[str]]:
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        rows.extend(
-            islice(filter(None, csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)), most)
-        )
+        rows.extend(islice(filter(None, cells_of(io.StringIO(text), separator)), most))
     while rows and rows[0] and not rows[0][-1]:  # A header may end in separators too.
         rows[0].pop()
     return rows
 
 
-def _separator(text: str, usual: str, known: str | None) -> str:
+def _separator(text: str, usual: str, known: str | None, *, may_be_blanks: bool) -> str:
     """Return the separator with which most lines have as many cells as the header; of several, most numbers.
 
-    Of those that are equal in both, the known one comes first, then the usual one.
+    Of those that are equal in both, the known one comes first, then the usual one. Blanks separate cells only if all
+    lines have as many, and numbers alone stand in a column.
     """
     found: dict[str, tuple[float, float]] = {}
-    for separator in dict.fromkeys(filter(None, (known, usual, *SEPARATORS))):
+    candidates = [known, usual, *SEPARATORS]
+    if may_be_blanks:
+        candidates.append(BLANKS)
+    for separator in dict.fromkeys(filter(None, candidates)):
         header, *rows = _rows(text, separator, 100) or [[]]
+        if separator == BLANKS and not _has_column_of_numbers(header, rows):
+            continue
         if len(header) > 1:
             whole = [row for row in rows if len(row) >= len(header) and not any(row[len(header) :])]
             cells = [cell for row in whole for cell in row]
@@ -330,6 +411,13 @@ def _separator(text: str, usual: str, known: str | None) -> str:
     if found.get(best, (0, 0))[0] > 1 / 2:
         return best
     return usual
+
+
+def _has_column_of_numbers(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether all rows have as many cells as the header, and a column holds numbers alone."""
+    if not rows or any(len(row) != len(header) for row in rows):
+        return False
+    return any(all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
 
 
 def _marks(numbers: Sequence[str], separator: str, given: str | None, known: str | None) -> tuple[str, str | None]:

@@ -110,6 +110,26 @@ def test_without_its_decoder_the_message_names_file_kind_and_package(monkeypatch
         opened(content)
 
 
+@pytest.mark.parametrize(
+    ("content", "kind", "hint"),
+    [
+        (
+            imagecodecs.jpegxl_encode(draw(3)),
+            "an image in JPEG XL",
+            "convert it to PNG, or to TIFF with LZW compression",
+        ),
+        (b"\xff\x0a" + bytes(20), "an image in JPEG XL", "convert it to PNG"),
+        (imagecodecs.jpeg2k_encode(draw(1)), "an image in JPEG 2000", "convert it to PNG"),
+        (imagecodecs.avif_encode((draw(3) >> 8).astype(np.uint8)), "an image in AVIF", "convert it to PNG"),
+        (b"<?xml version='1.0'?>\n<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG", "convert it to PNG"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS", "git lfs pull fetches the file"),
+    ],
+)
+def test_images_of_other_formats_are_named_with_the_way_out(content, kind, hint):
+    with pytest.raises(OrdinateError, match=f"^a: is {kind}, which cannot be read; {hint}"):
+        opened(content)
+
+
 @pytest.mark.parametrize("content", [png_16.encode(draw(3)), lossless_jpeg.encode(draw(1), 16)])
 def test_an_image_of_too_many_pixels_is_not_decoded(content):
     with pytest.raises(OrdinateError, match="a: got 17 x 13 pixels, expected at most 100; max_pixels=N allows N"):

@@ -252,7 +252,11 @@ def test_levels_in_sub_pages_do_not_count(tmp_path):
     ("options", "values", "message"),
     [
         ({"photometric": "cielab"}, COLOUR, "got colours as CIELAB, expected grey or RGB; save it as grey or RGB"),
-        ({"compression": "lerc"}, GREY, "is compressed as LERC, which cannot be read; save it as grey or RGB, without"),
+        (
+            {"compression": "lerc"},
+            GREY,
+            "is compressed as LERC, which cannot be read; save it as PNG, or as TIFF with LZW",
+        ),
         ({"compression": "webp"}, EIGHT, "is compressed as WEBP, which cannot be read"),
         ({}, GREY.astype(np.complex64), "got values as complex64, expected whole numbers or floats"),
         ({"photometric": "minisblack", "planarconfig": "contig"}, COLOUR[..., :2], "got 2 channels, expected grey"),

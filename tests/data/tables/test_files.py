@@ -315,16 +315,11 @@ def test_a_missing_column_is_an_error_that_knows_the_near_name(tmp_path, column,
         read_labelled(tmp_path / "a.csv", *options)
 
 
-@pytest.mark.parametrize("ending", ["csv", "xlsx"])
-def test_a_title_above_the_names_of_the_columns_is_an_error_that_says_so(tmp_path, ending):
+def test_a_title_above_the_names_of_the_columns_is_an_error_that_says_so(tmp_path):
     title = pd.DataFrame([["Study 2024", None, None], ["size", "colour", "grade"], [1, "red", 2]])
-    path = tmp_path / f"a.{ending}"
-    write = title.to_csv if ending == "csv" else title.to_excel
-    write(path, header=False, index=False)
-    with pytest.raises(
-        OrdinateError, match=rf"a\.{ending}: no column 'grade'; its first row, 'Study 2024', may be a title"
-    ):
-        read_labelled(path, "grade")
+    title.to_excel(tmp_path / "a.xlsx", header=False, index=False)
+    with pytest.raises(OrdinateError, match=r"a\.xlsx: no column 'grade'; its first row, 'Study 2024', may be a title"):
+        read_labelled(tmp_path / "a.xlsx", "grade")
 
 
 GARBAGE = b"\xff\xfe\x00garbage\x80"

@@ -9,6 +9,7 @@ from ordinate.data.tables.date_forms import DURATION, TIME_OF_DAY, date_form
 from ordinate.data.tables.files import read_labelled, read_samples
 from ordinate.data.tables.statistics_files import read_statistics
 from ordinate.data.typed import Reading
+from tests.data.tables.sas_table import write_iris
 
 SURVEY = pd.DataFrame(
     {
@@ -92,6 +93,14 @@ def test_a_transport_file_of_sas_is_read(tmp_path):
     assert list(read) == ["hours", "trust", "member", "town"]
     assert as_none(read["member"]) == [1, None, 2, 1]
     assert as_none(read["town"]) == ["a", None, "b", "a"]
+
+
+def test_a_table_of_sas_is_read(tmp_path):
+    write_iris(tmp_path / "a.sas7bdat")
+    read = read_samples(tmp_path / "a.sas7bdat")
+    assert read.shape == (150, 5)
+    assert (read["Sepal_Length"].min(), read["Sepal_Length"].max()) == (4.3, 7.9)
+    assert read["Species"].value_counts().tolist() == [50, 50, 50]
 
 
 def test_a_portable_file_of_spss_is_read(tmp_path):
@@ -208,6 +217,6 @@ def test_columns_to_drop_are_not_read(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.sav", "a.por", "a.dta", "a.sas7bdat", "a.xpt"])
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path, name):
-    (tmp_path / name).write_bytes(b"$FL2 garbage" * 20)
+    (tmp_path / name).write_bytes(b"\x01garbage\xff" * 20)
     with pytest.raises(ValueError, match=rf"{name}: could not be read: "):
         read_samples(tmp_path / name)

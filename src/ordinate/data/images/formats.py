@@ -7,6 +7,7 @@ import numpy as np
 
 from ordinate.counts import counted
 from ordinate.data.dicom import is_dicom
+from ordinate.data.file_kinds import AS_PNG, PULL, kind_of
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.dicom import open_dicom
 from ordinate.data.images.pillow import check_pixels, decoded, header_of
@@ -57,6 +58,10 @@ def open_image(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage
             raise OrdinateError(name, problem="is empty", expected="an image") from error
         if content.startswith(JPEG):
             return _deep_jpeg(content, name, max_pixels)
+        kind = kind_of(content)
+        if kind is not None:
+            hint = kind.hint if kind.hint in (AS_PNG, PULL) else None
+            raise OrdinateError(name, problem=f"is {kind.name}, which cannot be read", hint=hint) from error
         raise OrdinateError(name, problem="is no image that can be read") from error
     if content.startswith(PNG) and content[PLACE_OF_PNG_DEPTH] == 16:
         return _deep_png(content, name, opened)

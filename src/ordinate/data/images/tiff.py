@@ -148,12 +148,11 @@ def _by_tifffile(content: bytes, page: Any, name: str) -> "Image | DeepImage":
 
 def _check_kind(page: Any, name: str) -> None:
     """Raise an error for a page of a kind that cannot be read."""
-    hint = "save it as grey or RGB, without compression"
     if page.photometric not in COLOURS:
-        raise OrdinateError(name, f"colours as {_word(page.photometric)}", "grey or RGB", hint)
+        raise OrdinateError(name, f"colours as {_word(page.photometric)}", "grey or RGB", "save it as grey or RGB")
     if page.compression not in (*COMPRESSIONS, *IMAGE_COMPRESSIONS):
         problem = f"is compressed as {_word(page.compression)}, which cannot be read"
-        raise OrdinateError(name, problem=problem, hint=hint)
+        raise OrdinateError(name, problem=problem, hint="save it as PNG, or as TIFF with LZW compression or none")
     if page.dtype is None or page.dtype.kind not in "buif":
         kind = page.dtype or f"{counted(page.bitspersample, 'bit')} of format {page.sampleformat}"
         raise OrdinateError(name, f"values as {kind}", "whole numbers or floats")

@@ -1,5 +1,6 @@
 """Reading a data set from a file, whatever its format."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from ordinate.data.file_formats import (
     require_ending,
     require_packages,
 )
+from ordinate.data.file_kinds import LOOKED_AT, require_kind
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import reading, require_names, require_path
@@ -111,6 +113,9 @@ def _read(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame 
         raise OrdinateError(path, problem="is a folder", expected="a file")
     require_path(path)
     require_ending(path)
+    if not name.endswith(CSV):  # A csv may be compressed, and is looked at when it is opened.
+        with path.open("rb") as file:
+            require_kind(file.read(LOOKED_AT), path)
     if name.endswith(TS):
         return dict(zip(("X", TS_TARGET), read_ts(path), strict=True))
     if name.endswith(NPZ):
@@ -181,9 +186,9 @@ def checked_frame(
     """
     if frame.empty:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
-    if frame.shape[1] == 1 and any(mark in str(frame.columns[0]) for mark in ";\t|"):
+    if frame.shape[1] == 1 and re.search(r"[;\t|]|\S {2,}\S", str(frame.columns[0])):
         problem = f"has the one column {frame.columns[0]!r}"
-        raise OrdinateError(path, problem=problem, expected="separators", hint="--sep names them")
+        raise OrdinateError(path, problem=problem, expected="separators", hint="--sep names them, such as --sep ' '")
     frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
     twice = [name for name, count in Counter(frame.columns).items() if count > 1]
     if not twice:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ordinate.counts import counted
 from ordinate.data.csv_files import note_on_doubled, warn
 from ordinate.data.file_formats import PARQUET, ends_in
+from ordinate.data.file_kinds import LOOKED_AT, require_kind
 from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.tables.arrow_files import as_pandas
 from ordinate.data.tables.row_groups import RowGroups, changed, in_parts_of
@@ -240,6 +241,9 @@ def _files_at(path: Path) -> "ParquetDataset":
     import pyarrow as pa
     from pyarrow.parquet import ParquetDataset
 
+    if path.is_file():
+        with path.open("rb") as file:
+            require_kind(file.read(LOOKED_AT), path)
     try:
         return ParquetDataset(path)
     except pa.ArrowInvalid as error:
