@@ -15,7 +15,15 @@ import pandas as pd
 from pandas.errors import ParserError, ParserWarning
 
 from ordinate.counts import counted
-from ordinate.data.csv_format import MISSING, CsvFormat, opened, recognise, usual_separator, without_mark
+from ordinate.data.csv_format import (
+    MISSING,
+    CsvFormat,
+    note_on_header,
+    opened,
+    recognise,
+    usual_separator,
+    without_mark,
+)
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import first_named, not_text
 from ordinate.errors import OrdinateError
@@ -34,6 +42,8 @@ def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str],
     note = found.note(usual_separator(where))
     if note is not None:
         say(f"{where}: {note}")
+    if found.below:
+        say(f"{where}: {note_on_header(len(found.below))}")
     if found.doubled:
         say(f"{where}: {note_on_doubled(found.doubled)}")
     return found
@@ -114,7 +124,7 @@ def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type
     return pd.read_csv(
         content, index_col=False, keep_default_na=False, skipinitialspace=_may_begin_with_spaces(content, found),
         dtype=dtype, sep=found.separator, decimal=found.decimal, thousands=found.thousands, encoding=found.encoding,
-        skiprows=found.skipped, **options,
+        skiprows=[*range(found.skipped), *(found.skipped + place for place in found.below)], **options,
     )  # fmt: skip
 
 
