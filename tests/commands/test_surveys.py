@@ -12,6 +12,7 @@ import ordinate
 from ordinate import OTDClassifier, TableOptions
 from ordinate.cli import main
 from ordinate.data.tables.files import read_samples
+from ordinate.errors import OrdinateError
 from ordinate.estimators.batches import reading_of
 
 QUICK = ["--method", "otd", "--epochs", "1", "--quiet", "--out", "model"]
@@ -201,3 +202,59 @@ def test_dates_out_of_range_leave_the_dates_of_other_columns():
     dates = pd.to_datetime(["2020-01-31"] * 79 + ["2021-01-01"])
     pyreadstat.write_sav(TABLE.assign(seen=dates), "survey.sav", variable_format={"hours": "DATETIME20"})
     assert read_samples("survey.sav")["seen"].dt.year.tolist()[-2:] == [2020, 2021]
+
+
+NUMBERED = TABLE[["hours", "agree", "income"]].assign(
+    health=np.tile([1, 2, 3, 9], 20), word=np.tile(["a", "b", "refused", "c=d", "a"], 16), row=np.arange(80)
+)
+
+
+def fit_with(missing, name="data.csv", *options):
+    return main(["fit", name, "--target", "health", "--missing", missing, "--no-report", *QUICK, *options])
+
+
+@pytest.mark.parametrize(
+    ("missing", "unmatched"),
+    [
+        ("-9,9", None),
+        ("health=9", None),
+        ("refused,c=d,NA", None),
+        ("row=0", None),
+        ("income=-9,income=-8", "'income=-8'"),
+        ("98,Refused", "'98' or 'Refused'"),
+        ("agree=-9", "'agree=-9'"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "sav"])
+def test_a_value_named_as_missing_that_does_not_occur_is_noted(missing, unmatched, ending, capsys):
+    if ending == "csv":
+        NUMBERED.to_csv("data.csv", index=False)
+    else:
+        write(NUMBERED, "data.sav", {"income": {-9: "refused"}})
+    assert fit_with(missing, f"data.{ending}") == 0
+    said = [line for line in capsys.readouterr().out.split("\n") if "no value is" in line]
+    assert said == ([] if unmatched is None else [f"note: data.{ending}: no value is {unmatched}, named as missing"])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_of_missing_values_that_is_not_there_is_an_error_before_training(ending, capsys):
+    getattr(NUMBERED, f"to_{ending}")(f"data.{ending}", index=False)
+    assert fit_with("-9,incme=-9", f"data.{ending}") == 2
+    error = capsys.readouterr().err
+    assert "--missing: got 'incme=-9', expected a value, or COLUMN=VALUE with a column of the data; did you" in error
+    assert "did you mean 'income'?" in error
+    assert not Path("model").exists()
+    assert fit_with("-9,income=-9,health=9,row=3", f"data.{ending}", "--drop", "income") == 0
+
+
+def test_a_model_says_so_in_python():
+    table = NUMBERED[["hours", "income"]]
+
+    def fit(*missing):
+        model = OTDClassifier(epochs=1, random_state=0, data=TableOptions(missing=missing))
+        return model.fit(table, NUMBERED["health"]).reader_.notes
+
+    assert not any("no value" in note for note in fit(-9, "income=-9"))
+    assert "no value is '98' or 'income=7', named as missing" in fit(-9, 98, "income=7")
+    with pytest.raises(OrdinateError, match=r"missing: got 'Income=-9', .*; did you mean 'income'\?"):
+        fit("Income=-9")

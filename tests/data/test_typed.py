@@ -203,7 +203,10 @@ def test_a_value_may_be_missing_in_one_column_alone():
     table, found = typed(frame, {}, Reading(missing=("grade=9", "x=3")))
     assert table["rooms"].tolist() == [1, 9, 3]
     assert table["grade"].isna().tolist() == [True, False, False]
-    assert found.notes(Reading()) == ["values that --missing names are missing in grade in 1 row"]
+    assert found.notes(Reading()) == [
+        "values that --missing names are missing in grade in 1 row",
+        "no value is 'x=3', named as missing",
+    ]
 
 
 def test_categories_lose_those_that_are_missing():

@@ -240,8 +240,11 @@ class FitOptions:
 
     @property
     def missing_values(self) -> tuple[str, ...]:
-        """The values that mean missing."""
-        return () if self.missing is None else tuple(values_in(self.missing, "--missing"))
+        """The values that mean missing, except those of columns that are dropped."""
+        if self.missing is None:
+            return ()
+        dropped = tuple(f"{name}=" for name in names_in(self.drop))
+        return tuple(text for text in values_in(self.missing, "--missing") if not text.startswith(dropped))
 
     @property
     def settings(self) -> Settings:

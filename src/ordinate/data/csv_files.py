@@ -20,6 +20,7 @@ from ordinate.data.csv_format import (
     MISSING,
     CsvFormat,
     cells_of,
+    note_on_header,
     opened,
     recognise,
     usual_separator,
@@ -43,6 +44,8 @@ def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str],
     note = found.note(usual_separator(where))
     if note is not None:
         say(f"{where}: {note}")
+    if found.below:
+        say(f"{where}: {note_on_header(len(found.below))}")
     if found.doubled:
         say(f"{where}: {note_on_doubled(found.doubled)}")
     return found
@@ -123,10 +126,13 @@ def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type
     separator = r"\s+" if found.separator == BLANKS else found.separator
     if not found.has_header:
         options |= {"header": None, "names": list(found.names)}
+    skipped: int | list[int] = found.skipped
+    if found.below:
+        skipped = [*range(found.skipped), *(found.skipped + place for place in found.below)]
     return pd.read_csv(
         content, index_col=False, keep_default_na=False, skipinitialspace=_may_begin_with_spaces(content, found),
         dtype=dtype, sep=separator, decimal=found.decimal, thousands=found.thousands, encoding=found.encoding,
-        skiprows=found.skipped, **options,
+        skiprows=skipped, **options,
     )  # fmt: skip
 
 

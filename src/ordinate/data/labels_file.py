@@ -179,7 +179,7 @@ def labelled_by(
             raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
     how = replace(columns.how, targets=(target,))
-    labels, found = typed(frame[[target]], {}, how)
+    labels, found = typed(frame[[target]], {}, how, frame.columns)
     require_labels(labels[target], where)
     notes = tuple(f"{where}: {note}" for note in found.notes(how))
     labelled = Labelled(samples, labels[target], left_out=left_out, notes=notes)

@@ -6,7 +6,7 @@ unordered ones for other labels.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +15,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
+from ordinate.data.csv_format import MISSING
 from ordinate.data.known_scales import known_order
 from ordinate.data.no_answer import no_answers_among, says_no_answer
 from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.times import are_times
+from ordinate.errors import OrdinateError, did_you_mean
 
-DESCRIPTIONS = "descriptions"  # Descriptions of columns by name, among the attributes of a DataFrame.
+# Among the attributes of a DataFrame: descriptions of columns by name, and texts whose values are missing in it.
+DESCRIPTIONS, LEFT_OUT = "descriptions", "left out"
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,14 @@ class Found:
         named: Number of rows, of each column, that hold a value that the user names as missing.
         scales: Labels of codes, of each column of the label that is a number.
         far: What is said of labelled codes of the label that are far from the others.
+        unmatched: Texts that the user names as missing, and no value is.
     """
 
     missing: dict[str, Counter[str]] = field(default_factory=dict)
     named: Counter[str] = field(default_factory=Counter)
     scales: dict[str, dict[str, str]] = field(default_factory=dict)
     far: str | None = None
+    unmatched: list[str] = field(default_factory=list)
 
     def notes(self, reading: Reading, most: int = 3) -> list[str]:
         """Return one note on values that were read as missing, and one on labels of the codes of the target."""
@@ -106,6 +111,8 @@ class Found:
             listed = ", ".join(f"{name} in {counted(count, 'row')}" for name, count in self.named.most_common(most))
             more = f", and {counted(len(self.named) - most, 'more column')}" if len(self.named) > most else ""
             notes.append(f"values that --missing names are missing in {listed}{more}")
+        if self.unmatched:
+            notes.append(note_on_unmatched(self.unmatched))
         if self.far is not None and not self.scales:  # Of numbers it is said later.
             notes.append(f"the label {self.far}; if these codes mean missing labels, --missing names them")
         for name, labels in self.scales.items():
@@ -115,7 +122,10 @@ class Found:
 
 
 def typed(
-    frame: pd.DataFrame, declared: Mapping[str, Declared], reading: Reading = Reading()
+    frame: pd.DataFrame,
+    declared: Mapping[str, Declared],
+    reading: Reading = Reading(),
+    names: Collection[str] | None = None,
 ) -> tuple[pd.DataFrame, Found]:
     """Return a table with its columns as numbers, ordered and unordered categories, and what was found in them.
 
@@ -123,6 +133,10 @@ def typed(
         frame: Values or codes (n, columns).
         declared: What the file says of columns, by name.
         reading: What the user or a model says of them.
+        names: All columns of the file; None if these are all.
+
+    Raises:
+        OrdinateError: A value is named as missing in a column that the file to train on does not have.
 
     Example:
         >>> codes = pd.DataFrame({"health": [1.0, 3.0, -9.0, 2.0]})
@@ -131,12 +145,13 @@ def typed(
         >>> table["health"].tolist(), found.missing["health"]
         (['poor', 'good', nan, 'fair'], Counter({'-9 (Refused)': 1}))
     """
-    found = Found()
+    found = Found(unmatched=[text for text in reading.missing if text not in MISSING])
     columns = {}
     is_as_given = True
     for name in frame.columns:
         values = given = frame[name]
         said = declared.get(name)
+        found.unmatched = [text for text in found.unmatched if not _occurs(text, values, said)]
         if said is not None and not are_times(values):
             values = _of_codes(values, said, reading, found)
         if reading.missing:
@@ -148,12 +163,16 @@ def typed(
             values = _of_target(values, reading, found)
         is_as_given &= values is given
         columns[name] = values
+    if reading.targets:  # Later files may lack columns that were left out in training.
+        require_columns_of(found.unmatched, frame.columns if names is None else names)
     table = frame.copy(deep=False)
     if not is_as_given:
         table = pd.DataFrame(columns, columns=frame.columns, index=frame.index)
     descriptions = {name: said.description for name, said in declared.items() if said.description}
     if descriptions:
         table.attrs[DESCRIPTIONS] = descriptions
+    if reading.missing:
+        table.attrs[LEFT_OUT] = list(reading.missing)
     return table, found
 
 
@@ -179,6 +198,29 @@ def without_missing(values: pd.Series, missing: tuple[str, ...]) -> pd.Series:
     if isinstance(values.dtype, pd.CategoricalDtype):
         return values.cat.remove_categories(gone)
     return as_numbers(values.mask(values.isin(gone)))
+
+
+def require_columns_of(missing: Collection[str], columns: Collection[str]) -> None:
+    """Raise an error if a text that no value is names a column, as ``"column=value"``, that is none of these."""
+    names = list(map(str, columns))
+    for text in missing:
+        name, equals, _ = text.partition("=")
+        if equals and not any(text.startswith(f"{known}=") for known in names):
+            expected = "a value, or COLUMN=VALUE with a column of the data"
+            raise OrdinateError("missing", repr(text), expected, did_you_mean(name, names))
+
+
+def note_on_unmatched(missing: Collection[str]) -> str:
+    """Return the note on texts that are named as missing, and no value is."""
+    return f"no value is {' or '.join(map(repr, missing))}, named as missing"
+
+
+def _occurs(text: str, values: pd.Series, said: Declared | None) -> bool:
+    """Return whether a value, a code or a label of a column is the one that a text names as missing."""
+    labels = {} if said is None else {_code(code): " ".join(str(label).split()) for code, label in said.labels.items()}
+    if _named_codes(str(values.name), [], labels, Reading(missing=(text,))):
+        return True
+    return without_missing(values, (text,)) is not values
 
 
 def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found) -> pd.Series:

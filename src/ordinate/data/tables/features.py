@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.counts import counted
+from ordinate.data.csv_format import MISSING
 from ordinate.data.findings import Finding, report
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
@@ -32,7 +33,7 @@ from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.views import TableViews
 from ordinate.data.times import are_times
-from ordinate.data.typed import without_missing
+from ordinate.data.typed import LEFT_OUT, note_on_unmatched, require_columns_of, without_missing
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError
@@ -95,15 +96,20 @@ class TableFeatures(Reader):
             missing: Texts of values that mean missing, in every column and in tables to predict.
 
         Raises:
-            OrdinateError: Columns that cannot be used; all are named at once.
+            OrdinateError: Columns that cannot be used, all at once; a column named in ``missing`` that is not there.
         """
         columns: list[Column] = []
         notes: list[str] = []
         incomplete: dict[str, int] = {}
         problems: dict[str, OrdinateError] = {}
+        unmatched: list[str] = []
+        if isinstance(frame, pd.DataFrame):  # Columns of files are read once.
+            unmatched = [text for text in missing if text not in (*MISSING, *frame.attrs.get(LEFT_OUT, ()))]
         for each in frame.columns:
             name = str(each)
-            given = without_missing(frame[each], tuple(missing))
+            values = frame[each]
+            given = without_missing(values, tuple(missing))
+            unmatched = [text for text in unmatched if without_missing(values, (text,)) is values]
             try:
                 column, said = _fit_column(name, given)
             except OrdinateError as error:
@@ -113,8 +119,11 @@ class TableFeatures(Reader):
             notes += said
             if isinstance(column, NumericColumn | CategoricalColumn) and (absent := int(given.isna().sum())):
                 incomplete[name] = absent
+        require_columns_of(unmatched, frame.columns)
         if problems:
             raise _all_of(problems)
+        if unmatched:
+            notes.append(note_on_unmatched(unmatched))
         if incomplete:
             notes.append(_note_on_missing(incomplete, len(frame)))
         return cls(columns, notes, MOST_PERIODIC, missing)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ordinate.counts import counted
 from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, warn
-from ordinate.data.csv_format import CSV, MISSING
+from ordinate.data.csv_format import CSV, MISSING, note_on_header, rows_in_header
 from ordinate.data.file_formats import (
     ARFF,
     ARROW,
@@ -169,7 +169,11 @@ def _read_excel(path: Path, say: Callable[[str], None], how: Reading) -> pd.Data
     if rows.empty:
         return rows
     names = rows.iloc[0].fillna(pd.Series([f"Unnamed: {place}" for place in range(rows.shape[1])], rows.columns))
-    cells = rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
+    texts = rows.iloc[1:1001].fillna("").astype(str).to_numpy().tolist()
+    in_header = rows_in_header(list(map(str, names)), texts)
+    if in_header:
+        say(f"{path}: {note_on_header(in_header)}")
+    cells = rows.iloc[1 + in_header :].set_axis(names, axis=1).reset_index(drop=True)
     missing = cells.isin(MISSING)
     for name, ranks in how.ranks.items():
         if name in cells:

@@ -167,7 +167,8 @@ def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTab
     require_names(table.columns, [target, *request.drop], path)
     require_once([target, *request.more_targets], table.doubled, path)
     how = replace(request.how, targets=(target,))
-    labels, found = typed(table[[target]].to_pandas(), {}, how)
+    labels, found = typed(table[[target]].to_pandas(), {}, how, table.columns)
+    found.unmatched = []  # The other columns are not read yet.
     for note in found.notes(how):
         request.say(f"note: {path}: {note}")
     y = labels[target]

@@ -14,7 +14,7 @@ class TableOptions(DataOptions):
 
     Args:
         missing: Values that mean missing, in every column of the training data and of tables to predict, such as
-            ``[-9, "refused"]``. A saved model keeps them.
+            ``[-9, "refused"]``; ``"income=-9"`` is one of one column. A saved model keeps them.
 
         keep_missing: Whether codes that a file declares as missing, and labels such as "refused", are values, in files
             to predict.
