@@ -307,7 +307,7 @@ def test_blanks_separate_the_cells_of_a_text_file(tmp_path, ending, header):
 def test_a_cut_line_of_a_file_of_blanks_is_named(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("a  b\n" + "1  2\n" * 200 + "3\n")
-    with pytest.raises(OrdinateError, match="line 202 has 1 cells, expected 2"):
+    with pytest.raises(OrdinateError, match="line 202 has 1 cell, expected 2"):
         read_csv(path, path, lambda _: None)
 
 
