@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
+    from ordinate.commands.fit.call import fit
     from ordinate.data.images.options import ImageOptions
     from ordinate.data.series.options import SeriesOptions
     from ordinate.data.tables.options import TableOptions
@@ -41,6 +42,7 @@ _HOMES = {
         ),
         "ordinate.estimators",
     ),
+    "fit": "ordinate.commands.fit.call",
     "ImageOptions": "ordinate.data.images.options",
     "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
@@ -64,7 +66,7 @@ __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
     "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
     "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
-    "load", "read_batches",
+    "fit", "load", "read_batches",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
@@ -31,9 +31,25 @@ def read_config(path: str, options: "type[DataclassInstance]") -> ParsedOptions:
         raise OrdinateError("config", problem=f"{path}: {getattr(error, 'strerror', None) or error}") from error
     except tomllib.TOMLDecodeError as error:
         raise OrdinateError("config", problem=f"{path} is no TOML: {error}") from error
-    declared = {each.name: each for each in fields(options) if each.name != "config"}
     if "config" in content:
         raise OrdinateError("config", problem=f"{path}: there is no option 'config' in a file")
+    return options_in(content, options, path)
+
+
+def options_in(
+    content: Mapping[str, Any], options: "type[DataclassInstance]", path: str | None = None
+) -> ParsedOptions:
+    """Return options by name as a parser returns them; other names, and mappings, are settings of an estimator.
+
+    Args:
+        content: Options, settings, and settings of groups in a mapping of the group's name.
+        options: Dataclass that declares the options, one of which, ``set``, takes settings as NAME=VALUE.
+        path: File that they are from, for messages; None for arguments of a function.
+
+    Raises:
+        OrdinateError: an option of another type.
+    """
+    declared = {each.name: each for each in fields(options) if each.name != "config"}
     given: ParsedOptions = {}
     settings: list[str] = []
     for name, value in content.items():
@@ -48,20 +64,22 @@ def read_config(path: str, options: "type[DataclassInstance]") -> ParsedOptions:
     return {**given, "set": settings}
 
 
-def _checked(declared: "Field[Any]", value: Any, path: str) -> Any:
+def _checked(declared: "Field[Any]", value: Any, path: str | None) -> Any:
     """Return a value that is of the type, and among the choices, with which its option is declared."""
     kinds = kinds_of(declared)
     if declared.metadata.get("may_be_list") and isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    if not fits(value, declared.type):
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        if get_origin(declared.type) is list:
-            expected = f"a list of {expected}"
-        raise OrdinateError("config", f"{declared.name} = {value!r} in {path}", expected)
     choices = declared.metadata.get("choices", (value,))
-    if value not in choices:
-        raise OrdinateError("config", f"{declared.name} = {value!r} in {path}", f"one of {', '.join(choices)}")
-    return float(value) if kinds == [float] else value
+    if fits(value, declared.type) and value in choices:
+        return float(value) if kinds == [float] else value
+    expected = " or ".join(kind.__name__ for kind in kinds)
+    if get_origin(declared.type) is list:
+        expected = f"a list of {expected}"
+    if fits(value, declared.type):
+        expected = f"one of {', '.join(choices)}"
+    if path is None:
+        raise OrdinateError(declared.name, repr(value), expected)
+    raise OrdinateError("config", f"{declared.name} = {value!r} in {path}", expected)
 
 
 def write_config(path: Path, options: "DataclassInstance", leave_out: Collection[str]) -> None:

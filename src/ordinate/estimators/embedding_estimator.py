@@ -21,6 +21,7 @@ from ordinate.checks import check_embedding_dim, check_network_folder, check_who
 from ordinate.data.findings import collected, report
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
+from ordinate.data.paths import require_names
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, random_part
 from ordinate.encoders.given import Encoder, is_named
@@ -296,16 +297,23 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         return predict_sets(self, HeldOut.known(self), X, coverage, by_rank=by_rank)
 
-    def evaluate(self, X: object, y: object) -> dict[str, Any]:
+    def evaluate(self, X: Any, y: object = None) -> dict[str, Any]:
         """Return the metrics of labelled samples by name, see :func:`~ordinate.estimators.evaluation.measure`.
 
         Args:
             X: Samples (n) of the model's kind of data.
-            y: Labels (n,) or targets (n, p).
+            y: Labels (n,) or targets (n, p); None for a table that has them in the column or columns of training, for
+                a model that :func:`ordinate.fit` returned.
         """
         from ordinate.estimators.evaluation import evaluate
 
         check_is_fitted(self)
+        if y is None:
+            target = vars(self).get("target_")
+            if target is None or not isinstance(X, pd.DataFrame):
+                raise OrdinateError("y", None, "the labels of the samples")
+            require_names(X.columns, [target] if isinstance(target, str) else target, "X")
+            X, y = X[list(self.feature_names_in_)], X[target]
         return evaluate(self, X, y)
 
     def explain(self, X: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:

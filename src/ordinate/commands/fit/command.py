@@ -1,7 +1,7 @@
 """``ordinate fit``: from data with a graded label to a trained, measured, saved model, in five stages."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -37,11 +37,39 @@ from ordinate.training.options import Training as TrainingOptions
 
 
 def fit(options: FitOptions, started: float | None = None) -> None:
-    """Train, measure and save a model.
+    """Train, measure and save a model, and say where it is.
 
     Args:
         options: Options of the command.
         started: Time of ``time.monotonic`` from which a time limit counts; None for now.
+    """
+    again = train_and_save(options, started)
+    if again is None:
+        return
+    files = ["model", "metrics"]
+    if (options.path / REPORT).exists():
+        files.append("report")
+    print(f"\n{', '.join(files[:-1])} and {files[-1]}: {options.path}")
+    if (options.path / LOGS).exists():
+        print(f"logs: {options.path / LOGS}")
+    if again.options != options:
+        same = "the same" if again.is_exact else "nearly the same"
+        print(f"{same} model again: {again.options.command} --out again")
+
+
+@dataclass(frozen=True)
+class Again:
+    """The options that train the same model, or nearly the same, again."""
+
+    options: FitOptions
+    is_exact: bool
+
+
+def train_and_save(options: FitOptions, started: float | None = None) -> Again | None:
+    """Train, measure and save a model, and print its metrics; see :func:`fit`.
+
+    Returns:
+        How to train it again; None in other processes than the first.
     """
     recipe = check(options)
     folder = partial_folder(options.path)
@@ -75,7 +103,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         chosen = choose(training, limit)
         trained = train(chosen, training, limit)
         if not is_first_process():
-            return
+            return None
         again = _again(options, filled, data.plan, trained)
         result, written = write(trained, training, options, again.command, limit, workspace)
         write_config(result / "run.toml", again, NOT_REPEATED)
@@ -83,9 +111,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
             (folder / LOGS).replace(result / LOGS)
         workspace.publish(result)
     _print_result(options, trained, written, plan.label)
-    if again != options:
-        same = "the same" if trained.is_exact else "nearly the same"
-        print(f"{same} model again: {again.command} --out again")
+    return Again(again, trained.is_exact)
 
 
 def check(options: FitOptions) -> Recipe | None:
@@ -198,9 +224,3 @@ def _print_result(options: FitOptions, trained: Trained, written: Written, label
     )
     if written.scores:
         print(f"\n{score_lines(written.scores)}")
-    files = ["model", "metrics"]
-    if (options.path / REPORT).exists():
-        files.append("report")
-    print(f"\n{', '.join(files[:-1])} and {files[-1]}: {options.path}")
-    if (options.path / LOGS).exists():
-        print(f"logs: {options.path / LOGS}")

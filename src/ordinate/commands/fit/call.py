@@ -1,0 +1,85 @@
+"""``ordinate.fit``: what the command ``ordinate fit`` trains, as a function."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from ordinate.commands.config_file import options_in
+from ordinate.commands.early_checks import check_fit
+from ordinate.commands.fit.command import train_and_save
+from ordinate.commands.fit_options import FitOptions
+from ordinate.errors import OrdinateError
+from ordinate.estimators import load
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.held_out import HeldOut
+from ordinate.optional import optional
+
+
+def fit(
+    data: str | Path | pd.DataFrame,
+    target: str | Sequence[str] | None = None,
+    *,
+    time_limit: float | None = None,
+    out: str | Path | None = None,
+    verbose: int = 1,
+    **options: Any,
+) -> EmbeddingEstimator:
+    """Train the model that suits the data, as ``ordinate fit`` does, and return it.
+
+    A fifth of the samples is held out: their metrics are printed, and :meth:`~ordinate.BlendClassifier.predict_interval`
+    is calibrated with them.
+
+    Args:
+        data: Table, or path of a file or folder that ``ordinate fit`` reads.
+        target: Column of the label, or several of continuous targets; None where the data say which it is.
+        time_limit: Seconds within which to finish; None for the limit of the command.
+        out: New folder in which the model is saved with its metrics and a report; None saves nothing.
+        verbose: 0 prints nothing, 1 prints what the command prints.
+        options: Other options of the command by name, with underscores, such as ``method="cloc"``,
+            ``order=["low", "high"]``, ``group="patient"`` or ``epochs=20``; settings of the estimator, such as
+            ``temperature=0.5``; and those of groups, such as ``training={"learning_rate": 0.001}``.
+
+    Returns:
+        The fitted estimator, such as :class:`~ordinate.BlendClassifier`.
+
+    Raises:
+        OrdinateError: data, labels or options that cannot be used.
+
+    Example:
+        >>> import numpy as np
+        >>> random = np.random.default_rng(0)
+        >>> table = pd.DataFrame(random.normal(size=(60, 2)), columns=["size", "age"])
+        >>> table["grade"] = np.digitize(table["size"], [-0.5, 0.5])
+        >>> model = fit(table, "grade", method="cloc", epochs=2, verbose=0)
+        >>> model.predict(table[["size", "age"]]).shape
+        (60,)
+    """
+    if not isinstance(data, str | Path | pd.DataFrame):
+        raise OrdinateError("data", type(data).__name__, "a pandas DataFrame, or the path of a file or folder")
+    with TemporaryDirectory(prefix="ordinate-") as kept:
+        folder = Path(kept) / "model" if out is None else Path(out)
+        path = str(data)
+        if isinstance(data, pd.DataFrame):
+            optional("pyarrow", "parquet", "a DataFrame in ordinate.fit")
+            path = str(Path(kept) / "data.parquet")
+            data.to_parquet(path, index=False)
+        wanted = {"quiet": verbose == 0, "no_report": out is None, **options, "data": path, "out": str(folder)}
+        if target is not None:
+            wanted["target"] = target if isinstance(target, str) else list(target)
+        if time_limit is not None:
+            wanted["time_limit"] = time_limit / 60
+        given = FitOptions(**options_in(wanted, FitOptions))
+        try:
+            check_fit(given)
+            with redirect_stdout(None) if verbose == 0 else nullcontext():
+                train_and_save(given)
+        except OrdinateError as error:
+            raise error.naming(path, "data") if isinstance(data, pd.DataFrame) else error
+        model: EmbeddingEstimator = load(folder)
+        model.held_out_ = HeldOut.read(folder)
+        model.target_ = target if target is None or isinstance(target, str) else list(target)
+    return model
