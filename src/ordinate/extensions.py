@@ -70,6 +70,8 @@ class Extension:
         encoders: Functions from a reader and an embedding dimension to an encoder, by the name of the encoder.
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
+        option_groups: Groups of options, :class:`~ordinate.methods.balance.BalanceOptions` for ``"imbalance"``, by the
+            parameter of the estimators that takes them.
         predictors: Predictors of saved models by the names of their classes.
         commands: Sequence of :class:`~ordinate.commands.catalogue.Command`.
 
@@ -82,6 +84,7 @@ class Extension:
     encoders: Mapping[str, str] = field(default_factory=dict)
     recipes: Traversable | None = None
     data_sets: str | None = None
+    option_groups: Mapping[str, str] = field(default_factory=dict)
     predictors: Mapping[str, str] = field(default_factory=dict)
     commands: str | None = None
 

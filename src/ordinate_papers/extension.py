@@ -71,6 +71,7 @@ EXTENSION = Extension(
     },
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",
+    option_groups={"imbalance": "ordinate_papers.methods.imbalance:Imbalance"},
     predictors={
         "BalancedMSEHead": "ordinate_papers.losses.balanced_mse:BalancedMSEHead",
         "MeanRankVote": f"{ESTIMATORS}.gol:MeanRankVote",

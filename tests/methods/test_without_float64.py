@@ -10,16 +10,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from ordinate import kernels
-from ordinate.data.label_density import LabelBins
 from ordinate.functional import angular_distance, numerics
 from ordinate.functional.global_batch import mean_over_all
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.imbalance import Balance, Imbalance
 from ordinate.methods.ordinal import Ordinal
 from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.gol import GOL
+from ordinate_papers.methods.imbalance import Imbalance
 from ordinate_papers.methods.mwr import MWR
 from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate_papers.methods.poe import POE, GaussianEncoder
@@ -137,10 +136,7 @@ def test_angles_and_means_of_processes_are_float32(without_float64):
 
 
 def balance(data):
-    imbalance = Imbalance(lds="sqrt_inverse", fds=True, ranksim=1.0)
-    made = Balance(imbalance, LabelBins.over(data.y, 1.0), DIM)
-    made.fit(data.y)
-    return made
+    return Imbalance(lds="sqrt_inverse", fds=True, ranksim=1.0, bin_size=1.0).build(data.y, DIM)
 
 
 def regressor(kind, *arguments, **options):

@@ -12,7 +12,7 @@ from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import TargetMethod, TargetRegressor
 from ordinate.heads.binned import BinSize
 from ordinate.heads.ranks import RankLogits
-from ordinate.methods.imbalance import Imbalance
+from ordinate.methods.balance import BalanceOptions
 from ordinate.options import HeadLoss, OrdinalLoss
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class EndToEndRegressor(TargetRegressor):
             ``"corn"``.
         bin_size: Size of the bins in units of y, as in :class:`~ordinate.Head`.
         epochs: Epochs of training; as many as :class:`~ordinate.SupCRRegressor` has for its encoder and its head.
-        imbalance: Correction for rare targets: :class:`~ordinate.Imbalance` with LDS, FDS or RankSim; None for none.
+        imbalance: Correction for rare targets, as in :class:`~ordinate.SupCRRegressor`; None for none.
 
     Example:
         >>> import numpy as np
@@ -108,7 +108,7 @@ class EndToEndRegressor(TargetRegressor):
     loss: HeadLoss = "l1"
     bin_size: BinSize = None
     epochs: int = 500
-    imbalance: Imbalance | None = None
+    imbalance: BalanceOptions | None = None
 
     method: ClassVar[str] = "ordinate.estimators.plain:EndToEndMethod"
 

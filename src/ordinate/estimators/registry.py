@@ -34,6 +34,21 @@ def named_encoders() -> Mapping[str, str]:
     return {name: place for extension in extensions() for name, place in extension.encoders.items()}
 
 
+GROUPS: Mapping[str, str] = {
+    "training": "ordinate.training.options:Training",
+    "head": "ordinate.estimators.head_options:Head",
+}
+
+
+@cache
+def option_groups() -> Mapping[str, str]:
+    """Return the groups of options by the parameters that take them, as ``"module:Class"``; without the data's."""
+    found = dict(GROUPS)
+    for extension in extensions():
+        found |= extension.option_groups
+    return found
+
+
 @cache
 def models() -> Mapping[str, Model]:
     """Return all models by name, the core's first."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.losses.supcr import SupCRLoss
-from ordinate.methods.imbalance import Balance
+from ordinate.methods.balance import Balance
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import HeadLoss, LabelDistance, Scheme, Similarity, SupCROptions
 from ordinate.training.optimization import Optimization

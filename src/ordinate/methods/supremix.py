@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.losses.supremix import SupReMixLoss
-from ordinate.methods.imbalance import Balance
+from ordinate.methods.balance import Balance
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import HeadLoss, Scheme, SupReMixOptions
 from ordinate.training.optimization import Optimization

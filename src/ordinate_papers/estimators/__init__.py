@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from ordinate_papers.estimators.rank_losses import RankLossClassifier
     from ordinate_papers.estimators.rare_targets import BalancedMSERegressor, ConRRegressor
     from ordinate_papers.estimators.representation import RepresentationClassifier, RepresentationRegressor
+    from ordinate_papers.methods.imbalance import Imbalance
 
 _HOMES = {
     "BalancedMSERegressor": "ordinate_papers.estimators.rare_targets",
     "ConRRegressor": "ordinate_papers.estimators.rare_targets",
     "EndToEndRegressor": "ordinate.estimators.plain",
     "GOLClassifier": "ordinate_papers.estimators.gol",
+    "Imbalance": "ordinate_papers.methods.imbalance",
     "LargeMarginNearestNeighbours": "ordinate_papers.estimators.lmnn",
     "MWRClassifier": "ordinate_papers.estimators.mwr",
     "NeighbourClassifier": "ordinate_papers.estimators.codes",
@@ -32,9 +34,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "BalancedMSERegressor", "ConRRegressor", "EndToEndRegressor", "GOLClassifier", "LargeMarginNearestNeighbours",
-    "MWRClassifier", "NeighbourClassifier", "OrdinalClassifier", "POEClassifier", "RankLossClassifier",
-    "RepresentationClassifier", "RepresentationRegressor", "code_features",
+    "BalancedMSERegressor", "ConRRegressor", "EndToEndRegressor", "GOLClassifier", "Imbalance",
+    "LargeMarginNearestNeighbours", "MWRClassifier", "NeighbourClassifier", "OrdinalClassifier", "POEClassifier",
+    "RankLossClassifier", "RepresentationClassifier", "RepresentationRegressor", "code_features",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate_papers.estimators", _HOMES)
