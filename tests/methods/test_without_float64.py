@@ -13,13 +13,14 @@ from ordinate import kernels
 from ordinate.functional import angular_distance, numerics
 from ordinate.functional.global_batch import mean_over_all
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.ordinal import Ordinal
+from ordinate.methods.plain import CrossEntropy
 from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.imbalance import Imbalance
 from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.ordinal import Ordinal
 from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 from ordinate_papers.methods.representation import Representation, RepresentationRegression
@@ -178,9 +179,10 @@ METHODS = {
     "gol": lambda: (GOL(encoder(), DIM, 4, epochs=1), ranks()),
     "mwr": lambda: (MWR(encoder(), DIM, epochs=1), ranks()),
     "poe": poe,
+    "cross-entropy": lambda: (CrossEntropy(encoder(), DIM, 4, epochs=1), ranks()),
     **{
         f"ordinal {loss}": lambda loss=loss: (Ordinal(encoder(), DIM, 4, loss=loss, epochs=1), ranks())
-        for loss in ("cross_entropy", "or", "corn", "coral")
+        for loss in ("or", "corn", "coral")
     },
     **{
         loss: lambda loss=loss: (Representation(encoder(), DIM, build_pair_loss(loss), epochs=1), ranks())

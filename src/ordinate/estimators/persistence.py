@@ -101,13 +101,9 @@ def from_plain(settings: Mapping[str, Any]) -> Settings:
 
 CORE: Mapping[str, str] = {
     "BlendHead": "ordinate.encoders.blend_head:BlendHead",
-    "CORNHead": "ordinate.heads.binned:CORNHead",
-    "DEXHead": "ordinate.heads.binned:DEXHead",
-    "DLDLv2Head": "ordinate.heads.binned:DLDLv2Head",
     "LinearHead": "ordinate.heads.linear:LinearHead",
     "NeighbourMean": "ordinate.heads.neighbours:NeighbourMean",
     "NeighbourVote": "ordinate.heads.neighbours:NeighbourVote",
-    "ORHead": "ordinate.heads.binned:ORHead",
     "RankLogits": "ordinate.heads.ranks:RankLogits",
     "VoteProbabilities": "ordinate.heads.ranks:VoteProbabilities",
 }

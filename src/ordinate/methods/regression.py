@@ -12,13 +12,12 @@ from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
 from ordinate.functional.numerics import weighted_mean
-from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.heads.linear import RegressionHead, fit_ridge
 from ordinate.methods.balance import Balance
 from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.option_group import Settings
-from ordinate.options import HeadLoss, Scheme
+from ordinate.options import BinSize, Scheme
 from ordinate.training.optimization import Optimization
 from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
 
@@ -302,7 +301,7 @@ class EndToEnd(Regression):
         embedding_dim: int,
         target_dim: int = 1,
         *,
-        head_loss: HeadLoss = "l1",
+        head_loss: str = "l1",
         bin_size: BinSize = None,
         epochs: int = 400,
         patience: int | None = None,

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from ordinate.lazy import lazily
 
 if TYPE_CHECKING:
-    from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
+    from ordinate.estimators.plain import EndToEndRegressor
     from ordinate_papers.estimators.codes import NeighbourClassifier, code_features
     from ordinate_papers.estimators.gol import GOLClassifier
     from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours
     from ordinate_papers.estimators.mwr import MWRClassifier
+    from ordinate_papers.estimators.ordinal import OrdinalClassifier
     from ordinate_papers.estimators.poe import POEClassifier
     from ordinate_papers.estimators.rank_losses import RankLossClassifier
     from ordinate_papers.estimators.rare_targets import BalancedMSERegressor, ConRRegressor
@@ -25,7 +26,7 @@ _HOMES = {
     "LargeMarginNearestNeighbours": "ordinate_papers.estimators.lmnn",
     "MWRClassifier": "ordinate_papers.estimators.mwr",
     "NeighbourClassifier": "ordinate_papers.estimators.codes",
-    "OrdinalClassifier": "ordinate.estimators.plain",
+    "OrdinalClassifier": "ordinate_papers.estimators.ordinal",
     "POEClassifier": "ordinate_papers.estimators.poe",
     "RankLossClassifier": "ordinate_papers.estimators.rank_losses",
     "RepresentationClassifier": "ordinate_papers.estimators.representation",
