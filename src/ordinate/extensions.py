@@ -74,6 +74,8 @@ class Extension:
             name of the augmentation.
         heads: Heads of continuous targets by the name of their loss: subclasses of
             :class:`~ordinate.heads.RegressionHead`, built from the dimensions of embeddings and targets and a bin size.
+        text_readers: Readers of texts, :class:`~ordinate.data.text.reader.TextReader`, by the name of the encoder that
+            they are for; ``"own"`` for networks of the user.
         option_groups: Groups of options, :class:`~ordinate.methods.balance.BalanceOptions` for ``"imbalance"``, by the
             parameter of the estimators that takes them.
         predictors: Predictors of saved models by the names of their classes.
@@ -90,6 +92,7 @@ class Extension:
     data_sets: str | None = None
     augmentations: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, str] = field(default_factory=dict)
+    text_readers: Mapping[str, str] = field(default_factory=dict)
     option_groups: Mapping[str, str] = field(default_factory=dict)
     predictors: Mapping[str, str] = field(default_factory=dict)
     commands: str | None = None
