@@ -83,7 +83,5 @@ def test_parameters_of_the_network_are_those_below_the_embedding():
 
 def test_a_bilstm_has_no_weights_to_keep():
     encoder = TextEncoder(BiLSTM(torch.randn(4, 3), 2), 4, 1, 2)
-    with pytest.raises(
-        OrdinateError, match="train_encoder: got 'none', expected 'all' for a network"
-    ):
+    with pytest.raises(OrdinateError, match="train_encoder: got 'none', expected 'all' for a network"):
         encoder.train_only("none")
