@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         load,
     )
     from ordinate.estimators.batches import read_batches
-    from ordinate.methods.imbalance import Imbalance
     from ordinate.training.options import Training
 
 __version__ = "0.1.0"
@@ -44,7 +43,6 @@ _HOMES = {
     ),
     "fit": "ordinate.commands.fit.call",
     "ImageOptions": "ordinate.data.images.options",
-    "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
     "SeriesOptions": "ordinate.data.series.options",
     "TableOptions": "ordinate.data.tables.options",
@@ -64,7 +62,7 @@ _HOMES = {
 
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
-    "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
+    "Head", "ImageOptions", "OTDClassifier", "OrdinateError", "ParquetTable",
     "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
     "fit", "load", "read_batches",
 ]  # fmt: skip

@@ -30,8 +30,7 @@ def fit(
 ) -> EmbeddingEstimator:
     """Train the model that suits the data, as ``ordinate fit`` does, and return it.
 
-    A fifth of the samples is held out: their metrics are printed, and :meth:`~ordinate.BlendClassifier.predict_interval`
-    is calibrated with them.
+    A fifth of the samples is held out: their metrics are printed, and ``predict_interval`` is calibrated with them.
 
     Args:
         data: Table, or path of a file or folder that ``ordinate fit`` reads.
@@ -78,7 +77,7 @@ def fit(
             with redirect_stdout(None) if verbose == 0 else nullcontext():
                 train_and_save(given)
         except OrdinateError as error:
-            raise error.naming(path, "data") if isinstance(data, pd.DataFrame) else error
+            raise error.naming(path, "data") from error
         model: EmbeddingEstimator = load(folder)
         model.held_out_ = HeldOut.read(folder)
         model.target_ = target if target is None or isinstance(target, str) else list(target)

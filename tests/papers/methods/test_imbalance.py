@@ -8,12 +8,12 @@ import torch
 from torch.utils.data import DataLoader
 
 from ordinate import functional
-from ordinate.data.label_density import LabelBins, label_weights
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization, SupCR, SupReMix
-from ordinate.methods.imbalance import Balance, FeatureSmoothing, Imbalance, rank_similarity
 from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
+from ordinate_papers.methods.imbalance import FeatureSmoothing, Imbalance, rank_similarity
+from ordinate_papers.methods.label_density import LabelBins, label_weights
 from tests import processes
 from tests.methods.examples import DIM, encoder, targets, train
 
@@ -31,10 +31,7 @@ DATA = draw()
 
 def method(kind, data=DATA, imbalance=None, **options):
     torch.manual_seed(0)
-    balance = None
-    if imbalance is not None:
-        balance = Balance(imbalance, LabelBins.over(data.y, imbalance.bin_size), DIM)
-        balance.fit(data.y)
+    balance = None if imbalance is None else imbalance.build(data.y, DIM)
     options = {"optimization": FAST, "balance": balance, **options}
     if kind is EndToEnd:
         built = EndToEnd(encoder(), DIM, data.y.shape[1], **{"epochs": 3, **options})
