@@ -7,6 +7,7 @@ the scikit-learn estimators here. Everything is imported on first use: ``import 
 from typing import TYPE_CHECKING
 
 from ordinate.lazy import lazily
+from ordinate.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ordinate.commands.fit.call import fit
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ordinate.estimators.batches import read_batches
     from ordinate.training.options import Training
 
-__version__ = "0.1.0"
 
 _HOMES = {
     **dict.fromkeys(

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
-from ordinate import __version__
 from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
 from ordinate.commands.config_file import read_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, say_stopped, sigterm_stops, unread
@@ -25,6 +24,7 @@ from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
+from ordinate.version import __version__
 
 MEANT = {  # Options that other programs have, and what they are called here.
     "--gpu": "--set training.accelerator=gpu", "--cuda": "--set training.accelerator=gpu",

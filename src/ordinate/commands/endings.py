@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ordinate import __version__
+from ordinate.version import __version__
 
 DEBUG = "ORDINATE_DEBUG"  # This environment variable makes errors show their traceback.
 UNUSABLE, BUG, STOPPED, TERMINATED = 2, 70, 130, 143  # Exit codes; the last two are those of SIGINT and SIGTERM.

@@ -297,7 +297,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         return predict_sets(self, HeldOut.known(self), X, coverage, by_rank=by_rank)
 
-    def evaluate(self, X: Any, y: object = None) -> dict[str, Any]:
+    def evaluate(self, X: Any, y: Any = None) -> dict[str, Any]:
         """Return the metrics of labelled samples by name, see :func:`~ordinate.estimators.evaluation.measure`.
 
         Args:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ordinate import __version__
 from ordinate.counts import counted
 from ordinate.data.new_files import new_folder
 from ordinate.data.registry import modalities, modality_of_reader
@@ -27,6 +26,7 @@ from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.option_group import Settings
 from ordinate.optional import optional
+from ordinate.version import __version__
 
 ONNX, TORCH = ".onnx", ".pt2"
 INPUT = "samples"

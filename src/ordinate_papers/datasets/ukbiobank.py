@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
+from ordinate.data.file_formats import LABELS
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled
-from ordinate.data.labels_file import LABELS, Columns, labelled_by, read_labels_file
+from ordinate.data.labels_file import Columns, labelled_by, read_labels_file
 from ordinate.data.volumes.voxels import VolumeFiles
 from ordinate.errors import OrdinateError
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from ordinate import __version__
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import unavailable
 from ordinate.options import head_losses
+from ordinate.version import __version__
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.tables import models
 from ordinate_papers.tables.budgets import budget

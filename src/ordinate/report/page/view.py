@@ -15,7 +15,6 @@ import torch
 from bokeh.models import Plot
 from numpy.typing import NDArray
 
-from ordinate import __version__
 from ordinate.data.csv_files import without_formulas
 from ordinate.data.rows import Samples
 from ordinate.estimators.cloc import CLOCClassifier
@@ -30,6 +29,7 @@ from ordinate.report.page.measures import FEW, MANY, Calibration, Measures, Orde
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
 from ordinate.report.text import boundary_names
+from ordinate.version import __version__
 
 
 @dataclass(frozen=True)
