@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ordinate.data.tables.parquet_table import ParquetTable
     from ordinate.training.stages import StagedMethod
 
+HELD_OUT = "ordinate.estimators.held_out:HeldOut"  # It is above the estimators, as is what other questions need.
 Estimator = TypeVar("Estimator", bound=type[Any])
 
 
@@ -271,10 +272,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             X: Samples (n) of the model's kind of data.
             y: Labels (n,) or targets (n, p).
         """
-        from ordinate.estimators.held_out import HeldOut
-
         check_is_fitted(self)
-        self.held_out_ = HeldOut.measure(self, X, y)
+        self.held_out_ = load_object(HELD_OUT).measure(self, X, y)
         return self
 
     def predict_interval(
@@ -292,10 +291,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Raises:
             OrdinateError: the model is not calibrated, or with too few samples for the coverage.
         """
-        from ordinate.estimators.held_out import HeldOut, predict_sets
-
         check_is_fitted(self)
-        return predict_sets(self, HeldOut.known(self), X, coverage, by_rank=by_rank)
+        predict_sets = load_object("ordinate.estimators.held_out:predict_sets")
+        bounds: tuple[Labels, Labels] = predict_sets(
+            self, load_object(HELD_OUT).known(self), X, coverage, by_rank=by_rank
+        )
+        return bounds
 
     def evaluate(self, X: Any, y: Any = None) -> dict[str, Any]:
         """Return the metrics of labelled samples by name, see :func:`~ordinate.estimators.evaluation.measure`.
@@ -305,8 +306,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             y: Labels (n,) or targets (n, p); None for a table that has them in the column or columns of training, for
                 a model that :func:`ordinate.fit` returned.
         """
-        from ordinate.estimators.evaluation import evaluate
-
         check_is_fitted(self)
         if y is None:
             target = vars(self).get("target_")
@@ -314,7 +313,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 raise OrdinateError("y", None, "the labels of the samples")
             require_names(X.columns, [target] if isinstance(target, str) else target, "X")
             X, y = X[list(self.feature_names_in_)], X[target]
-        return evaluate(self, X, y)
+        metrics: dict[str, Any] = load_object("ordinate.estimators.evaluation:evaluate")(self, X, y)
+        return metrics
 
     def explain(self, X: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
         """Return what each column of a table contributes to the predictions of samples.
@@ -326,10 +326,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Returns:
             A row for each sample, see :func:`~ordinate.estimators.contributions.column_contributions`.
         """
-        from ordinate.estimators.contributions import column_contributions
-
         check_is_fitted(self)
-        return column_contributions(self, X, background)
+        found: pd.DataFrame = load_object("ordinate.estimators.contributions:column_contributions")(self, X, background)
+        return found
 
     def similar(
         self, X: ArrayLike | pd.DataFrame, among: ArrayLike | pd.DataFrame, k: int = 10
@@ -344,9 +343,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Returns:
             The similarities (n, k), the highest first, and the rows (n, k) of ``among``.
         """
-        from ordinate.estimators.neighbour_index import NeighbourIndex
-
-        found = NeighbourIndex.build(self, among).search(X, k)
+        found = load_object("ordinate.estimators.neighbour_index:NeighbourIndex").build(self, among).search(X, k)
         return found.similarity, found.rows
 
     def report(self, path: str | Path, X: object, y: object, training: LabelledSamples | None = None) -> Path:
