@@ -237,6 +237,23 @@ def test_durations_become_seconds(name):
         features.transform(pd.DataFrame({"lasted": ["long"]}))
 
 
+UNITS = ["timedelta64[s]", "timedelta64[ms]", "timedelta64[ns]", "duration[s][pyarrow]", "duration[ns][pyarrow]"]
+
+
+@pytest.mark.parametrize("trained", UNITS)
+@pytest.mark.parametrize("new", [*UNITS, "str"])
+def test_the_unit_of_a_duration_makes_no_difference(tmp_path, trained, new):
+    whole = SPANS.dt.round("s")
+    features = TableFeatures.fit(pd.DataFrame({"lasted": whole.astype(trained)}))
+    seconds = pd.DataFrame({"lasted": whole.dt.total_seconds()})
+    expected = TableFeatures.fit(seconds).transform(seconds)
+    frame = pd.DataFrame({"lasted": whole.astype(new)})
+    np.testing.assert_allclose(features.transform(frame), expected, rtol=1e-6)
+    for name, write in {"a.parquet": frame.to_parquet, "a.feather": frame.to_feather, "a.csv": frame.to_csv}.items():
+        write(tmp_path / name)
+        np.testing.assert_allclose(features.transform(read_samples(tmp_path / name)), expected, rtol=1e-6)
+
+
 def test_longer_durations_than_in_training_are_said():
     features = TableFeatures.fit(pd.DataFrame({"lasted": SPANS}))
     with pytest.warns(UserWarning, match="durations lie outside those of training, -16086.2 to 189818 seconds"):
