@@ -310,3 +310,28 @@ def test_dates_of_several_forms_stay_text_with_a_note():
     for texts in (["31.01.2020", "2020-01-31"] * 9, ["31 Jan 2020 10:30", "31.01.2020 10:30"]):
         notes = TableFeatures.fit(pd.DataFrame({"seen": texts})).notes
         assert notes[0].startswith("seen: seems to hold dates or times of no one known form; write them as 2020-01-31")
+
+
+COMPACT = [20200131, 20191130, 20210401, 20200229]
+
+
+@pytest.mark.parametrize(
+    "stored", [COMPACT, list(map(float, COMPACT)), list(map(str, COMPACT)), [*COMPACT[:3], None, 20200229]]
+)
+def test_numbers_of_eight_digits_become_dates(stored):
+    features = TableFeatures.fit(pd.DataFrame({"seen": stored}))
+    dates = pd.to_datetime(pd.Series(stored).astype("Int64").astype("string"), format="%Y%m%d")
+    expected = TableFeatures.fit(pd.DataFrame({"seen": dates}))
+    assert features.notes == expected.notes
+    assert features.features == expected.features
+    new = features.transform(pd.DataFrame({"seen": [20200301, np.nan]}))
+    usual = expected.transform(pd.DataFrame({"seen": [pd.Timestamp("2020-03-01"), pd.NaT]}))
+    np.testing.assert_array_equal(new, usual)
+    with pytest.raises(OrdinateError, match=r"column 'seen': got 20209999, expected dates such as 20200131"):
+        features.transform(pd.DataFrame({"seen": [20209999]}))
+
+
+def test_held_out_numbers_that_are_no_dates_are_found_before_training():
+    table = pd.DataFrame({"seen": [*COMPACT, 7]})
+    with pytest.raises(OrdinateError, match="column 'seen': got 7, expected dates such as 20200131, as in training"):
+        check_unseen(table, np.arange(4), np.array([4]))
