@@ -1,6 +1,7 @@
 """Surveys from the command line: codes, labels and missing answers, from fit to predict and report."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -258,3 +259,64 @@ def test_a_model_says_so_in_python():
     assert "no value is '98' or 'income=7', named as missing" in fit(-9, 98, "income=7")
     with pytest.raises(OrdinateError, match=r"missing: got 'Income=-9', .*; did you mean 'income'\?"):
         fit("Income=-9")
+
+
+def write_codes(labels, ending, codes=(1, 2, 3)):
+    """Write a survey whose label has codes in turn, and return how its columns are named."""
+    table = pd.DataFrame({"hours": np.tile([1.0, 2, 3, 4, 5], 12), "view": np.resize(codes, 60).astype(float)})
+    write(table, f"views.{ending}", {"view": labels})
+
+
+ALPHABET = {1: "agree", 2: "mixed, or both", 3: "oppose"}
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_the_order_of_codes_along_the_alphabet_is_asked_for_ready_to_paste(ending, capsys):
+    write_codes(ALPHABET, ending)
+    fit = ["fit", f"views.{ending}", "--target", "view", *QUICK, "--no-report"]
+    assert main(fit) == 2
+    error = capsys.readouterr().err.strip()
+    typed = """--order '["agree", "mixed, or both", "oppose"]'"""
+    assert error.endswith(
+        f"holds text without an order: {', '.join(map(repr, ALPHABET.values()))}; the order of their codes is {typed}"
+    )
+    assert main([*fit, *shlex.split(typed)]) == 0
+    assert "3 ranks, agree < mixed, or both < oppose" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+@pytest.mark.parametrize(
+    ("labels", "order", "ranks"),
+    [
+        (ALPHABET, "3,2,1", "oppose < mixed, or both < agree"),
+        (ALPHABET, "3.0, 2,1", "oppose < mixed, or both < agree"),
+        ({1: "low", 2: "mid", 3: "high"}, "3,1,2", "high < low < mid"),
+        ({1: "low", 2: "high", 3: "refused"}, "3,1,2", "refused < low < high"),
+        ({1: "low", 2: "high", 3: "refused"}, "refused,low,high", "refused < low < high"),
+        ({1: "low", 2: "high", 3: "refused"}, "2,1", "high < low"),
+        ({1: "2", 2: "3", 3: "one"}, "one,2,3", "one < 2 < 3"),
+    ],
+)
+def test_codes_give_the_order_of_their_labels(labels, order, ranks, ending, capsys):
+    write_codes(labels, ending)
+    fit = ["fit", f"views.{ending}", "--target", "view", "--order", order, *QUICK, "--no-report"]
+    assert main(fit) == 0
+    assert f"{ranks.count('<') + 1} ranks, {ranks};" in capsys.readouterr().out
+    assert main(["report", "model", f"views.{ending}", "--out", "report.html"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("order", "absent"),
+    [
+        ("3,1", "mixed, or both (2)"),
+        ("3,2,7", "agree (1), mixed, or both (2), oppose (3)"),
+        ("oppose,agree", "mixed, or both (2)"),
+    ],
+)
+def test_codes_that_the_order_leaves_out_are_named_with_their_labels(order, absent, capsys):
+    write_codes(ALPHABET, "sav")
+    assert main(["fit", "views.sav", "--target", "view", "--order", order, *QUICK]) == 2
+    assert capsys.readouterr().err.strip() == (
+        f"ordinate: --order: column 'view' also holds {absent}, expected every rank of the data; it takes labels or "
+        "codes; if these rows have no label, --missing names their values"
+    )

@@ -199,6 +199,9 @@ DATA = [
     ("no columns", FRAME[[]], "X: got a DataFrame of shape (48, 0)"),
     ("series without points", np.zeros((48, 2, 0)), "X: got series of shape (2, 0)"),
     ("a column twice", FRAME[["a", "b", "b"]], "X: |Expected unique column names"),
+    ("an array of dates", np.arange(48).astype("datetime64[D]")[:, None], "X: got an array of dates or durations"),
+    ("an array of durations", np.arange(48).astype("timedelta64[s]")[:, None], "X: got an array of dates or durations"),
+    ("durations as objects", np.array([[pd.Timedelta(n, "s")] for n in range(48)]), "X: got an array of dates or dur"),
     ("identifiers", pd.concat([FRAME] * 2).assign(name=[f"n{i}" for i in range(96)]), "column 'name': got text"),
 ]
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ordinate.commands.fit_options import ranks_in
 from ordinate.data.known_scales import known_order, order_problem, order_to_type
 from ordinate.data.numbers import as_numbers, plain_text, split_unit
+from ordinate.data.typed import CODES
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError
 from ordinate.extensions import Task
@@ -121,21 +122,37 @@ def _numbers_of_text(y: pd.Series, name: str, *, may_have_unit: bool) -> pd.Seri
         odd = sorted(set(map(str, y[numbers.isna()])))
         problem = f"holds numbers and the text {', '.join(map(repr, odd[:5]))}"
     hint = f"give their order, lowest first, with {order_to_type(labels)}"
+    if _labels_by_code(y) and known_order(labels) is None:
+        hint = f"the order of their codes is {order_to_type(labels, are_in_order=True)}"
     different = {label.strip().casefold() for label in labels}
     if len(different) < len(labels):
         hint = f"{len(labels) - len(different)} differ from another only in case or spaces: give them one spelling"
     raise OrdinateError(name, problem=problem, hint=hint)
 
 
+def _labels_by_code(y: pd.Series) -> dict[str, str]:
+    """Return the labels by code, in the order of the codes, if the file has codes; the codes are text."""
+    by_column: dict[str, dict[str, str]] = y.attrs.get(CODES, {})
+    return by_column.get(str(y.name), {})
+
+
 def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
+    """Return ranks in the order of classes, which may be the codes of labels."""
     if pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y):
         classes = [_plain_number(label) for label in classes]
     text = np.array([plain_text(value) for value in y], dtype=object)
     found = set(text)
+    labels = _labels_by_code(y)
+    codes = [_plain_number(each) for each in classes]
+    if not found.intersection(classes) and set(codes) <= set(labels):
+        classes = [labels[code] for code in codes]
     unknown = sorted(found - set(classes))
     if unknown:
-        problem = f"{name} also holds {', '.join(unknown[:5])}"
+        shown = [f"{label} ({code})" for code, label in labels.items() if label in unknown] or unknown
+        problem = f"{name} also holds {', '.join(shown[:5])}"
         hint = "if these rows have no label, --missing names their values"
+        if labels:
+            hint = f"it takes labels or codes; {hint}"
         if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
             hint = "they differ from those of --order in capitals only"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)

@@ -39,13 +39,13 @@ def known_order(labels: Sequence[str]) -> list[str] | None:
     return None
 
 
-def _suggested(labels: Sequence[str], most: int = 30) -> list[str] | None:
+def _suggested(labels: Sequence[str], most: int = 30, *, are_in_order: bool = False) -> list[str] | None:
     """Return the order of labels to write into a message; None if it is not known, or of more than ``most``.
 
-    Labels that are not sorted along the alphabet are in the order of their file.
+    Labels that are not sorted along the alphabet are in the order of their file, as others may be.
     """
     order = known_order(labels)
-    if order is None and list(labels) != sorted(labels):
+    if order is None and (are_in_order or list(labels) != sorted(labels)):
         order = list(labels)
     if order is None or len(order) > most:
         return None
@@ -60,14 +60,18 @@ def order_problem(labels: Sequence[str]) -> str:
     return f"holds text without an order: {shown}"
 
 
-def order_to_type(labels: Sequence[str]) -> str:
+def order_to_type(labels: Sequence[str], *, are_in_order: bool = False) -> str:
     """Return the option that gives the order of labels, as it is typed in a shell.
+
+    Args:
+        labels: Different labels.
+        are_in_order: Whether they are in an order, such as that of their codes, even if it is that of the alphabet.
 
     Example:
         >>> print(order_to_type(["high", "low"]), order_to_type(["5, or more", "<5"]), order_to_type(["cat", "dog"]))
         --order low,high --order '["<5", "5, or more"]' --order "lowest,...,highest"
     """
-    order = _suggested(labels)
+    order = _suggested(labels, are_in_order=are_in_order)
     needs_list = any("," in label or label != label.strip() or label.startswith("[") for label in labels)
     if order is None:
         return """--order '["lowest", ..., "highest"]'""" if needs_list else '--order "lowest,...,highest"'

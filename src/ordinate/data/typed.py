@@ -23,8 +23,9 @@ from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError, did_you_mean
 
-# Among the attributes of a DataFrame: descriptions of columns by name, and texts whose values are missing in it.
-DESCRIPTIONS, LEFT_OUT = "descriptions", "left out"
+# Among the attributes of a DataFrame: descriptions of columns by name, texts whose values are missing in it, and the
+# labels by code of its columns of the label, by name.
+DESCRIPTIONS, LEFT_OUT, CODES = "descriptions", "left out", "codes"
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Found:
         scales: Labels of codes, of each column of the label that is a number.
         far: What is said of labelled codes of the label that are far from the others.
         unmatched: Texts that the user names as missing, and no value is.
+        codes: Labels by code, in the order of the codes, of each column of the label that has them.
     """
 
     missing: dict[str, Counter[str]] = field(default_factory=dict)
@@ -94,6 +96,7 @@ class Found:
     scales: dict[str, dict[str, str]] = field(default_factory=dict)
     far: str | None = None
     unmatched: list[str] = field(default_factory=list)
+    codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def notes(self, reading: Reading, most: int = 3) -> list[str]:
         """Return one note on values that were read as missing, and one on labels of the codes of the target."""
@@ -171,6 +174,8 @@ def typed(
     descriptions = {name: said.description for name, said in declared.items() if said.description}
     if descriptions:
         table.attrs[DESCRIPTIONS] = descriptions
+    if found.codes:
+        table.attrs[CODES] = found.codes
     if reading.missing:
         table.attrs[LEFT_OUT] = list(reading.missing)
     return table, found
@@ -243,7 +248,7 @@ def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found)
         if shown and name in reading.targets:
             found.scales[name] = shown
         return _whole(values)
-    return _categories(values, different, labels, name)
+    return _categories(values, different, labels, name, found if name in reading.targets else None)
 
 
 def _named_codes(name: str, different: list[Any], labels: Mapping[Any, str], reading: Reading) -> set[Any]:
@@ -319,20 +324,27 @@ def _is_number_column(
     return 2 * len(unlabelled) >= len(labels) or any(code % 1 for code in different)
 
 
-def _categories(values: pd.Series, different: list[Any], labels: Mapping[Any, str], name: str) -> pd.Series:
-    """Return codes as the categories of their labels: ranks where their order says more than the alphabet."""
+def _categories(
+    values: pd.Series, different: list[Any], labels: Mapping[Any, str], name: str, found: Found | None
+) -> pd.Series:
+    """Return codes as the categories of their labels: ranks where their order says more than the alphabet.
+
+    ``found`` gets the labels of the codes.
+    """
     codes = sorted({*labels, *different}, key=lambda code: (isinstance(code, str), code))
     texts = [labels.get(code, plain_text(code)) for code in codes]
     twice = {text for text, count in Counter(texts).items() if count > 1}
     names = [f"{text} ({plain_text(code)})" if text in twice else text for code, text in zip(codes, texts, strict=True)]
     are_numbers = all(isinstance(code, float) for code in codes)
     ordered = are_numbers and says_more_than_the_alphabet(texts)
+    if found is not None and are_numbers:
+        found.codes[name] = dict(zip(map(plain_text, codes), names, strict=True))
     place = {code: index for index, code in enumerate(codes)}
     at = np.array([place[code] for code in different] + [-1], dtype=np.int64)
     held = _codes(values)
     inverse = pd.Index(different).get_indexer(held) if different else np.full(len(values), -1)
-    found = pd.Categorical.from_codes(at[inverse], categories=pd.Index(names, dtype=object), ordered=ordered)
-    return pd.Series(found, index=values.index, name=name)
+    ranks = pd.Categorical.from_codes(at[inverse], categories=pd.Index(names, dtype=object), ordered=ordered)
+    return pd.Series(ranks, index=values.index, name=name)
 
 
 def says_more_than_the_alphabet(labels: list[str]) -> bool:
@@ -357,7 +369,9 @@ def _of_target(values: pd.Series, reading: Reading, found: Found) -> pd.Series:
     if reading.keep_missing or not (is_category or _is_text(values)):
         return values
     held = values.cat.categories if is_category else pd.unique(values.dropna())
-    gone = no_answers_among([each for each in held if isinstance(each, str)]).difference(reading.order)
+    codes = found.codes.get(str(values.name), {})
+    ranks = {*reading.order, *(codes[rank] for rank in reading.order if rank in codes)}
+    gone = no_answers_among([each for each in held if isinstance(each, str)]) - ranks
     counts = values[values.isin(gone)].value_counts()
     counts = counts[counts > 0]
     if not len(counts) or values.nunique() - len(counts) < 2:

@@ -1,5 +1,6 @@
 """The form of dates, times of day and durations: one that fits all values, or none."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -44,8 +45,38 @@ from ordinate.data.tables.date_forms import AMBIGUOUS, DURATION, ISO, TIME_OF_DA
         (["2020-13-31"], None),
         (["12-34", "1.2.3", "a-b-c"], None),
         (["grade 1, 2"], None),
+        (["31-Jan-2020", "01-Feb-2020"], "%d-%b-%Y"),
+        (["Jan 31, 2020", "Feb 1, 2020"], "%b %d, %Y"),
+        (["2020/01/31"], "%Y/%m/%d"),
+        (["2020-01-31T14:30:00.000Z"], ISO),
+        (["1/31/2020 2:30:00 PM", "2/1/2020 11:05:00 AM"], "%m/%d/%Y"),
+        (["31/Jan/2020"], "%d/%b/%Y"),
+        (["2020-Jan-31 10:30"], "%Y-%b-%d"),
+        (["2020 Jan 31"], "%Y %b %d"),
         ([None, None], None),
     ],
 )
 def test_what_may_be_two_dates_is_none(texts, form):
     assert date_form(pd.Series(texts, dtype=object)) == form
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "Int64", "int64[pyarrow]"])
+@pytest.mark.parametrize(
+    ("numbers", "form"),
+    [
+        ([20200131, 20191201, 19000101], "%Y%m%d"),
+        ([20200131, 20200230], None),
+        ([20200131, 20201301], None),
+        ([20200131, 18991231], None),
+        ([20200131, 21010101], None),
+        ([20200131, 7], None),
+        ([43861, 43862], None),
+    ],
+)
+def test_numbers_of_eight_digits_are_dates_if_all_are(numbers, form, dtype):
+    assert date_form(pd.Series(numbers).astype(dtype)) == form
+
+
+def test_other_numbers_are_no_dates():
+    for values in ([20200131.5], [np.nan], [], [True], [1j], [np.inf, 20200131]):
+        assert date_form(pd.Series(values)) is None

@@ -237,6 +237,23 @@ def test_durations_become_seconds(name):
         features.transform(pd.DataFrame({"lasted": ["long"]}))
 
 
+UNITS = ["timedelta64[s]", "timedelta64[ms]", "timedelta64[ns]", "duration[s][pyarrow]", "duration[ns][pyarrow]"]
+
+
+@pytest.mark.parametrize("trained", UNITS)
+@pytest.mark.parametrize("new", [*UNITS, "str"])
+def test_the_unit_of_a_duration_makes_no_difference(tmp_path, trained, new):
+    whole = SPANS.dt.round("s")
+    features = TableFeatures.fit(pd.DataFrame({"lasted": whole.astype(trained)}))
+    seconds = pd.DataFrame({"lasted": whole.dt.total_seconds()})
+    expected = TableFeatures.fit(seconds).transform(seconds)
+    frame = pd.DataFrame({"lasted": whole.astype(new)})
+    np.testing.assert_allclose(features.transform(frame), expected, rtol=1e-6)
+    for name, write in {"a.parquet": frame.to_parquet, "a.feather": frame.to_feather, "a.csv": frame.to_csv}.items():
+        write(tmp_path / name)
+        np.testing.assert_allclose(features.transform(read_samples(tmp_path / name)), expected, rtol=1e-6)
+
+
 def test_longer_durations_than_in_training_are_said():
     features = TableFeatures.fit(pd.DataFrame({"lasted": SPANS}))
     with pytest.warns(UserWarning, match="durations lie outside those of training, -16086.2 to 189818 seconds"):
@@ -293,3 +310,28 @@ def test_dates_of_several_forms_stay_text_with_a_note():
     for texts in (["31.01.2020", "2020-01-31"] * 9, ["31 Jan 2020 10:30", "31.01.2020 10:30"]):
         notes = TableFeatures.fit(pd.DataFrame({"seen": texts})).notes
         assert notes[0].startswith("seen: seems to hold dates or times of no one known form; write them as 2020-01-31")
+
+
+COMPACT = [20200131, 20191130, 20210401, 20200229]
+
+
+@pytest.mark.parametrize(
+    "stored", [COMPACT, list(map(float, COMPACT)), list(map(str, COMPACT)), [*COMPACT[:3], None, 20200229]]
+)
+def test_numbers_of_eight_digits_become_dates(stored):
+    features = TableFeatures.fit(pd.DataFrame({"seen": stored}))
+    dates = pd.to_datetime(pd.Series(stored).astype("Int64").astype("string"), format="%Y%m%d")
+    expected = TableFeatures.fit(pd.DataFrame({"seen": dates}))
+    assert features.notes == expected.notes
+    assert features.features == expected.features
+    new = features.transform(pd.DataFrame({"seen": [20200301, np.nan]}))
+    usual = expected.transform(pd.DataFrame({"seen": [pd.Timestamp("2020-03-01"), pd.NaT]}))
+    np.testing.assert_array_equal(new, usual)
+    with pytest.raises(OrdinateError, match=r"column 'seen': got 20209999, expected dates such as 20200131"):
+        features.transform(pd.DataFrame({"seen": [20209999]}))
+
+
+def test_held_out_numbers_that_are_no_dates_are_found_before_training():
+    table = pd.DataFrame({"seen": [*COMPACT, 7]})
+    with pytest.raises(OrdinateError, match="column 'seen': got 7, expected dates such as 20200131, as in training"):
+        check_unseen(table, np.arange(4), np.array([4]))

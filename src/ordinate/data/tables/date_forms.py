@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta
 import numpy as np
 import pandas as pd
 
+from ordinate.data.numbers import plain_text
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -17,9 +18,11 @@ NOT_TOLD = {
     UNCLEAR: "seems to hold dates or times of no one known form; write them as 2020-01-31, 13:45 or 1 days 02:30:00",
 }
 ISO_WEEK = "%G-W%V-%u"
+COMPACT = "%Y%m%d"  # Such dates are numbers.
 FORMS = (
     "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d%b%Y", "%b %d, %Y", "%b %d %Y", "%d %B %Y",
-    "%B %d, %Y", "%B %d %Y", "%d.%m.%y", "%d %b %y", "%d-%b-%y", "%b %d, %y", ISO_WEEK,
+    "%B %d, %Y", "%B %d %Y", "%d/%b/%Y", "%Y-%b-%d", "%Y %b %d", "%d.%m.%y", "%d %b %y", "%d-%b-%y", "%b %d, %y",
+    ISO_WEEK,
 )  # fmt: skip
 # Of these, day and month are ambiguous unless one form alone fits.
 ALTERNATIVES = (
@@ -63,7 +66,9 @@ def date_form(values: pd.Series) -> str | None:
     """
     if are_times(values):
         return _form_of_times(values)
-    if pd.api.types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype):
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return COMPACT if _are_compact(values) else None
+    if isinstance(values.dtype, pd.CategoricalDtype):
         return None
     looked_at = _different_texts(values.iloc[:1000])[:100]  # The first ones mostly tell.
     if 2 * sum(map(_looks_like_date, looked_at)) < max(1, len(looked_at)):
@@ -97,13 +102,27 @@ def read_dates(name: str, values: pd.Series, form: str) -> pd.Series:
         read = _seconds(values, form)
     elif are_times(values):
         read = _local_times(name, values)
+    elif form == COMPACT:
+        read = _days(values.map(plain_text), form)
     else:
         read = _dates(values, form)
     wrong = values[read.isna()]
     if len(wrong):
         expected = EXAMPLES.get(form) or f"dates such as {date(2020, 1, 31).strftime(form)}"
-        raise OrdinateError(f"column {name!r}", repr(wrong.iloc[0]), f"{expected}, as in training")
+        raise OrdinateError(f"column {name!r}", repr(wrong.tolist()[0]), f"{expected}, as in training")
     return read
+
+
+def _are_compact(values: pd.Series) -> bool:
+    """Return whether all numbers are dates of the years 1900 to 2100, such as 20200131."""
+    if values.dtype.kind not in "iuf":
+        return False
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    low, high = np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)
+    if not 19000101 <= low <= high <= 21001231:
+        return False
+    different = pd.Series(pd.unique(numbers[~np.isnan(numbers)]))
+    return bool(_days(different.map(plain_text), COMPACT).notna().all())
 
 
 def _form_of_times(values: pd.Series) -> str:

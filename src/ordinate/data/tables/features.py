@@ -440,7 +440,7 @@ def check_unseen(
     else:
         for name in table.columns:
             values = table[name]
-            if _is_plain_number(values):
+            if _is_plain_number(values) and date_form(values.iloc[seen]) is None:
                 continue
             sides = seen, unseen
             if isinstance(values.dtype, pd.StringDtype):

@@ -25,6 +25,7 @@ from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
 from ordinate.data.tables.files import TS_TARGET, read_labelled, read_samples, require_codes, require_left
 from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
+from ordinate.data.times import are_times
 from ordinate.data.typed import Reading, typed
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
@@ -148,6 +149,8 @@ class Tables(Modality):
 
 
 def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame:
+    if are_times(X):  # Their numbers depend on their unit.
+        raise OrdinateError("X", "an array of dates or durations", "a DataFrame with these, or numbers")
     names = None
     dtype: type | None = np.float64
     if not reset and hasattr(estimator, "feature_names_in_"):
