@@ -19,7 +19,7 @@ from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests.data import pictures
 
 RANKS = np.arange(60) % 3

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests.estimators.examples import (
     ALL,
     cloc,

@@ -20,7 +20,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.methods.supcr import SupCR
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supcr

@@ -13,7 +13,7 @@ import torch
 
 from ordinate.errors import OrdinateError
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.estimators.examples import (
     Trap,

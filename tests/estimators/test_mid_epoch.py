@@ -12,7 +12,7 @@ from ordinate import Imbalance
 from ordinate.encoders import MLP
 from ordinate.estimators.data_module import DataModule
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_table, otd, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit, fit_and_die_in_batch

@@ -9,7 +9,7 @@ from ordinate.data.tables import features
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators import samples
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_frame, labels_for, supcr
 

@@ -10,7 +10,7 @@ from ordinate import BlendRegressor, Training
 from ordinate.methods import member_training
 from ordinate.methods.regression import Regression
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.examples import draw_table, supcr, supremix

@@ -12,7 +12,7 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import scans
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from ordinate.methods.member_training import AdamW, FoldBatches, LoopOptions, _Training
 
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
-from ordinate.methods.member_training import AdamW, FoldBatches, LoopOptions, _Training
 from ordinate.methods.members import RankMembers, TargetMembers
 from ordinate.training.optimization import Optimization, undecayed_parameters
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until

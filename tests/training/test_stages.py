@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from ordinate.errors import OrdinateError
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 from tests.methods.examples import DIM, encoder, ranks, targets, train, watch
 
 STEP = Optimization("adam", 1.0, 0.0, schedule="constant", warmup=0.0)  # one step a batch where gradients stay

@@ -9,7 +9,7 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import draw_table, ranks_of
 

@@ -10,7 +10,7 @@ from ordinate.estimators.pipeline import learn_labels_and_reader, new_module
 from ordinate.estimators.samples import LabelledSamples
 from ordinate.randomness import own_random_numbers
 from ordinate.training.loop import training_loader, validation_loader
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 
 
 class DataModule(lightning.LightningDataModule):

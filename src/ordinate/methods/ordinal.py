@@ -16,7 +16,7 @@ from ordinate.heads.binned import corn_losses, extended_binary_losses
 from ordinate.heads.ranks import CORALLayer, probabilities_of
 from ordinate.options import OrdinalLoss
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
+from ordinate.training.staged_method import Logs, Stage, StagedMethod, Weights
 
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross_entropy": lambda logits, ranks: cross_entropy(logits, ranks, reduction="none"),
@@ -38,7 +38,7 @@ class Ordinal(StagedMethod):
         num_classes: C.
         loss: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
         epochs: Epochs of training.
-        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         optimization: Optimizer and its schedule.
     """
 

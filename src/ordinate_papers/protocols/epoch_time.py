@@ -15,7 +15,7 @@ from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.pipeline import learn_labels_and_reader
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate_papers.protocols.parts import Figures
 
 

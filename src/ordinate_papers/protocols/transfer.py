@@ -25,7 +25,7 @@ from ordinate.metrics import continuous_report
 from ordinate.randomness import own_random_numbers
 from ordinate.training.loop import train as train_method
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, score_ranks
 

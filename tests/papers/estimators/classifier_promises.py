@@ -11,7 +11,7 @@ import torch
 import ordinate
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import draw_frame, draw_table, ranks_of

@@ -14,7 +14,7 @@ import ordinate
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.functional.similarity import unit
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate_papers.estimators import representation
 from ordinate_papers.estimators.logistic import fit_logistic
 from ordinate_papers.estimators.representation import (

@@ -30,7 +30,7 @@ from ordinate.estimators.registry import models
 from ordinate.methods.imbalance import Imbalance
 from ordinate.report.text import metric_lines, score_lines
 from ordinate.torchrun import is_first_process
-from ordinate.training.machine import check_machine, keep_freed_memory
+from ordinate.training.machine import check_accelerator, keep_freed_memory
 from ordinate.training.options import Training as TrainingOptions
 
 
@@ -89,7 +89,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
 def check(options: FitOptions) -> Recipe | None:
     """Raise an error for options that no data can make possible; return the recipe, if there is one."""
     options.check()
-    check_machine(options.settings.build(TrainingOptions, "training"), options.seed)
+    check_accelerator(options.settings.build(TrainingOptions, "training").accelerator)
     recipe, method = None, options.method
     if options.recipe is not None:
         recipe = read_recipe(options.recipe, quick=options.quick)
