@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         BlendClassifier,
         BlendRegressor,
         CLOCClassifier,
-        DataModule,
         Head,
         OTDClassifier,
         SupCRRegressor,
@@ -36,7 +35,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(
         (
-            "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule", "Head", "OTDClassifier",
+            "BlendClassifier", "BlendRegressor", "CLOCClassifier", "Head", "OTDClassifier",
             "SupCRRegressor", "SupReMixRegressor", "load",
         ),
         "ordinate.estimators",
@@ -61,7 +60,7 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
+    "BlendClassifier", "BlendRegressor", "CLOCClassifier",
     "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
     "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
     "load", "read_batches",

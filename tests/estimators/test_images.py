@@ -221,7 +221,7 @@ def test_a_small_pretrained_residual_network_is_loaded_with_its_own_stem(tmp_pat
 
 @pytest.fixture
 def no_epoch(monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
 
 
 class Uneven(Pictures):

@@ -93,7 +93,7 @@ def test_a_prediction_does_not_depend_on_the_batch(trained):
 
 
 def test_unreadable_volumes_are_named_before_an_epoch_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
     paths = scans.write(tmp_path, DRAWN, [f"{i}.nii" for i in range(24)])
     paths[5].write_bytes(b"nothing")
     with pytest.raises(OrdinateError, match=r"X: 1 of 24 volumes cannot be read: .*5\.nii: is no NIfTI volume"):

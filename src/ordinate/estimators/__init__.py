@@ -7,7 +7,6 @@ from ordinate.lazy import lazily
 if TYPE_CHECKING:
     from ordinate.estimators.blend import BlendClassifier, BlendRegressor
     from ordinate.estimators.cloc import CLOCClassifier
-    from ordinate.estimators.data_module import DataModule
     from ordinate.estimators.head_options import Head
     from ordinate.estimators.otd import OTDClassifier
     from ordinate.estimators.persistence import load
@@ -19,7 +18,6 @@ _HOMES = {
     "BlendClassifier": "ordinate.estimators.blend",
     "BlendRegressor": "ordinate.estimators.blend",
     "CLOCClassifier": "ordinate.estimators.cloc",
-    "DataModule": "ordinate.estimators.data_module",
     "EndToEndRegressor": "ordinate.estimators.plain",
     "Head": "ordinate.estimators.head_options",
     "OTDClassifier": "ordinate.estimators.otd",
@@ -30,7 +28,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
+    "BlendClassifier", "BlendRegressor", "CLOCClassifier",
     "EndToEndRegressor", "Head", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor",
     "SupReMixRegressor", "load",
 ]  # fmt: skip

@@ -47,12 +47,12 @@ def epoch_state(module: nn.Module, device: torch.device) -> Settings:
     Modules name the attributes that gather something in ``shared_state``, if they are the same in all processes, or in
     ``own_state``, if each process has its own.
     """
-    own = {"random": _random_state(device), "attributes": _attributes(module, "own_state")}
+    own = {"random": _random_state(device), "attributes": attributes_of(module, "own_state")}
     group = all_processes()
     every = [own] * processes(group)
     if group is not None:
         dist.all_gather_object(every, own, group)
-    return {"attributes": _attributes(module, "shared_state"), "processes": every}
+    return {"attributes": attributes_of(module, "shared_state"), "processes": every}
 
 
 def restore_epoch_state(module: nn.Module, device: torch.device, state: Settings) -> None:
@@ -61,20 +61,26 @@ def restore_epoch_state(module: nn.Module, device: torch.device, state: Settings
     if place >= len(state["processes"]):
         place = 0
     own = state["processes"][place]
-    for name, value in {**state["attributes"], **own["attributes"]}.items():
-        owner, _, attribute = name.rpartition(".")
-        setattr(module.get_submodule(owner), attribute, value)
+    set_attributes(module, {**state["attributes"], **own["attributes"]})
     torch.set_rng_state(own["random"]["cpu"])
     if device.type == "cuda" and "cuda" in own["random"]:
         torch.cuda.set_rng_state(own["random"]["cuda"], device)
 
 
-def _attributes(module: nn.Module, kind: str) -> Settings:
+def attributes_of(module: nn.Module, kind: str) -> Settings:
+    """Return the attributes that the parts of a module name in ``shared_state`` or ``own_state``."""
     return {
         f"{name}.{attribute}".removeprefix("."): getattr(part, attribute)
         for name, part in module.named_modules()
         for attribute in getattr(part, kind, ())
     }
+
+
+def set_attributes(module: nn.Module, values: Settings) -> None:
+    """Set attributes of the parts of a module that :func:`attributes_of` returned."""
+    for name, value in values.items():
+        owner, _, attribute = name.rpartition(".")
+        setattr(module.get_submodule(owner), attribute, value)
 
 
 def _random_state(device: torch.device) -> dict[str, torch.Tensor]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ordinate.data.loader import Loader, RestOfEpoch
-from ordinate.data.samplers import InOrder, SharedBatches, ShuffledBatches
+from ordinate.data.samplers import InOrder, ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.functional.global_batch import all_processes, place_among, processes
 from ordinate.option_group import Settings
@@ -256,9 +256,7 @@ class Loop:
             method.step += 1
             self._call("on_batch_end")
         with _evaluating(method), torch.no_grad(), self._precision():
-            self.logs, self.stage_is_over = method.close_epoch(self._read_validation())
-        method.current_epoch += 1
-        method.step = 0
+            self.logs, self.stage_is_over = method.close_epoch(method.validate(self._read_validation()))
         self._call("on_epoch_end")
 
     def _draw_anew(self, seed: int) -> None:
@@ -282,8 +280,7 @@ class Loop:
             for part, share in method.parts(batch):
                 with self._precision():
                     loss = self.training_step(*part)
-                share = share / self.accumulated
-                self.scaler.scale(loss if share == 1 else loss * share).backward()
+                self.scaler.scale(loss * (share / self.accumulated)).backward()
         if not makes_step:
             return
         if self.clip is not None:
@@ -310,7 +307,7 @@ class Loop:
     def _read_validation(self) -> Iterable[Batch]:
         if self.validation is None:
             return []
-        return map(self._on_device, batches_in_order(self.validation))
+        return map(self._on_device, loader_in_order(self.validation))
 
     def _on_device(self, batch: Batch) -> Batch:
         return [part.to(self.device, non_blocking=self.device.type == "cuda") for part in batch]
@@ -363,14 +360,12 @@ def take_over(method: StagedMethod, state: Settings) -> None:
         setattr(method, name, value)
 
 
-def batches_in_order(data: ArrayBatches) -> Iterable[Batch]:
-    """Return samples in their order, so many at a time as pass an encoder without a gradient."""
+def loader_in_order(data: ArrayBatches) -> Loader:
+    """Return what reads samples in their order, so many at a time as pass an encoder without a gradient."""
     at_once = {4: 64, 5: 4}.get(data.x.dim(), 4096)  # Images and volumes; rows and series.
     if data.x.dtype == torch.int32:  # A sample may have many tokens.
         at_once = 64
-    order: SharedBatches = InOrder(len(data), at_once)
-    if data.workers == 0:
-        return map(data.__getitem__, order)
+    order = InOrder(len(data), at_once)
     return Loader(data, sampler=order, batch_size=None, num_workers=data.workers, generator=torch.Generator())
 
 

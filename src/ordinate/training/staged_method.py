@@ -1,7 +1,8 @@
 """A method: a module, the stages in which it is trained, and its loss of a batch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -14,7 +15,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, summed, this_process_alone
 from ordinate.functional.numerics import upcast_half
 from ordinate.training.gradient_caching import embed_in_chunks
-from ordinate.training.optimization import Optimizer, undecayed_parameters
+from ordinate.training.optimization import MakesOptimizer, Optimizer, undecayed_parameters
 from ordinate.training.stage import Stage
 
 __all__ = ["Logs", "Stage", "StagedMethod", "Weights"]
@@ -165,9 +166,14 @@ class StagedMethod(nn.Module, ABC):
 
     def validate(self, batches: Iterable[Batch]) -> Logs:
         """Return what to log of the validation batches; there are none without validation data."""
-        outputs = []
-        for x, y, *weights in batches:
-            outputs.append((upcast_half(self(x)), self.as_labels(y), *weights))
+        return self.validate_outputs([self.validation_step(*batch) for batch in batches])
+
+    def validation_step(self, x: Tensor, y: Tensor, *weights: Tensor) -> Batch:
+        """Return the output, the labels and any weights of a validation batch."""
+        return upcast_half(self(x)), self.as_labels(y), *weights
+
+    def validate_outputs(self, outputs: Sequence[Batch]) -> Logs:
+        """Return what to log of the outputs of all validation batches."""
         if not outputs:
             return {}
         # Losses and heads do not run in half precision here.
@@ -217,12 +223,15 @@ class StagedMethod(nn.Module, ABC):
             parameter.requires_grad_(name in trainable and id(parameter) in trained)
         self.begin_stage()
 
-    def build_optimizer(self) -> Optimizer:
-        """Return the optimizer of the present stage."""
+    def build_optimizer(self, named: Mapping[str, MakesOptimizer] | None = None) -> Optimizer:
+        """Return the optimizer of the present stage; ``named`` makes those that are given by name."""
         rate = self.encoder_learning_rate
         network = [] if rate is None else network_parameters(self.encoder)
         parameters = self.parameters_of_stage(self.stage_index)
-        return self.stage.optimization.build(parameters, undecayed_parameters(self), network, rate)
+        optimization = self.stage.optimization
+        if named is not None and isinstance(optimization.optimizer, str):
+            optimization = replace(optimization, optimizer=named[optimization.optimizer])
+        return optimization.build(parameters, undecayed_parameters(self), network, rate)
 
     def training_step(self, x: Tensor, y: Tensor, *weights: Tensor) -> Tensor:
         """Return the loss of a training batch as it was read, and log it."""
@@ -237,17 +246,19 @@ class StagedMethod(nn.Module, ABC):
         self.log_mean("train_loss", loss, samples)
         return loss
 
-    def close_epoch(self, validation: Iterable[Batch]) -> tuple[dict[str, float], bool]:
-        """Validate at the end of an epoch; return all that it logged, and whether its stage is complete."""
+    def close_epoch(self, validation: Logs) -> tuple[dict[str, float], bool]:
+        """Return all that an epoch logged, with what its validation did, and whether its stage is complete."""
         logs: dict[str, float | Tensor] = {
             "epoch": self.current_epoch,
             "stage": self.stage_index,
             **{name: total / count for name, (total, count) in self.means.items()},
-            **self.validate(validation),
+            **validation,
         }
         complete = self.current_epoch + 1 - self.stage_start >= self.stage.epochs or self.stage_is_complete()
         logs |= self.end_epoch()
         self.means = {}
+        self.current_epoch += 1
+        self.step = 0
         return {name: float(value) for name, value in logs.items()}, complete
 
     def set_learning_rate(self, optimizer: Optimizer, time_progress: float = 0.0) -> None:

@@ -150,7 +150,7 @@ def _train(
         batches = ShuffledBatches(len(targets), model.checked_method().batch_size(model.reader_, len(targets)), seed)
         settings = (scheme, epochs, optimization, seed)
         train_method(
-            method, data, batches, folder=folder, trainer={"accelerator": model.training.accelerator}, seed=seed,
+            method, data, batches, folder=folder, accelerator=model.training.accelerator, seed=seed,
             progress=bool(model.verbose), run=_fingerprint(settings, [x, targets, *encoder.state_dict().values()]),
         )  # fmt: skip
     method.cpu().eval()

@@ -139,7 +139,7 @@ def for_typical_promises(test):
 def assert_refused(make, options, message):
     """A setting is an error before an epoch is trained."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+        patch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
         with pytest.raises(OrdinateError) as caught:
             make(**options).fit(X, RANKS)
     assert str(caught.value).startswith(message)

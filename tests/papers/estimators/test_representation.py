@@ -232,6 +232,6 @@ REFUSED = {
 
 @pytest.mark.parametrize(("make", "options", "y", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_used_is_refused(make, options, y, message, monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
     with pytest.raises(OrdinateError, match=f"^{re.escape(message)}"):
         make(**options).fit(X, y)
