@@ -23,8 +23,8 @@ import torch
 from ordinate import SupReMixRegressor
 from ordinate.estimators.plain import EndToEndRegressor
 from ordinate.estimators.target_regressor import TargetRegressor
-from ordinate.methods.imbalance import Imbalance
 from ordinate.report.text import table
+from ordinate_papers.methods.imbalance import Imbalance
 from ordinate_papers.protocols.imbalance import draw_imbalanced, evaluate_shots
 from runs import Run, complete, parser_of, where
 

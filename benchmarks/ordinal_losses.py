@@ -8,7 +8,7 @@ most probable rank or the median. Figures are those of the test part. Every fini
 """
 
 import warnings
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -17,25 +17,26 @@ import leaderboard
 from ordinate.data.rows import take
 from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP
-from ordinate.methods.ordinal import LOSSES, Ordinal
+from ordinate.methods.plain import CrossEntropy
 from ordinate.metrics import amae, mmae, rank_report, ranked_probability_score
 from ordinate.report.text import table
 from ordinate.training.optimization import Optimization, undecayed_parameters
+from ordinate_papers.methods.ordinal import LOSSES, Ordinal
 from ordinate_papers.methods.rank_losses import LaterOrdinal, RankLossName
 from runs import Run, complete, parser_of, spread, where
 
 TABLES = ("swd", "era", "esl", "lev")
 LATER = get_args(RankLossName)
-MODELS = (*LOSSES, *LATER)
+MODELS = ("cross_entropy", *LOSSES, *LATER)
 FIGURES = ("accuracy", "mae", "amae", "mmae", "quadratic_weighted_kappa", "ranked_probability_score")
 WIDTHS, DIM = (64, 64), 64
 BATCH, EPOCHS, RATE, DECAY = 256, 100, 3e-3, 1e-4
 
 
-def train(model: Ordinal, x: Tensor, y: Tensor, seed: int) -> None:
+def train(model: CrossEntropy, x: Tensor, y: Tensor, seed: int) -> None:
     """Train with AdamW, a warm-up over a tenth of the steps and a cosine schedule."""
     batches = -(-len(x) // BATCH)
-    optimizer = Optimization("adamw", RATE, DECAY).build(model.parameters(), undecayed_parameters(model))
+    optimizer = Optimization(torch.optim.AdamW, RATE, DECAY).build(model.parameters(), undecayed_parameters(model))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=EPOCHS * batches, pct_start=0.1)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(EPOCHS):
@@ -56,8 +57,10 @@ def measure(name: str, loss: str, seed: int) -> Run:
     x, y = torch.from_numpy(features.transform(X)).float(), torch.from_numpy(labels)
     encoder = MLP(x.shape[1], DIM, WIDTHS, "tanh")
     num_classes = int(labels.max()) + 1
-    kind: Any = LaterOrdinal if loss in LATER else Ordinal
-    model = cast(Ordinal, kind(encoder, DIM, num_classes, loss=loss))
+    model = CrossEntropy(encoder, DIM, num_classes)
+    if loss != "cross_entropy":
+        kind: Any = LaterOrdinal if loss in LATER else Ordinal
+        model = kind(encoder, DIM, num_classes, loss=loss)
     train(model, x[training], y[training], seed)
     with torch.no_grad():
         probabilities = model.eval().probabilities(model.encoder(x[test]))

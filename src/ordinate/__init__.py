@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         load,
     )
     from ordinate.estimators.batches import read_batches
-    from ordinate.methods.imbalance import Imbalance
     from ordinate.training.options import Training
 
 __version__ = "0.1.0"
@@ -41,7 +40,6 @@ _HOMES = {
         "ordinate.estimators",
     ),
     "ImageOptions": "ordinate.data.images.options",
-    "Imbalance": "ordinate.methods.imbalance",
     "ParquetTable": "ordinate.data.tables.parquet_table",
     "SeriesOptions": "ordinate.data.series.options",
     "TableOptions": "ordinate.data.tables.options",
@@ -61,7 +59,7 @@ _HOMES = {
 
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier",
-    "Head", "ImageOptions", "Imbalance", "OTDClassifier", "OrdinateError", "ParquetTable",
+    "Head", "ImageOptions", "OTDClassifier", "OrdinateError", "ParquetTable",
     "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
     "load", "read_batches",
 ]  # fmt: skip

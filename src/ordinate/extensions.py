@@ -70,6 +70,10 @@ class Extension:
         encoders: Functions from a reader and an embedding dimension to an encoder, by the name of the encoder.
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
+        heads: Heads of continuous targets by the name of their loss: subclasses of
+            :class:`~ordinate.heads.RegressionHead`, built from the dimensions of embeddings and targets and a bin size.
+        option_groups: Groups of options, :class:`~ordinate.methods.balance.BalanceOptions` for ``"imbalance"``, by the
+            parameter of the estimators that takes them.
         predictors: Predictors of saved models by the names of their classes.
         commands: Sequence of :class:`~ordinate.commands.catalogue.Command`.
 
@@ -82,6 +86,8 @@ class Extension:
     encoders: Mapping[str, str] = field(default_factory=dict)
     recipes: Traversable | None = None
     data_sets: str | None = None
+    heads: Mapping[str, str] = field(default_factory=dict)
+    option_groups: Mapping[str, str] = field(default_factory=dict)
     predictors: Mapping[str, str] = field(default_factory=dict)
     commands: str | None = None
 
@@ -91,6 +97,11 @@ def extensions() -> tuple[Extension, ...]:
     """Return the extensions of all installed packages, in the order of their names."""
     found = sorted(entry_points(group="ordinate.extensions"), key=lambda point: point.name)
     return tuple(point.load() for point in found)
+
+
+def added_heads() -> Mapping[str, str]:
+    """Return the heads of extensions by the name of their loss."""
+    return {name: place for extension in extensions() for name, place in extension.heads.items()}
 
 
 def load_object(place: str) -> Any:

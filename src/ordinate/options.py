@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ordinate.checks import check_choice, check_num_classes, check_positive, check_whole
 from ordinate.errors import OrdinateError
+from ordinate.extensions import added_heads
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,16 +21,18 @@ Reduction = Literal["mean", "sum", "none"]
 PairReduction = Literal["pair_mean", "published", "sum", "none"]
 Scheme = Literal["linear_probe", "fine_tune", "regularise"]
 LinearLoss = Literal["l1", "mse", "huber"]
-HeadLoss = Literal[LinearLoss, "dex", "dldl_v2", "or", "corn"]
-OrdinalLoss = Literal["cross_entropy", "or", "corn", "coral"]
+BinSize = float | Sequence[float] | None
 Monitored = Literal["loss", "accuracy"]
-Weighting = Literal["inverse", "sqrt_inverse"]
-Kernel = Literal["gaussian", "triangular", "laplace"]
 OptimizerName = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["cosine", "constant"]
 Precision = Literal["32-true", "16-mixed", "bf16-mixed"]
 OptimizationName = Literal["usual", "paper"]
 Activation = Literal["relu", "silu", "gelu", "tanh"]
+
+
+def head_losses() -> tuple[str, ...]:
+    """Return the names of the losses that train a head of continuous targets: the core's and those of extensions."""
+    return (*get_args(LinearLoss), *added_heads())
 
 
 @dataclass(frozen=True, kw_only=True)

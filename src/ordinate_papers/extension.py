@@ -3,9 +3,8 @@
 from importlib.resources import files
 from typing import get_args
 
-from ordinate.estimators.head_options import Head
 from ordinate.extensions import Extension, Model, Task, of_ranks, of_targets
-from ordinate.options import HeadLoss
+from ordinate.options import LinearLoss
 
 ESTIMATORS = "ordinate_papers.estimators"
 METRIC_LEARNING = "pytorch_metric_learning"
@@ -29,15 +28,20 @@ OF_TARGETS = {
     "supcr": "ordinate.estimators.supcr:SupCRRegressor",
     "supremix": "ordinate.estimators.supremix:SupReMixRegressor",
 }
+ON_BINS = {"dex": "DEXHead", "dldl_v2": "DLDLv2Head", "or": "ORHead", "corn": "CORNHead"}
 WITH_HEADS = {
-    f"{name}_{loss}": of_targets(estimator, head=Head("linear", loss=loss))
+    f"{name}_{loss}": of_targets(estimator, head__kind="linear", head__loss=loss)
     for name, estimator in OF_TARGETS.items()
-    for loss in get_args(HeadLoss)
+    for loss in (*get_args(LinearLoss), *ON_BINS)
 }
 
 EXTENSION = Extension(
     models={
         **WITH_HEADS,
+        **{loss: of_targets("ordinate.estimators.plain:EndToEndRegressor", loss=loss) for loss in ON_BINS},
+        "orcnn": of_ranks(f"{ESTIMATORS}.ordinal:OrdinalClassifier", loss="or"),
+        "corn_ranks": of_ranks(f"{ESTIMATORS}.ordinal:OrdinalClassifier", loss="corn"),
+        "coral": of_ranks(f"{ESTIMATORS}.ordinal:OrdinalClassifier", loss="coral"),
         "supcon": _representation("supcon", METRIC_LEARNING),
         "simclr": _representation("simclr", METRIC_LEARNING),
         "dino": _representation("dino"),
@@ -71,11 +75,15 @@ EXTENSION = Extension(
     },
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",
+    heads={loss: f"ordinate_papers.heads.binned:{name}" for loss, name in ON_BINS.items()},
+    option_groups={"imbalance": "ordinate_papers.methods.imbalance:Imbalance"},
     predictors={
+        **{name: f"ordinate_papers.heads.binned:{name}" for name in ON_BINS.values()},
         "BalancedMSEHead": "ordinate_papers.losses.balanced_mse:BalancedMSEHead",
         "MeanRankVote": f"{ESTIMATORS}.gol:MeanRankVote",
         "MovingWindow": "ordinate_papers.methods.mwr:MovingWindow",
         "RepresentationHead": f"{ESTIMATORS}.representation:RepresentationHead",
+        "ThresholdProbabilities": "ordinate_papers.heads.thresholds:ThresholdProbabilities",
         "UnimodalProbabilities": "ordinate_papers.losses.unimodal:UnimodalProbabilities",
     },
     commands="ordinate_papers.commands.catalogue:COMMANDS",

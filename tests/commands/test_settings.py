@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate import ImageOptions, Imbalance, load
+from ordinate import ImageOptions, load
 from ordinate.cli import main
 from ordinate.commands.fit_help import setting_texts
 from ordinate.commands.fit_options import FitOptions
@@ -19,6 +19,7 @@ from ordinate.commands.options import flag
 from ordinate.commands.settings import converted
 from ordinate.estimators.head_options import Head
 from ordinate.training.options import Training
+from ordinate_papers.methods.imbalance import Imbalance
 
 NOISE = np.random.default_rng(0).normal(size=(48, 2))
 LOSS = {
@@ -115,7 +116,7 @@ def test_a_setting_that_a_method_lacks_is_refused(label, method, name, message, 
         ),
         ("training.checkpoint_dir", "here", "--set: got training.checkpoint_dir, expected --out, which sets it"),
         ("random_state", "1", "--set: got random_state, expected --seed, which sets it"),
-        ("optimizer.lr", "1", "--set: got 'optimizer.lr', expected a name, or one in training, data, head, imbalance"),
+        ("optimizer.lr", "1", "--set: got 'optimizer.lr', expected a name, or one in training, head, imbalance, data"),
         ("training", "paper", "--set: got 'training', expected one of its settings, as in training.NAME=VALUE"),
         ("head.kind", "tree", "--set head.kind: got 'tree', expected auto, linear, ridge or neighbours"),
     ],

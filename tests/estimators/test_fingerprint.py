@@ -18,8 +18,8 @@ from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.pipeline import fingerprint
 from ordinate.estimators.registry import models
 from ordinate.extensions import load_object
-from ordinate.methods.imbalance import Imbalance
 from ordinate.training.options import RUNTIME
+from ordinate_papers.methods.imbalance import Imbalance
 
 WITHOUT_EFFECT = {  # on the weights that a training ends with
     "decision", "random_state", "verbose",

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 import torch
 
-from ordinate import Imbalance
 from ordinate.encoders import MLP
 from ordinate.training import loop as training
 from ordinate.training.staged_method import StagedMethod
+from ordinate_papers.methods.imbalance import Imbalance
 from tests import processes
 from tests.estimators.examples import cloc, otd, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit, fit_and_die_in_batch

@@ -16,7 +16,7 @@ from ordinate import ImageOptions
 from ordinate.adapters.lightning import LightningData
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.estimators.plain import OrdinalClassifier
+from ordinate.estimators.plain import CrossEntropyClassifier
 from ordinate.estimators.samples import relative_weights
 from ordinate.heads.linear import fit_ridge
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
@@ -45,7 +45,7 @@ WEIGHTS = np.random.default_rng(0).integers(0, 4, 48).astype(float)
 KEPT = WEIGHTS > 0
 
 
-ordinal = Make(OrdinalClassifier, epochs=6)
+cross_entropy = Make(CrossEntropyClassifier, epochs=6)
 
 
 @for_every_estimator
@@ -231,7 +231,7 @@ def _name(model):
 @pytest.mark.parametrize(
     "ensemble",
     [
-        lambda: AdaBoostClassifier(ordinal(), n_estimators=3, random_state=0),
+        lambda: AdaBoostClassifier(cross_entropy(), n_estimators=3, random_state=0),
         lambda: BaggingClassifier(cloc(), n_estimators=2, random_state=0),
         lambda: VotingClassifier([("cloc", cloc()), ("otd", otd())], voting="soft"),
         lambda: CalibratedClassifierCV(cloc(), cv=2),

@@ -8,7 +8,6 @@ import pytest
 from ordinate import (
     Head,
     ImageOptions,
-    Imbalance,
     OrdinateError,
     SeriesOptions,
     TextOptions,
@@ -16,6 +15,7 @@ from ordinate import (
     VolumeOptions,
 )
 from ordinate.estimators.persistence import from_plain, to_plain
+from ordinate_papers.methods.imbalance import Imbalance
 
 OPTIONS = {
     "images": ImageOptions(size=(32, 48), pretrained=True),

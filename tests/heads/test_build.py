@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.heads import CORNHead, DEXHead, DLDLv2Head, LinearHead, ORHead, RegressionHead, build_head
+from ordinate.heads import LinearHead, RegressionHead, build_head
+from ordinate_papers.heads import CORNHead, DEXHead, DLDLv2Head, ORHead
 
 KINDS = {
     "l1": LinearHead,

@@ -5,13 +5,15 @@ import torch
 
 from ordinate.errors import OrdinateError
 from ordinate.heads import NeighbourMean
-from ordinate.heads.binned import corn_losses, dex_losses, dldl_v2_losses, extended_binary_losses
-from ordinate.heads.build import HEAD_LOSSES, build_head
+from ordinate.heads.build import build_head
 from ordinate.heads.linear import fit_ridge
+from ordinate.options import head_losses
+from ordinate_papers.heads.binned import dex_losses, dldl_v2_losses
+from ordinate_papers.heads.thresholds import corn_losses, extended_binary_losses
 
 EMBEDDINGS = torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
 TARGETS = torch.arange(12.0)
-for_every_head = pytest.mark.parametrize("name", HEAD_LOSSES)
+for_every_head = pytest.mark.parametrize("name", head_losses())
 
 
 def head_of(name, dimensions, targets):

@@ -78,8 +78,8 @@ def test_restored_predictors_give_the_same_probabilities():
     head = nn.Linear(3, 4).double()
     vote = NeighbourVote(torch.randn(9, 3).double(), torch.arange(9) % 3, num_classes=3, k=5)
     for predictor in (
-        RankLogits(head, "cross_entropy", Temperature(0.3)),
-        RankLogits(head, "cross_entropy"),
+        RankLogits(head, Temperature(0.3)),
+        RankLogits(head),
         VoteProbabilities(vote, Temperature(0.3)),
     ):
         again = restore_predictor(describe_predictor(predictor), predictor.state_dict())

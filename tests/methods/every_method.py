@@ -5,11 +5,12 @@ from torch import nn
 from ordinate.data.tables.views import TableViews
 from ordinate.losses import SupCRLoss
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
-from ordinate.methods.ordinal import Ordinal
+from ordinate.methods.plain import CrossEntropy
 from ordinate.methods.regression import EndToEnd
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.ordinal import Ordinal
 from ordinate_papers.methods.pairs import build_pair_loss
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal
@@ -40,7 +41,7 @@ METHODS = {
     "supcr, fine-tuned": lambda: (SupCR(encoder(), DIM, scheme="fine_tune", **TWO), targets()),
     "supremix": lambda: (SupReMix(encoder(), DIM, window=1.0, **TWO), targets()),
     "end to end": lambda: (EndToEnd(encoder(), DIM, **ONE), targets()),
-    "cross-entropy": ordinal("cross_entropy"),
+    "cross-entropy": lambda: (CrossEntropy(encoder(), DIM, 4, **ONE), ranks()),
     "or": ordinal("or"),
     "corn": ordinal("corn"),
     "coral": ordinal("coral"),

@@ -4,14 +4,14 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.heads.build import HEAD_LOSSES
 from ordinate.methods import Optimization
 from ordinate.methods.regression import EndToEnd
+from ordinate.options import head_losses
 from tests import processes
 from tests.methods.examples import DIM, encoder, targets, train, watch
 
 FAST = Optimization("adam", 0.01, 0.0)
-for_every_loss = pytest.mark.parametrize("loss", HEAD_LOSSES)
+for_every_loss = pytest.mark.parametrize("loss", head_losses())
 
 
 def end_to_end(data, loss="l1", **options):
@@ -77,7 +77,7 @@ def batch_gradients(rank, count):
     data = targets(13, dims=2)
     own = torch.arange(13).tensor_split([5])[rank] if count == 2 else torch.arange(13)
     outcomes = {}
-    for loss in HEAD_LOSSES:
+    for loss in head_losses():
         method = end_to_end(data, loss).double()
         value = method.batch_loss(data.x[own].double(), data.y[own].double())
         gradients = torch.autograd.grad(value, method.parameters_of_stage(0))
@@ -91,5 +91,5 @@ def batch_gradients(rank, count):
 def test_two_processes_have_the_loss_and_the_gradient_of_the_joined_batch(tmp_path):
     expected = batch_gradients(0, 1)
     for outcome in processes.together(2, batch_gradients, tmp_path / "meeting", 2):
-        for loss in HEAD_LOSSES:
+        for loss in head_losses():
             torch.testing.assert_close(outcome[loss], expected[loss], rtol=0, atol=1e-10)

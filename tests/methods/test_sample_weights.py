@@ -13,12 +13,13 @@ from ordinate.functional.mmnp import mmnp
 from ordinate.functional.supcr import supcr as supcr_loss
 from ordinate.functional.supremix import supremix as supremix_loss
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.ordinal import LOSSES, Ordinal
+from ordinate.methods.plain import CrossEntropy
 from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches, train
 from ordinate_papers.methods.dino import DINO
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.ordinal import LOSSES, Ordinal
 from ordinate_papers.methods.pairs import build_pair_loss
 from ordinate_papers.methods.poe import ordinal_constraint, symmetric_divergence
 from ordinate_papers.methods.representation import Representation
@@ -76,6 +77,10 @@ def ordinal(method, embeddings, y):
     return mean(LOSSES[method.loss](method.head(embeddings), y))
 
 
+def plain_ranks(method, embeddings, y):
+    return mean(nn.functional.cross_entropy(method.head(embeddings), y, reduction="none"))
+
+
 def triplet(method, embeddings, y):
     units = nn.functional.normalize(embeddings)
     total, count = 0, 0
@@ -107,6 +112,7 @@ CASES = {
     "end to end": (lambda: EndToEnd(encoder(), DIM), REAL, end_to_end),
     "rnc": (lambda: Representation(encoder(), DIM, build_pair_loss("supcon")), RANKED, supcon),
     "triplet": (lambda: Representation(encoder(), DIM, build_pair_loss("triplet")), RANKED, triplet),
+    "cross_entropy": (lambda: CrossEntropy(encoder(), DIM, 4), RANKED, plain_ranks),
     **{name: (lambda name=name: Ordinal(encoder(), DIM, 4, loss=name), RANKED, ordinal) for name in LOSSES},
 }
 
@@ -141,7 +147,7 @@ def test_equal_weights_change_nothing_and_validation_is_weighted_by_ratios(name)
     assert logs[0]["val_loss"] != method.validate_embeddings(method(x), y)["val_loss"]
 
 
-@pytest.mark.parametrize("name", ["end to end", *LOSSES])
+@pytest.mark.parametrize("name", ["end to end", "cross_entropy", *LOSSES])
 def test_whole_weights_are_repetitions_where_a_loss_is_of_samples_alone(name):
     make, data, _ = CASES[name]
     method, counts = make().double().train(), 1 + torch.arange(N) % 3

@@ -10,17 +10,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from ordinate import kernels
-from ordinate.data.label_density import LabelBins
 from ordinate.functional import angular_distance, numerics
 from ordinate.functional.global_batch import mean_over_all
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
-from ordinate.methods.imbalance import Balance, Imbalance
-from ordinate.methods.ordinal import Ordinal
+from ordinate.methods.plain import CrossEntropy
 from ordinate.methods.regression import EndToEnd
 from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.gol import GOL
+from ordinate_papers.methods.imbalance import Imbalance
 from ordinate_papers.methods.mwr import MWR
+from ordinate_papers.methods.ordinal import Ordinal
 from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 from ordinate_papers.methods.representation import Representation, RepresentationRegression
@@ -137,10 +137,7 @@ def test_angles_and_means_of_processes_are_float32(without_float64):
 
 
 def balance(data):
-    imbalance = Imbalance(lds="sqrt_inverse", fds=True, ranksim=1.0)
-    made = Balance(imbalance, LabelBins.over(data.y, 1.0), DIM)
-    made.fit(data.y)
-    return made
+    return Imbalance(lds="sqrt_inverse", fds=True, ranksim=1.0, bin_size=1.0).build(data.y, DIM)
 
 
 def regressor(kind, *arguments, **options):
@@ -182,9 +179,10 @@ METHODS = {
     "gol": lambda: (GOL(encoder(), DIM, 4, epochs=1), ranks()),
     "mwr": lambda: (MWR(encoder(), DIM, epochs=1), ranks()),
     "poe": poe,
+    "cross-entropy": lambda: (CrossEntropy(encoder(), DIM, 4, epochs=1), ranks()),
     **{
         f"ordinal {loss}": lambda loss=loss: (Ordinal(encoder(), DIM, 4, loss=loss, epochs=1), ranks())
-        for loss in ("cross_entropy", "or", "corn", "coral")
+        for loss in ("or", "corn", "coral")
     },
     **{
         loss: lambda loss=loss: (Representation(encoder(), DIM, build_pair_loss(loss), epochs=1), ranks())

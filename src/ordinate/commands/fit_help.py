@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options
-from ordinate.commands.settings import FLAGS, GROUPS, full_name
+from ordinate.commands.settings import FLAGS, full_name, groups
+from ordinate.extensions import load_object
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,10 +44,7 @@ class _HelpAll(argparse.Action):
 def _declarations() -> Iterator[tuple[str, str, "type[DataclassInstance]"]]:
     """Yield titles, groups and dataclasses of settings."""
     from ordinate.data.registry import modalities  # PyTorch takes seconds to import.
-    from ordinate.estimators.head_options import Head
-    from ordinate.estimators.registry import CORE, models
-    from ordinate.methods.imbalance import Imbalance
-    from ordinate.training.options import Training
+    from ordinate.estimators.registry import CORE, models, option_groups
 
     shown: set[type] = set()
     for name, model in models().items():
@@ -54,12 +52,11 @@ def _declarations() -> Iterator[tuple[str, str, "type[DataclassInstance]"]]:
         if name in CORE and kind not in shown:
             yield name, "", kind
             shown.add(kind)
-    yield "training", "training", Training
+    for group, place in option_groups().items():
+        yield group, group, load_object(place)
     for modality in modalities():
         if modality.options_class is not None:
             yield f"data, for {modality.name}", "data", modality.options_class
-    yield "head of regressors", "head", Head
-    yield "imbalance", "imbalance", Imbalance
 
 
 def setting_texts(declared: "type[DataclassInstance]", group: str) -> list[tuple[str, str]]:
@@ -75,7 +72,7 @@ def setting_texts(declared: "type[DataclassInstance]", group: str) -> list[tuple
     for parameter in fields(declared):
         name = full_name(group, parameter.name)
         text = documented.get(parameter.name, "")
-        if not parameter.init or name in FLAGS or name in GROUPS:
+        if not parameter.init or name in FLAGS or name in groups():
             continue
         if parameter.default not in (None, MISSING):
             name += f"={parameter.default}"

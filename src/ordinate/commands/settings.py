@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.estimators.registry import option_groups
 from ordinate.training.options import Training
 
 if TYPE_CHECKING:
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options", bound="DataclassInstance")
 
-GROUPS = ("training", "data", "head", "imbalance")
 FLAGS: Mapping[str, str] = {  # Settings that other options of the command line give.
     "encoder": "--encoder", "decision": "--decision or --costs", "class_order": "--order",
     "critical_margins": "--margin", "random_state": "--seed", "verbose": "--quiet",
     "training.checkpoint_dir": "--out",
     "data.stream": "--stream",
 }  # fmt: skip
+
+
+def groups() -> list[str]:
+    """Return the parameters of estimators that take a group of options."""
+    return [*option_groups(), "data"]
 
 
 class OnlyInPython:
@@ -126,7 +131,7 @@ class Settings:
         full = dict.fromkeys(full_name(group, each) for kind in declared for each in parameters(kind))
         if not group:
             full |= dict.fromkeys(f"training.{each}" for each in parameters(Training))
-        known = [each for each in full if each not in FLAGS and each not in GROUPS]
+        known = [each for each in full if each not in FLAGS and each not in groups()]
         given = full_name(group, name)
         hint = did_you_mean(given, known, str) or f"known are {', '.join(known)}"
         return OrdinateError("--set", problem=f"there is no setting {given!r}", hint=hint)
@@ -147,10 +152,10 @@ def _check_name(name: str) -> None:
     if name in FLAGS:
         raise OrdinateError("--set", name, f"{FLAGS[name]}, which sets it")
     group, dot, _ = name.partition(".")
-    if dot and group not in GROUPS:
-        hint = did_you_mean(group, GROUPS, str)
-        raise OrdinateError("--set", repr(name), f"a name, or one in {', '.join(GROUPS)}", hint)
-    if not dot and name in GROUPS and name != "head":
+    if dot and group not in groups():
+        hint = did_you_mean(group, groups(), str)
+        raise OrdinateError("--set", repr(name), f"a name, or one in {', '.join(groups())}", hint)
+    if not dot and name in groups() and name != "head":
         raise OrdinateError("--set", repr(name), f"one of its settings, as in {name}.NAME=VALUE")
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ordinate.estimators.head_options import Head
     from ordinate.estimators.otd import OTDClassifier
     from ordinate.estimators.persistence import load
-    from ordinate.estimators.plain import EndToEndRegressor, OrdinalClassifier
+    from ordinate.estimators.plain import CrossEntropyClassifier, EndToEndRegressor
     from ordinate.estimators.supcr import SupCRRegressor
     from ordinate.estimators.supremix import SupReMixRegressor
 
@@ -18,19 +18,18 @@ _HOMES = {
     "BlendClassifier": "ordinate.estimators.blend",
     "BlendRegressor": "ordinate.estimators.blend",
     "CLOCClassifier": "ordinate.estimators.cloc",
+    "CrossEntropyClassifier": "ordinate.estimators.plain",
     "EndToEndRegressor": "ordinate.estimators.plain",
     "Head": "ordinate.estimators.head_options",
     "OTDClassifier": "ordinate.estimators.otd",
-    "OrdinalClassifier": "ordinate.estimators.plain",
     "SupCRRegressor": "ordinate.estimators.supcr",
     "SupReMixRegressor": "ordinate.estimators.supremix",
     "load": "ordinate.estimators.persistence",
 }
 
 __all__ = [
-    "BlendClassifier", "BlendRegressor", "CLOCClassifier",
-    "EndToEndRegressor", "Head", "OTDClassifier", "OrdinalClassifier", "SupCRRegressor",
-    "SupReMixRegressor", "load",
+    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "CrossEntropyClassifier",
+    "EndToEndRegressor", "Head", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor", "load",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate.estimators", _HOMES)

@@ -30,9 +30,7 @@ def calibrate(
         Whether the model was changed.
     """
     predictor, training = model.predictor_, model.training
-    has_temperature = isinstance(predictor, VoteProbabilities) or (
-        isinstance(predictor, RankLogits) and predictor.loss == "cross_entropy"
-    )
+    has_temperature = isinstance(predictor, VoteProbabilities | RankLogits)
     is_open = training.calibration == "auto" and not training.follows_paper
     is_uncalibrated = all(map(_is_uncalibrated, (model, *(part.model for part in unseen))))
     if not (unseen and has_temperature and is_open and is_uncalibrated):

@@ -151,7 +151,7 @@ class CLOCMethod(RankMethod):
             )
         fitted.values["margins_"] = module.mmnp.margins.detach().numpy()
         temperature = self.temperature(fitted, scorer=lambda trained, embeddings: trained.module.classifier(embeddings))
-        return RankLogits(module.classifier, "cross_entropy", temperature)
+        return RankLogits(module.classifier, temperature)
 
 
 def two_phases(epochs: int, many: int = 100) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from ordinate.checks import check_choice, check_positive, check_whole
 from ordinate.option_group import OptionGroup
-from ordinate.options import HeadLoss
+from ordinate.options import BinSize, head_losses
 
 HeadKind = Literal["auto", "linear", "ridge", "neighbours"]
 
@@ -20,7 +20,7 @@ class Head(OptionGroup):
             another head predicts the validation samples better by more than a standard error (the linear head if there
             are no validation samples). Ridge regression and neighbours see at most 50,000 training samples.
         loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
-            ``"corn"``.
+            ``"corn"`` of the papers' package, or a loss of another extension.
         n_neighbors: Number of training embeddings whose targets the head ``"neighbours"`` averages.
         bin_size: Size of the bins of heads on bins in units of y, one number or one per dimension; None for the
             smallest difference between two targets, or the size that makes 128 bins if that is larger.
@@ -34,13 +34,13 @@ class Head(OptionGroup):
     """
 
     kind: HeadKind = "auto"
-    loss: HeadLoss = "l1"
+    loss: str = "l1"
     n_neighbors: int = 5
-    bin_size: "float | Sequence[float] | None" = None
+    bin_size: BinSize = None
 
     def __post_init__(self) -> None:
         check_choice(self.kind, get_args(HeadKind), "kind")
-        check_choice(self.loss, get_args(HeadLoss), "loss")
+        check_choice(self.loss, head_losses(), "loss")
         object.__setattr__(self, "n_neighbors", check_whole(self.n_neighbors, "n_neighbors"))
         if self.bin_size is None:
             return

@@ -21,16 +21,13 @@ from ordinate.encoders.given import Encoder, describe_encoder, is_factory
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.encoders.network import reason
 from ordinate.errors import OrdinateError
-from ordinate.estimators.head_options import Head
 from ordinate.estimators.labels import restore_labels
 from ordinate.estimators.model_folder import CONFIG, require_model
-from ordinate.estimators.registry import estimator_named
+from ordinate.estimators.registry import estimator_named, option_groups
 from ordinate.extensions import extensions, load_object
-from ordinate.methods.imbalance import Imbalance
 from ordinate.option_group import Settings
 from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
-from ordinate.training.options import Training
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -85,9 +82,9 @@ def from_plain(settings: Mapping[str, Any]) -> Settings:
     for modality in modalities():
         if modality.options_class is not None and isinstance(settings.get(modality.parameter), Mapping):
             settings["data"] = modality.options_class(**settings.pop(modality.parameter))
-    for name, group in (("training", Training), ("head", Head), ("imbalance", Imbalance)):
+    for name, place in option_groups().items():
         if isinstance(settings.get(name), Mapping):
-            settings[name] = group(**settings[name])
+            settings[name] = load_object(place)(**settings[name])
     if isinstance(margins := settings.get("critical_margins"), list):
         settings["critical_margins"] = {(low, high): margin for low, high, margin in margins}
     if isinstance(weights := settings.get("class_weight"), list):
@@ -104,13 +101,9 @@ def from_plain(settings: Mapping[str, Any]) -> Settings:
 
 CORE: Mapping[str, str] = {
     "BlendHead": "ordinate.encoders.blend_head:BlendHead",
-    "CORNHead": "ordinate.heads.binned:CORNHead",
-    "DEXHead": "ordinate.heads.binned:DEXHead",
-    "DLDLv2Head": "ordinate.heads.binned:DLDLv2Head",
     "LinearHead": "ordinate.heads.linear:LinearHead",
     "NeighbourMean": "ordinate.heads.neighbours:NeighbourMean",
     "NeighbourVote": "ordinate.heads.neighbours:NeighbourVote",
-    "ORHead": "ordinate.heads.binned:ORHead",
     "RankLogits": "ordinate.heads.ranks:RankLogits",
     "VoteProbabilities": "ordinate.heads.ranks:VoteProbabilities",
 }

@@ -159,10 +159,9 @@ def learn_labels_and_reader(
 def new_module(estimator: "EmbeddingEstimator", method: Method, data: FitData) -> "tuple[StagedMethod, int]":
     """Return the untrained module of a method on these samples, and the dimension of its embeddings."""
     encoder = method.encoder(data.reader, data.options)
-    targets = data.training.y
     facts = Facts(
         reader=data.reader,
-        targets=targets,
+        targets=data.training.y,
         outputs=estimator.labels_.outputs,
         embedding_dim=method.embedding_dim or feature_width(encoder, data.reader.blank(2), "the encoder"),
         n_batches=len(data.batches),
@@ -179,9 +178,6 @@ def new_module(estimator: "EmbeddingEstimator", method: Method, data: FitData) -
         raise OrdinateError(
             "embedding_dim", "None with an encoder that is not trained", "a whole number, or another train_encoder"
         )
-    balance = getattr(module, "balance", None)
-    if balance is not None:
-        balance.fit(targets)
     return module, facts.embedding_dim
 
 

@@ -10,78 +10,65 @@ from ordinate.estimators.head_options import Head
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import TargetMethod, TargetRegressor
-from ordinate.heads.binned import BinSize
 from ordinate.heads.ranks import RankLogits
-from ordinate.methods.imbalance import Imbalance
-from ordinate.options import HeadLoss, OrdinalLoss
+from ordinate.methods.balance import BalanceOptions
+from ordinate.options import BinSize
 
 if TYPE_CHECKING:
-    from ordinate.methods.ordinal import Ordinal
+    from ordinate.methods.plain import CrossEntropy
     from ordinate.methods.regression import EndToEnd
 
 
 @estimator_dataclass
-class OrdinalClassifier(RankClassifier):
-    """Classify ranks by an encoder and a linear layer trained together.
+class CrossEntropyClassifier(RankClassifier):
+    """Classify ranks by an encoder and a linear layer trained together by cross-entropy.
 
-    ``"cross_entropy"`` learns the probability of every rank and predicts the most probable one. ``"or"`` (Niu et al.,
-    2016; ORCNN in CLOC's Table 1), ``"corn"`` (Shi et al., 2021) and ``"coral"`` (Cao et al., 2020) learn the
-    probability of lying above each threshold between two ranks and predict, as their papers say, one rank up for every
-    threshold that is more likely passed than not. That is the median of :meth:`predict_proba`, the first rank at which
-    its running sum reaches one half; the most probable rank can be another if none has a probability above one half.
+    The most probable rank is predicted, on tables the median.
 
     Args:
-        loss: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
         epochs: Epochs of training; None for 300, or as many as 3000 batches make if that is fewer.
 
     Example:
         >>> import numpy as np
         >>> X = np.linspace(0, 1, 60)[:, None]
         >>> y = np.digitize(X[:, 0], [0.3, 0.7])
-        >>> OrdinalClassifier(loss="or", epochs=30, random_state=0).fit(X, y).predict([[0.1], [0.9]]).tolist()
+        >>> CrossEntropyClassifier(epochs=30, random_state=0).fit(X, y).predict([[0.1], [0.9]]).tolist()
         [0, 2]
     """
 
-    loss: OrdinalLoss = "cross_entropy"
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate.estimators.plain:OrdinalMethod"
-
-    @property
-    def usual_decision(self) -> str:
-        """The rule of the loss's paper."""
-        return "mode" if self.loss == "cross_entropy" else "median"
+    method: ClassVar[str] = "ordinate.estimators.plain:CrossEntropyMethod"
 
 
-class OrdinalMethod(RankMethod):
-    """How a network and a linear layer on it train together for ranks."""
-
-    settings: OrdinalClassifier
-
-    def __init__(self, estimator: OrdinalClassifier) -> None:
-        super().__init__(estimator)
-        names = {"cross_entropy": "Cross-entropy", "or": "ORCNN", "corn": "CORN", "coral": "CORAL"}
-        self.name = names.get(estimator.loss, str(estimator.loss))
+class RankBaseline(RankMethod):
+    """How a baseline trains for ``epochs``; None stands for 300, or as many as 3000 batches make if that is fewer."""
 
     def check(self) -> None:
         super().check()
         if self.settings.epochs is not None:
             check_whole(self.settings.epochs, "epochs")
 
-    def module(self, encoder: nn.Module, facts: Facts) -> "Ordinal":
-        from ordinate.methods.ordinal import Ordinal
+    def epochs(self, facts: Facts) -> int:
+        """Return the epochs of training."""
+        if self.settings.epochs is None:
+            return fewer_epochs(300, 3000, facts.n_batches)
+        return self.settings.epochs
 
-        return Ordinal(
-            encoder,
-            facts.embedding_dim,
-            facts.outputs,
-            loss=self.settings.loss,
-            epochs=self.settings.epochs or fewer_epochs(300, 3000, facts.n_batches),
-            **self.stage_options(facts),
-        )
+
+class CrossEntropyMethod(RankBaseline):
+    """How a network and a linear layer on it train together for ranks."""
+
+    name = "Cross-entropy"
+
+    def module(self, encoder: nn.Module, facts: Facts) -> "CrossEntropy":
+        from ordinate.methods.plain import CrossEntropy
+
+        options = {"epochs": self.epochs(facts), **self.stage_options(facts)}
+        return CrossEntropy(encoder, facts.embedding_dim, facts.outputs, **options)
 
     def predictor(self, fitted: Fitted) -> nn.Module:
-        return RankLogits(fitted.module.head, self.settings.loss)
+        return RankLogits(fitted.module.head)
 
 
 @estimator_dataclass
@@ -91,24 +78,23 @@ class EndToEndRegressor(TargetRegressor):
     The baseline of SupCR and SupReMix, with the losses of SupCR's Tables 1 to 4.
 
     Args:
-        loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
-            ``"corn"``.
-        bin_size: Size of the bins in units of y, as in :class:`~ordinate.Head`.
+        loss: Loss of the head, as in :class:`~ordinate.Head`.
+        bin_size: Size of the bins of a loss on bins, as in :class:`~ordinate.Head`.
         epochs: Epochs of training; as many as :class:`~ordinate.SupCRRegressor` has for its encoder and its head.
-        imbalance: Correction for rare targets: :class:`~ordinate.Imbalance` with LDS, FDS or RankSim; None for none.
+        imbalance: Correction for rare targets, as in :class:`~ordinate.SupCRRegressor`; None for none.
 
     Example:
         >>> import numpy as np
         >>> X = np.linspace(0, 1, 60)[:, None]
-        >>> model = EndToEndRegressor(loss="dldl_v2", epochs=20, random_state=0).fit(X, 10 * X[:, 0])
+        >>> model = EndToEndRegressor(loss="huber", epochs=20, random_state=0).fit(X, 10 * X[:, 0])
         >>> model.predict([[0.5]]).shape, model.transform([[0.5]]).shape
         ((1,), (1, 64))
     """
 
-    loss: HeadLoss = "l1"
+    loss: str = "l1"
     bin_size: BinSize = None
     epochs: int = 500
-    imbalance: Imbalance | None = None
+    imbalance: BalanceOptions | None = None
 
     method: ClassVar[str] = "ordinate.estimators.plain:EndToEndMethod"
 
@@ -120,9 +106,7 @@ class EndToEndMethod(TargetMethod):
 
     def __init__(self, estimator: EndToEndRegressor) -> None:
         super().__init__(estimator)
-        names = {"l1": "L1", "mse": "MSE", "huber": "Huber", "dex": "DEX", "dldl_v2": "DLDL-v2"}
-        loss = str(estimator.loss)
-        self.name = f"{names.get(loss, loss.upper())} end to end"
+        self.name = f"{str(estimator.loss).upper().replace('_', '-')} end to end"
 
     @property
     def head(self) -> Head:

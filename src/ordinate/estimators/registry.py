@@ -7,21 +7,15 @@ from typing import Any, get_args
 
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
-from ordinate.options import HeadLoss
-
-HEAD_LOSSES: tuple[HeadLoss, ...] = get_args(HeadLoss)
-END_TO_END, ORDINAL = "ordinate.estimators.plain:EndToEndRegressor", "ordinate.estimators.plain:OrdinalClassifier"
+from ordinate.options import LinearLoss
 
 CORE: Mapping[str, Model] = {
     "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
     "otd": of_ranks("ordinate.estimators.otd:OTDClassifier"),
     "supcr": of_targets("ordinate.estimators.supcr:SupCRRegressor"),
     "supremix": of_targets("ordinate.estimators.supremix:SupReMixRegressor"),
-    **{name: of_targets(END_TO_END, loss=name) for name in HEAD_LOSSES},
-    "cross_entropy": of_ranks(ORDINAL, loss="cross_entropy"),
-    "orcnn": of_ranks(ORDINAL, loss="or"),
-    "corn_ranks": of_ranks(ORDINAL, loss="corn"),
-    "coral": of_ranks(ORDINAL, loss="coral"),
+    **{name: of_targets("ordinate.estimators.plain:EndToEndRegressor", loss=name) for name in get_args(LinearLoss)},
+    "cross_entropy": of_ranks("ordinate.estimators.plain:CrossEntropyClassifier"),
     "blend": Model(
         {"ranks": "ordinate.estimators.blend:BlendClassifier", "continuous": "ordinate.estimators.blend:BlendRegressor"}
     ),
@@ -32,6 +26,21 @@ CORE: Mapping[str, Model] = {
 def named_encoders() -> Mapping[str, str]:
     """Return the encoders of extensions by name, as ``"module:function"`` of a reader and an embedding dimension."""
     return {name: place for extension in extensions() for name, place in extension.encoders.items()}
+
+
+GROUPS: Mapping[str, str] = {
+    "training": "ordinate.training.options:Training",
+    "head": "ordinate.estimators.head_options:Head",
+}
+
+
+@cache
+def option_groups() -> Mapping[str, str]:
+    """Return the groups of options by the parameters that take them, as ``"module:Class"``; without the data's."""
+    found = dict(GROUPS)
+    for extension in extensions():
+        found |= extension.option_groups
+    return found
 
 
 @cache
@@ -77,7 +86,7 @@ def build(name: str, task: Task, **settings: Any) -> Any:
     if task not in chosen.estimators:
         got = f"{name!r}, which is for {' or '.join(chosen.estimators)}, for labels that are {task}"
         raise OrdinateError("model", got)
-    return chosen.estimator(task)(**chosen.settings).set_params(**settings)
+    return chosen.estimator(task)().set_params(**chosen.settings).set_params(**settings)
 
 
 def estimator_named(name: str) -> type[Any] | None:

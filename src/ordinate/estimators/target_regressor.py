@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice, check_whole
-from ordinate.data.label_density import LabelBins
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels
@@ -31,7 +30,7 @@ from ordinate.estimators.samples import CheckedSamples
 from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge
 from ordinate.heads.neighbours import NeighbourMean
-from ordinate.methods.imbalance import Balance, Imbalance
+from ordinate.methods.balance import Balance, BalanceOptions
 from ordinate.option_group import Settings
 from ordinate.options import Scheme
 from ordinate.training.time_budget import training_end
@@ -87,25 +86,25 @@ class ContrastiveParameters:
             encoder, ``"regularise"`` both from the start.
         head: Head that predicts from embeddings, see :class:`~ordinate.Head`; a string is its ``kind``.
         epochs: Epochs of the encoder and of the head.
-        imbalance: Correction for rare targets, :class:`~ordinate.Imbalance` with LDS, FDS or RankSim; None for none.
-            LDS and FDS act on the head ``"linear"`` alone; ``"auto"`` is then that one.
+        imbalance: Correction for rare targets, such as ``Imbalance`` of :mod:`ordinate_papers.estimators` with LDS, FDS
+            or RankSim; None for none. LDS and FDS act on the head ``"linear"`` alone; ``"auto"`` is then that one.
     """
 
     scheme: Scheme = "linear_probe"
     head: Head | str = Head()
     epochs: tuple[int, int] = (400, 100)
-    imbalance: Imbalance | None = None
+    imbalance: BalanceOptions | None = None
 
 
 class TargetMethod(Method):
     """What methods of continuous targets have in common."""
 
     def check(self) -> None:
-        if not isinstance(self.imbalance, Imbalance | None):
+        if not isinstance(self.imbalance, BalanceOptions | None):
             raise OrdinateError("imbalance", repr(self.imbalance), "Imbalance(...) or None")
 
     @property
-    def imbalance(self) -> Imbalance | None:
+    def imbalance(self) -> BalanceOptions | None:
         """The correction for rare targets; None for none."""
         return getattr(self.settings, "imbalance", None)
 
@@ -141,11 +140,10 @@ class TargetMethod(Method):
         return 0.2 if stops and len(samples) < few else 0.1
 
     def balance(self, facts: Facts) -> Balance | None:
-        """Return what makes up for rare targets, not yet fitted to the training targets."""
+        """Return the part that makes up for rare targets; None without one."""
         if self.imbalance is None:
             return None
-        bins = LabelBins.over(facts.targets, self.imbalance.bin_size)
-        return Balance(self.imbalance, bins, facts.embedding_dim)
+        return self.imbalance.build(facts.targets, facts.embedding_dim)
 
     def is_table(self, fitted: Fitted) -> bool:
         """Return whether samples are a table in memory, and are not trained on as in a paper."""
@@ -178,7 +176,7 @@ class TargetMethod(Method):
         names: tuple[str, ...] = (self.head.kind,)
         if names == ("auto",):
             names = ("linear", "ridge", "neighbours")
-            if self.imbalance is not None and (self.imbalance.lds is not None or self.imbalance.fds):
+            if self.imbalance is not None and self.imbalance.needs_trained_head:
                 names = ("linear",)
         if head_is_trained(fitted.module):
             return names

@@ -3,37 +3,30 @@
 from typing import cast
 
 from ordinate.checks import check_choice
-from ordinate.heads.binned import BinnedHead, BinSize, CORNHead, DEXHead, DLDLv2Head, ORHead
+from ordinate.extensions import added_heads, load_object
 from ordinate.heads.linear import REGRESSION_LOSSES, LinearHead, RegressionHead
-from ordinate.options import HeadLoss, LinearLoss
-
-BINNED: dict[str, type[BinnedHead]] = {"dex": DEXHead, "dldl_v2": DLDLv2Head, "or": ORHead, "corn": CORNHead}
-HEAD_LOSSES = (*REGRESSION_LOSSES, *BINNED)
+from ordinate.options import BinSize, LinearLoss, head_losses
 
 
-def build_head(name: HeadLoss, embedding_dim: int, target_dim: int = 1, *, bin_size: BinSize = None) -> RegressionHead:
+def build_head(name: str, embedding_dim: int, target_dim: int = 1, *, bin_size: BinSize = None) -> RegressionHead:
     """Return a new head of continuous targets.
 
     Args:
-        name: ``"l1"``, ``"mse"`` or ``"huber"`` for a linear head trained by that loss; ``"dex"``, ``"dldl_v2"``,
-            ``"or"`` or ``"corn"`` for one on bins of the target.
+        name: ``"l1"``, ``"mse"`` or ``"huber"`` for a linear head trained by that loss, or the name of a head of an
+            extension, such as ``"dex"``, ``"dldl_v2"``, ``"or"`` and ``"corn"`` of :mod:`ordinate_papers.heads`.
         embedding_dim: Dimension d of the embeddings (n, d).
         target_dim: Dimension p of the targets (n, p).
-        bin_size: Size of a bin of the heads on bins, as :func:`~ordinate.heads.equal_bins` takes it; the others have no
-            use for it.
+        bin_size: Size of the bins of a head on bins of the target, in its units; the others have no use for it.
 
     Raises:
         OrdinateError: an unknown name, or sizes that are not one positive number per dimension.
 
     Example:
-        >>> build_head("or", 8, bin_size=0.5)
-        ORHead(
-          (linears): ModuleList(
-            (0): Linear(in_features=8, out_features=1, bias=True)
-          )
-        )
+        >>> build_head("huber", 8, 2).linear
+        Linear(in_features=8, out_features=2, bias=True)
     """
-    check_choice(name, HEAD_LOSSES, "head_loss")
-    if name in BINNED:
-        return BINNED[name](embedding_dim, target_dim, bin_size)
-    return LinearHead(embedding_dim, target_dim, cast(LinearLoss, name))
+    check_choice(name, head_losses(), "head_loss")
+    if name in REGRESSION_LOSSES:
+        return LinearHead(embedding_dim, target_dim, cast(LinearLoss, name))
+    head: RegressionHead = load_object(added_heads()[name])(embedding_dim, target_dim, bin_size)
+    return head

@@ -1,4 +1,4 @@
-"""Heads of ranks: CLOC's classifier, CORAL's layer, and probabilities from their logits or from votes."""
+"""Heads of ranks: CLOC's classifier, and probabilities from logits or from votes."""
 
 import numpy as np
 import torch
@@ -7,10 +7,8 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice
-from ordinate.heads.binned import corn_above, rank_probabilities
 from ordinate.heads.linear import HeadConfig
 from ordinate.heads.neighbours import NeighbourVote
-from ordinate.options import OrdinalLoss
 
 
 class Classifier(nn.Sequential):
@@ -31,29 +29,6 @@ class Classifier(nn.Sequential):
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         return super().forward(embeddings)
-
-
-class CORALLayer(nn.Module):
-    """Logits of a rank lying above each threshold, which differ between thresholds by a constant (CORAL).
-
-    Source: Cao et al., 2020. The biases start in descending order, from 1 to 1/(C-1). The loss is that of OR.
-
-    Args:
-        embedding_dim: Dimension d of the embeddings (n, d).
-        num_classes: C; (n, C-1) logits.
-
-    Example:
-        >>> CORALLayer(4, num_classes=5)(torch.zeros(2, 4))[0]
-        tensor([1.0000, 0.7500, 0.5000, 0.2500], grad_fn=<SelectBackward0>)
-    """
-
-    def __init__(self, embedding_dim: int, num_classes: int) -> None:
-        super().__init__()
-        self.direction = nn.Linear(embedding_dim, 1, bias=False)
-        self.biases = nn.Parameter(torch.arange(num_classes - 1, 0, -1) / (num_classes - 1))
-
-    def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n boundaries"]:
-        return self.direction(embeddings) + self.biases
 
 
 class Temperature(nn.Module):
@@ -172,59 +147,41 @@ def scores_of_votes(shares: Float[Tensor, "n c"], votes: int, tie: float = 1e-12
 
 
 class RankLogits(nn.Module):
-    """A head and the probabilities that its loss gives to ranks.
+    """A head of ranks and the probabilities of its logits, their softmax.
 
     Args:
-        head: Module that maps embeddings (n, d) to logits: (n, C) for ``"cross_entropy"``, (n, C-1) for the other
-            losses.
-        loss: Loss that trained the head: ``"cross_entropy"``, ``"or"``, ``"corn"`` or ``"coral"``.
-        temperature: Temperature of the logits, for ``"cross_entropy"``; None for the probabilities of the loss itself.
+        head: Module that maps embeddings (n, d) to logits (n, C).
+        temperature: Temperature of the logits; None for the softmax itself.
 
     Example:
         >>> import torch
-        >>> RankLogits(nn.Linear(4, 3), "cross_entropy")(torch.zeros(2, 4)).shape
+        >>> RankLogits(nn.Linear(4, 3))(torch.zeros(2, 4)).shape
         torch.Size([2, 3])
     """
 
-    def __init__(self, head: nn.Module, loss: OrdinalLoss, temperature: Temperature | None = None) -> None:
+    def __init__(self, head: nn.Module, temperature: Temperature | None = None) -> None:
         super().__init__()
         self.head = head
-        self.loss = loss
         self.temperature = temperature
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         """Return the probability of every rank; rows sum to 1."""
         logits = self.head(embeddings)
-        if self.temperature is None:
-            return probabilities_of(logits, self.loss)
-        probabilities: Tensor = self.temperature(logits)
+        probabilities: Tensor = logits.softmax(1) if self.temperature is None else self.temperature(logits)
         return probabilities
 
     def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the weights."""
-        return {"head": type(self.head).__name__, "loss": self.loss}
+        return {"head": type(self.head).__name__}
 
     @classmethod
     def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "RankLogits":
         """Return the predictor of a saved model."""
-        kind = check_choice(config["head"], ("Classifier", "CORALLayer", "Linear"), "head")
+        kind = check_choice(config["head"], ("Classifier", "Linear"), "head")
         weights = [value for name, value in sorted(tensors.items()) if name.endswith("weight")]
-        embedding_dim = weights[0].shape[1]
-        if kind == "Classifier":
-            head: nn.Module = Classifier(embedding_dim, len(weights[-1]))
-        elif kind == "CORALLayer":
-            head = CORALLayer(embedding_dim, len(tensors["head.biases"]) + 1)
-        else:
-            head = nn.Linear(embedding_dim, len(weights[0]))
+        embedding_dim, num_classes = weights[0].shape[1], len(weights[-1])
+        head = Classifier(embedding_dim, num_classes) if kind == "Classifier" else nn.Linear(embedding_dim, num_classes)
         temperature = Temperature() if "temperature.scale" in tensors else None
-        predictor = cls(head, config["loss"], temperature).double()
+        predictor = cls(head, temperature).double()
         predictor.load_state_dict(tensors)
         return predictor
-
-
-def probabilities_of(logits: Float[Tensor, "n k"], loss: OrdinalLoss) -> Float[Tensor, "n c"]:
-    """Return the probability of every rank from the logits of a head that a loss has trained; rows sum to 1."""
-    if loss == "cross_entropy":
-        return logits.softmax(1)
-    above = corn_above(logits) if loss == "corn" else logits.sigmoid()
-    return rank_probabilities(above)

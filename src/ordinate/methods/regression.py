@@ -12,12 +12,11 @@ from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, gathered, mean_over_all
 from ordinate.functional.numerics import weighted_mean
-from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.heads.linear import RegressionHead, fit_ridge
-from ordinate.methods.imbalance import Balance
+from ordinate.methods.balance import Balance
 from ordinate.methods.seen_embeddings import SeenEmbeddings
-from ordinate.options import HeadLoss, Scheme
+from ordinate.options import BinSize, Scheme
 from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import Logs, Stage, StagedMethod, Weights
 
@@ -29,8 +28,8 @@ class Regression(StagedMethod):
         encoder: Network from a batch to embeddings (n, d).
         head: Head on the embeddings.
         stages, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
-        balance: What makes up for rare targets: it weighs samples, calibrates the embeddings that the head sees, and
-            adds RankSim's loss. None for nothing.
+        balance: Part that makes up for rare targets: it weighs samples, changes the embeddings that the head is trained
+            on, and adds to the loss. None for nothing.
     """
 
     shared_state: ClassVar[tuple[str, ...]] = ("best_errors",)
@@ -69,11 +68,11 @@ class Regression(StagedMethod):
             return sample_weights
         return balanced if sample_weights is None else balanced * sample_weights
 
-    def with_ranks(
+    def with_extra_loss(
         self, loss: Float[Tensor, ""], embeddings: Float[Tensor, "n d"], y: Shaped[Tensor, "n *p"]
     ) -> Float[Tensor, ""]:
-        """Return the loss of a batch that trains the encoder, with RankSim's if it is asked for."""
-        return loss if self.balance is None else loss + self.balance.rank_loss(embeddings, y)
+        """Return the loss of a batch that trains the encoder, with what the balance adds."""
+        return loss if self.balance is None else loss + self.balance.extra_loss(embeddings, y)
 
     def end_epoch(self) -> Logs:
         if self.balance is not None:
@@ -197,7 +196,7 @@ class TwoStageRegression(Regression):
         if self.trains_head_only:
             return self.head_loss(self.frozen_embeddings(x), y, weights)
         embeddings = self.embed(x)
-        return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
+        return self.with_extra_loss(self.head_loss(embeddings, y, weights), embeddings, y)
 
     def begin_stage(self) -> None:
         super().begin_stage()
@@ -253,7 +252,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
         loss = self.contrast(embeddings, y, weights)
         if self.scheme == "regularise":
             loss = self.head_loss(embeddings, y, weights) + self.contrast_weight * loss
-        return self.with_ranks(loss, embeddings, y)
+        return self.with_extra_loss(loss, embeddings, y)
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         logs = {}
@@ -296,7 +295,7 @@ class EndToEnd(Regression):
         embedding_dim: int,
         target_dim: int = 1,
         *,
-        head_loss: HeadLoss = "l1",
+        head_loss: str = "l1",
         bin_size: BinSize = None,
         epochs: int = 400,
         patience: int | None = None,
@@ -310,7 +309,7 @@ class EndToEnd(Regression):
 
     def batch_loss(self, x: Tensor, y: Float[Tensor, "n p"], weights: Weights = None) -> Float[Tensor, ""]:
         embeddings = self.embed(x)
-        return self.with_ranks(self.head_loss(embeddings, y, weights), embeddings, y)
+        return self.with_extra_loss(self.head_loss(embeddings, y, weights), embeddings, y)
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
         return self.validate_head(x, y, weights)

@@ -6,12 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.losses.supcr import SupCRLoss
-from ordinate.methods.imbalance import Balance
+from ordinate.methods.balance import Balance
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.options import HeadLoss, LabelDistance, Scheme, Similarity, SupCROptions
+from ordinate.options import BinSize, LabelDistance, Scheme, Similarity, SupCROptions
 from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import Weights
 
@@ -48,7 +47,7 @@ class SupCR(ContrastiveRegression):
         target_dim: int = 1,
         *,
         scheme: Scheme = "linear_probe",
-        head_loss: HeadLoss = "l1",
+        head_loss: str = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.losses.supremix import SupReMixLoss
-from ordinate.methods.imbalance import Balance
+from ordinate.methods.balance import Balance
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.options import HeadLoss, Scheme, SupReMixOptions
+from ordinate.options import BinSize, Scheme, SupReMixOptions
 from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import Weights
 
@@ -50,7 +49,7 @@ class SupReMix(ContrastiveRegression):
         *,
         window: float,
         scheme: Scheme = "linear_probe",
-        head_loss: HeadLoss = "l1",
+        head_loss: str = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,

@@ -8,9 +8,9 @@ from ordinate.checks import check_positive, check_whole
 from ordinate.data.modality import Reader
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
+from ordinate.estimators.plain import RankBaseline
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.ranks import RankLogits
-from ordinate_papers.estimators.rank_method import BaselineMethod
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 
 
@@ -45,7 +45,7 @@ class POEClassifier(RankClassifier):
     method: ClassVar[str] = "ordinate_papers.estimators.poe:POEMethod"
 
 
-class POEMethod(BaselineMethod):
+class POEMethod(RankBaseline):
     """How POE trains: the network gives mean and deviation of every embedding."""
 
     name = "POE"
@@ -81,4 +81,4 @@ class POEMethod(BaselineMethod):
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         fitted.embedding_dim = self.embedding_dim // 2
-        return RankLogits(fitted.module.classifier, "cross_entropy")
+        return RankLogits(fitted.module.classifier)

@@ -7,9 +7,9 @@ from torch import nn
 from ordinate.checks import check_choice
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
+from ordinate.estimators.plain import RankBaseline
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.heads.ranks import RankLogits
-from ordinate_papers.estimators.rank_method import BaselineMethod
 from ordinate_papers.losses.unimodal import UnimodalHead, UnimodalProbabilities
 from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal, RankLossName
 
@@ -41,7 +41,7 @@ class RankLossClassifier(RankClassifier):
     method: ClassVar[str] = "ordinate_papers.estimators.rank_losses:RankLossMethod"
 
 
-class RankLossMethod(BaselineMethod):
+class RankLossMethod(RankBaseline):
     """How an encoder and a head train together by one of these losses."""
 
     settings: RankLossClassifier
@@ -62,4 +62,4 @@ class RankLossMethod(BaselineMethod):
         head = fitted.module.head
         if isinstance(head, UnimodalHead):
             return UnimodalProbabilities(head)
-        return RankLogits(head, "cross_entropy")
+        return RankLogits(head)

@@ -9,9 +9,8 @@ from ordinate.checks import check_choice, check_positive
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts
 from ordinate.estimators.plain import EndToEndMethod, EndToEndRegressor
-from ordinate.heads.binned import BinSize
 from ordinate.heads.linear import REGRESSION_LOSSES
-from ordinate.options import HeadLoss
+from ordinate.options import BinSize
 from ordinate_papers.methods.rare_targets import BalancedMSE, ConR
 
 
@@ -31,7 +30,7 @@ class BalancedMSERegressor(EndToEndRegressor):
     """
 
     noise: float = 0.5
-    loss: HeadLoss = field(default="mse", init=False)
+    loss: str = field(default="mse", init=False)
     bin_size: BinSize = field(default=None, init=False)
 
     method: ClassVar[str] = "ordinate_papers.estimators.rare_targets:BalancedMSEMethod"

@@ -19,6 +19,7 @@ from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Batches, Facts, Fitted, Method
+from ordinate.estimators.plain import RankBaseline
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.functional.similarity import unit
@@ -26,7 +27,6 @@ from ordinate.heads.linear import HeadConfig
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.losses.supcr import SupCRLoss
 from ordinate_papers.estimators.logistic import fit_logistic, linear
-from ordinate_papers.estimators.rank_method import BaselineMethod
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.drawn_views import DrawViews, dropout_views
 from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
@@ -239,7 +239,7 @@ class RepresentationMethod(Method):
             raise OrdinateError("X", f"{name}, of which no views are drawn", f"other data for the loss {loss!r}")
 
 
-class RankRepresentation(RepresentationMethod, BaselineMethod):
+class RankRepresentation(RepresentationMethod, RankBaseline):
     """How a representation is learned for ranks."""
 
     usual_decay = 1.0

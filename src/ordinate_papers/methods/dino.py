@@ -10,10 +10,9 @@ from torch.nn.functional import linear, log_softmax, normalize, softmax
 
 from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
-from ordinate.heads.binned import BinSize
 from ordinate.heads.build import build_head
 from ordinate.methods.regression import TwoStageRegression
-from ordinate.options import HeadLoss, Scheme
+from ordinate.options import BinSize, Scheme
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import Stage, StagedMethod
@@ -211,7 +210,7 @@ class DINORegression(StudentAndTeacher, TwoStageRegression):
         *,
         draw: DrawViews | None = None,
         scheme: Scheme = "linear_probe",
-        head_loss: HeadLoss = "l1",
+        head_loss: str = "l1",
         bin_size: BinSize = None,
         epochs: tuple[int, int] = (400, 100),
         patience: int | None = None,

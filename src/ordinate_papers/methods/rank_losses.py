@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from ordinate.checks import check_choice
 from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.functional.numerics import weighted_mean
-from ordinate.methods.ordinal import Ordinal
+from ordinate.methods.plain import CrossEntropy
 from ordinate_papers.losses.sord import sord_losses
 from ordinate_papers.losses.squared_emd import squared_emd_losses
 from ordinate_papers.losses.unimodal import UnimodalHead
@@ -34,7 +34,7 @@ LOSSES: dict[str, RankLoss] = {
 }
 
 
-class LaterOrdinal(Ordinal):
+class LaterOrdinal(CrossEntropy):
     """Encoder and head trained together by one of :data:`LOSSES`; predicts the most probable rank.
 
     In several processes the kappa of a batch is the mean of those of the processes.
@@ -44,7 +44,7 @@ class LaterOrdinal(Ordinal):
         embedding_dim: Dimension d of the embeddings.
         num_classes: Number of ranks C.
         loss: Name of the loss; ``"binomial"`` and ``"poisson"`` are cross-entropy on a unimodal head.
-        options: Options of :class:`~ordinate.methods.ordinal.Ordinal`.
+        options: Options of :class:`~ordinate.methods.plain.CrossEntropy`.
     """
 
     def __init__(

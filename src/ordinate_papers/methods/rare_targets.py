@@ -68,4 +68,4 @@ class ConR(EndToEnd):
             **self.options,
         )
         contrast = self.weight * mean_over_all(losses.mean(), len(y), all_processes())
-        return self.with_ranks(self.head_loss(embeddings, y, weights) + contrast, embeddings, y)
+        return self.with_extra_loss(self.head_loss(embeddings, y, weights) + contrast, embeddings, y)

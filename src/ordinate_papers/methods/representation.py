@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype
-from ordinate.heads.binned import BinSize, equal_bins
 from ordinate.heads.build import build_head
 from ordinate.methods.regression import ContrastiveRegression
-from ordinate.options import HeadLoss, Scheme
+from ordinate.options import BinSize, Scheme
 from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import Stage, StagedMethod
+from ordinate_papers.heads.binned import equal_bins
 from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 from ordinate_papers.methods.simclr import NTXentLoss, ProjectionHead
 
@@ -87,7 +87,7 @@ class RepresentationRegression(ContrastiveRegression):
         projection_dim: int | None = None,
         draw: DrawViews | None = None,
         scheme: Scheme = "linear_probe",
-        head_loss: HeadLoss = "l1",
+        head_loss: str = "l1",
         bin_size: BinSize = None,
         positives_above: float | None = None,
         epochs: tuple[int, int] = (400, 100),

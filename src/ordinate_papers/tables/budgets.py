@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 
 from ordinate.estimators.recipes import read_recipe, recipe_names
-from ordinate.estimators.registry import HEAD_LOSSES
+from ordinate.options import head_losses
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.tables.run import Settings
 
@@ -120,7 +120,7 @@ def _of_recipe(name: str, *, quick: bool) -> Budget:
         same["text"] = {"word_vectors": word_vectors(), **same["text"]}
     if recipe.method == "supcr":
         # End-to-end models have the rate of a head. The paper searches a grid for every method without its best.
-        same["rates"] = dict.fromkeys(HEAD_LOSSES, 0.05)
+        same["rates"] = dict.fromkeys(head_losses(), 0.05)
     elif recipe.method == "otd" and not quick:  # O-Net and Q-Net have 1e-6, as in the recipes (OTD, Appendix B).
         same["rates"] = dict.fromkeys(("siamese", "triplet", "n_pair"), 1e-4)
     return Budget(**same)

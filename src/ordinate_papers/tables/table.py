@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeVar
 
 from ordinate import __version__
 from ordinate.errors import OrdinateError
-from ordinate.estimators.registry import HEAD_LOSSES, unavailable
+from ordinate.estimators.registry import unavailable
+from ordinate.options import head_losses
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.tables import models
 from ordinate_papers.tables.budgets import budget
@@ -342,7 +343,7 @@ def mismatch(model: str, name: str, choice: Choice) -> str | None:
         return f"{model} is for ranks, {name} has continuous targets"
     if choice.protocol == "corruption_robustness" and data.kind != "images":
         return f"{name} holds no images to corrupt"
-    if choice.settings.get("head") == "neighbours" and model in HEAD_LOSSES:
+    if choice.settings.get("head") == "neighbours" and model in head_losses():
         return f"{model} is trained end to end, with its linear head alone"
     if model == "simcse" and data.kind != "text":
         return f"simcse is for text, {name} holds none"

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.registry import HEAD_LOSSES, model
+from ordinate.estimators.registry import model
 from ordinate.optional import optional
+from ordinate.options import head_losses
 from ordinate_papers.tables.results import Result, ResultsFile
 from ordinate_papers.tables.run import Run, Settings
 from ordinate_papers.tables.table import Plan
@@ -72,7 +73,7 @@ def space_of(run: Run) -> Space:
         return SPACE
     rates = [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]
     grid = {"learning_rate": rates, "weight_decay": [1e-6, 1e-5, 1e-4, 1e-3]}
-    if run.model not in HEAD_LOSSES:
+    if run.model not in head_losses():
         grid["head_learning_rate"] = rates
     return grid
 

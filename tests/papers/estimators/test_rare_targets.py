@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from ordinate import Imbalance
 from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
 from ordinate_papers.estimators import BalancedMSERegressor, ConRRegressor
+from ordinate_papers.methods.imbalance import Imbalance
 from tests.estimators.examples import Make, draw_table
 from tests.estimators.test_persistence import save_and_load
 

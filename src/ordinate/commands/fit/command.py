@@ -26,8 +26,8 @@ from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe, read_recipe
-from ordinate.estimators.registry import models
-from ordinate.methods.imbalance import Imbalance
+from ordinate.estimators.registry import models, option_groups
+from ordinate.extensions import load_object
 from ordinate.report.text import metric_lines, score_lines
 from ordinate.torchrun import is_first_process
 from ordinate.training.machine import check_accelerator, keep_freed_memory
@@ -102,7 +102,8 @@ def check(options: FitOptions) -> Recipe | None:
     estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
     kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
     options.settings.check({"": estimators, "data": kinds})
-    options.settings.build(Imbalance, "imbalance")
+    for group, place in option_groups().items():
+        options.settings.build(load_object(place), group)
     return recipe
 
 

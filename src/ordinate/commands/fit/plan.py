@@ -19,11 +19,9 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.head_options import Head
 from ordinate.estimators.recipes import Recipe
-from ordinate.estimators.registry import CORE, build, models, unavailable
-from ordinate.extensions import Task
-from ordinate.methods.imbalance import Imbalance
+from ordinate.estimators.registry import CORE, build, models, option_groups, unavailable
+from ordinate.extensions import Task, load_object
 from ordinate.torchrun import joined_processes
 from ordinate.training.loggers import CSVLogger, Logger, MLflowLogger, TensorBoardLogger, WandbLogger
 from ordinate.training.options import RUNTIME, Training
@@ -128,20 +126,23 @@ class Plan:
         """Return the settings as parameters of an estimator."""
         settings = self.settings
         known = parameters(type(estimator))
-        for name in [*settings.names(), *(group for group in ("head", "imbalance") if settings.names(group))]:
+        groups = [group for group in option_groups() if group != "training" and settings.names(group)]
+        for name in [*settings.names(), *groups]:
             if name not in known:
                 raise OrdinateError(
                     settings.source(name), problem=f"{method} has no such setting", expected="another --method"
                 )
         params = settings.values(type(estimator))
         params |= {f"training__{name}": value for name, value in settings.values(Training, "training").items()}
-        if settings.names("head"):
-            head = getattr(estimator, "head", None)
-            if not isinstance(head, Head):
-                raise OrdinateError("--set head", problem=f"{method} has no such head", expected="another --method")
-            params["head"] = replace(head, **settings.values(Head, "head"))
-        if settings.names("imbalance"):
-            params["imbalance"] = settings.build(Imbalance, "imbalance")
+        for group in groups:
+            declared, default = load_object(option_groups()[group]), getattr(estimator, group)
+            if default is None:
+                params[group] = settings.build(declared, group)
+            elif isinstance(default, declared):
+                params[group] = replace(default, **settings.values(declared, group))
+            else:
+                problem = f"{method} has no such {group}"
+                raise OrdinateError(f"--set {group}", problem=problem, expected="another --method")
         return params
 
 

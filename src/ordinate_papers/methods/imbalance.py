@@ -1,7 +1,7 @@
-"""What makes up for rare labels in training: LDS, FDS and RankSim."""
+"""Corrections for rare targets in the training of a regressor: LDS, FDS and RankSim."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -9,11 +9,14 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ordinate.checks import check_choice, check_positive, check_share, check_whole
-from ordinate.data.label_density import WEIGHTINGS, LabelBins, kernel_window, weights_of_bins
 from ordinate.functional.global_batch import Group, all_processes, gathered, place_among, summed
 from ordinate.functional.inputs import check_embeddings, check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
-from ordinate.options import Kernel, Weighting
+from ordinate.methods import balance
+from ordinate_papers.methods.label_density import WEIGHTINGS, LabelBins, kernel_window, weights_of_bins
+
+Weighting = Literal["inverse", "sqrt_inverse"]
+Kernel = Literal["gaussian", "triangular", "laplace"]
 
 
 class FeatureSmoothing(nn.Module):
@@ -33,7 +36,7 @@ class FeatureSmoothing(nn.Module):
     Args:
         bins: Bins over the training labels; joint bins for labels of several dimensions.
         embedding_dim: Dimension d of the embeddings.
-        kernel, kernel_size, sigma: Kernel over bins, see :func:`~ordinate.data.label_density.kernel_window`.
+        kernel, kernel_size, sigma: Kernel over bins, see :func:`~ordinate_papers.methods.label_density.kernel_window`.
         momentum: Share of the running statistics that an epoch leaves unchanged, 0 to below 1.
         start_epoch: First epoch whose embeddings are calibrated, counted from 0; at least 1.
 
@@ -221,16 +224,16 @@ class _Ranking(torch.autograd.Function):
 
 
 @dataclass(frozen=True)
-class Imbalance:
+class Imbalance(balance.BalanceOptions):
     """What a regressor does about targets of which some are rare.
 
     Args:
-        lds: Label distribution smoothing, see :func:`~ordinate.data.label_density.label_weights`: ``"inverse"`` or
-            ``"sqrt_inverse"`` weighs samples in the loss of the head and in the contrastive one; None weighs all the
-            same.
-        fds: Feature distribution smoothing, see :class:`~ordinate.methods.imbalance.FeatureSmoothing`, of the
+        lds: Label distribution smoothing, see :func:`~ordinate_papers.methods.label_density.label_weights`:
+            ``"inverse"`` or ``"sqrt_inverse"`` weighs samples in the loss of the head and in the contrastive one; None
+            weighs all the same.
+        fds: Feature distribution smoothing, see :class:`~ordinate_papers.methods.imbalance.FeatureSmoothing`, of the
             embeddings that the head is trained on.
-        ranksim: Weight of RankSim, see :func:`~ordinate.methods.imbalance.rank_similarity`, in the loss of every
+        ranksim: Weight of RankSim, see :func:`~ordinate_papers.methods.imbalance.rank_similarity`, in the loss of every
             stage that trains the encoder; 100 for AgeDB in its paper, 0 for none.
         bin_size: Size of a bin of LDS and FDS in label units, one number or one per dimension; None takes the smallest
             difference between two labels, but no more than 100 bins, and for p dimensions no more than 1000 in all.
@@ -274,34 +277,43 @@ class Imbalance:
         check_whole(self.start_epoch, "start_epoch")
         check_positive(self.interpolation, "interpolation")
 
+    @property
+    def needs_trained_head(self) -> bool:
+        return self.lds is not None or self.fds
 
-class Balance(nn.Module):
+    def build(self, targets: Float[Tensor, "n p"], embedding_dim: int) -> "Balance":
+        return Balance(self, targets, embedding_dim)
+
+
+class Balance(balance.Balance):
     """The state of :class:`Imbalance` in training: weights of the label bins and statistics of their embeddings.
 
     Args:
         imbalance: Corrections to make.
-        bins: Bins over the training labels.
+        labels: Training labels (n,) or (n, p).
         embedding_dim: Dimension d of the embeddings.
 
     Example:
         >>> labels = torch.tensor([1.0, 1.0, 1.0, 1.0, 9.0])
-        >>> balance = Balance(Imbalance(lds="sqrt_inverse"), LabelBins.over(labels, 1), embedding_dim=2)
-        >>> balance.fit(labels)
+        >>> balance = Balance(Imbalance(lds="sqrt_inverse", bin_size=1), labels, embedding_dim=2)
         >>> [round(weight, 2) for weight in balance.weights(labels).tolist()]
         [0.83, 0.83, 0.83, 0.83, 1.67]
     """
 
     bin_weights: Tensor
 
-    def __init__(self, imbalance: Imbalance, bins: LabelBins, embedding_dim: int) -> None:
+    def __init__(self, imbalance: Imbalance, labels: Float[Tensor, "n *p"], embedding_dim: int) -> None:
         super().__init__()
         self.imbalance = imbalance
-        self.bins = bins
-        self.register_buffer("bin_weights", torch.ones(bins.total))
+        self.bins = LabelBins.over(labels, imbalance.bin_size)
+        self.register_buffer("bin_weights", torch.ones(self.bins.total))
+        if imbalance.lds is not None:
+            window = kernel_window(imbalance.kernel, imbalance.kernel_size, imbalance.sigma)
+            self.bin_weights.copy_(weights_of_bins(labels, self.bins, imbalance.lds, window))
         self.smoothing = None
         if imbalance.fds:
             self.smoothing = FeatureSmoothing(
-                bins,
+                self.bins,
                 embedding_dim,
                 kernel=imbalance.kernel,
                 kernel_size=imbalance.kernel_size,
@@ -310,28 +322,18 @@ class Balance(nn.Module):
                 start_epoch=imbalance.start_epoch,
             )
 
-    def fit(self, labels: Float[Tensor, "n *p"]) -> None:
-        """Take the weights from the density of the training labels."""
-        if self.imbalance.lds is not None:
-            window = kernel_window(self.imbalance.kernel, self.imbalance.kernel_size, self.imbalance.sigma)
-            self.bin_weights.copy_(weights_of_bins(labels, self.bins, self.imbalance.lds, window))
-
     def weights(self, labels: Float[Tensor, "n *p"]) -> Float[Tensor, " n"] | None:
-        """Return the weights of samples, of mean 1 over the training labels, or None without LDS."""
         return None if self.imbalance.lds is None else self.bin_weights[self.bins.index(labels)]
 
     def calibrated(self, embeddings: Float[Tensor, "n d"], labels: Float[Tensor, "n *p"]) -> Float[Tensor, "n d"]:
-        """Return the embeddings of a training batch as FDS gives them to the head."""
         return embeddings if self.smoothing is None else self.smoothing(embeddings, labels)
 
-    def rank_loss(self, embeddings: Float[Tensor, "n d"], labels: Float[Tensor, "n *p"]) -> Float[Tensor, ""]:
-        """Return RankSim's part of the loss."""
+    def extra_loss(self, embeddings: Float[Tensor, "n d"], labels: Float[Tensor, "n *p"]) -> Float[Tensor, ""]:
         if self.imbalance.ranksim == 0:
             return embeddings.new_zeros(())
         loss = rank_similarity(embeddings, labels, interpolation=self.imbalance.interpolation)
         return self.imbalance.ranksim * loss
 
     def end_epoch(self) -> None:
-        """Bring the statistics of FDS up to date."""
         if self.smoothing is not None:
             self.smoothing.end_epoch()

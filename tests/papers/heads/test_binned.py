@@ -6,17 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate.errors import OrdinateError
-from ordinate.heads import build_head, equal_bins
-from ordinate.heads.binned import corn_above
-from ordinate.heads.build import BINNED
-from tests.heads import brute_force
+from ordinate.heads import build_head
+from ordinate_papers.extension import ON_BINS
+from ordinate_papers.heads import equal_bins
+from ordinate_papers.heads.thresholds import corn_above
+from tests.papers.heads import brute_force
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(20, 5, generator=GENERATOR, dtype=torch.float64)
 Y = torch.randn(20, 2, generator=GENERATOR, dtype=torch.float64) * torch.tensor([3.0, 40.0]) + 7
 BRUTE = {"dex": brute_force.dex, "dldl_v2": brute_force.dldl_v2,
          "or": brute_force.extended_binary, "corn": brute_force.corn}  # fmt: skip
-for_every_name = pytest.mark.parametrize("name", BINNED)
+for_every_name = pytest.mark.parametrize("name", ON_BINS)
 
 
 def head_for(name, targets=Y, **options):

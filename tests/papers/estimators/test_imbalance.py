@@ -6,11 +6,11 @@ import torch
 from sklearn.base import clone
 
 import ordinate
-from ordinate.data.label_density import label_weights
 from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
-from ordinate.methods.imbalance import Imbalance
 from ordinate.training.loop import CHECKPOINT, Checkpoint
+from ordinate_papers.methods.imbalance import Imbalance
+from ordinate_papers.methods.label_density import label_weights
 from tests.estimators.examples import SMALL, draw_table, in_groups, supcr, supremix
 
 X, TARGET = draw_table()

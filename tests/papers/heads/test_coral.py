@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ordinate.heads import CORALLayer
+from ordinate_papers.heads import CORALLayer
 
 X = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
 

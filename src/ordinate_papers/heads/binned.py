@@ -1,21 +1,26 @@
 """Heads that divide the range of a continuous target into small bins: DEX, DLDL-v2, OR and CORN."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
+from torch.nn.functional import cross_entropy
 
 from ordinate.checks import check_positive
 from ordinate.errors import OrdinateError
 from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dtype
 from ordinate.heads.linear import RegressionHead
-
-BinSize = float | Sequence[float] | None
+from ordinate.options import BinSize
+from ordinate_papers.heads.thresholds import (
+    check_positions,
+    corn_above,
+    corn_losses,
+    extended_binary_losses,
+    thresholds,
+)
 
 
 def equal_bins(targets: Float[Tensor, "n p"], bin_size: BinSize = None) -> tuple[Tensor, Tensor, list[int]]:
@@ -65,13 +70,6 @@ def _usual_size(targets: Float[Tensor, " n"], most_bins: int = 128) -> float:
         return 1.0
     extent = float(values[-1] - values[0])
     return extent / max(1, round(min(most_bins - 1, extent / float(values.diff().min()))))
-
-
-def check_positions(positions: Tensor, logits: Float[Tensor, "n k"]) -> Shaped[Tensor, " n"]:
-    """Return the positions once they are known to be one per row of logits, and not to broadcast against them."""
-    if positions.shape != logits.shape[:1]:
-        raise OrdinateError("positions", f"shape {tuple(positions.shape)}", f"({len(logits)},), one per row")
-    return positions
 
 
 class BinnedHead(RegressionHead):
@@ -174,7 +172,7 @@ def expected_positions(logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
 class DEXHead(BinnedHead):
     """Cross-entropy on the bins of the target; the prediction is the expectation of the bins' centres.
 
-    DEX (Rothe et al., 2015). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    DEX (Rothe et al., 2015). Its arguments are those of :class:`~ordinate_papers.heads.binned.BinnedHead`.
 
     Example:
         >>> head = DEXHead(4, bin_size=1.0)
@@ -220,7 +218,7 @@ def dldl_v2_losses(
 class DLDLv2Head(BinnedHead):
     """Probabilities of the bins, trained towards a normal distribution around the target; predicts their expectation.
 
-    DLDL-v2 (Gao et al., 2018). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    DLDL-v2 (Gao et al., 2018). Its arguments are those of :class:`~ordinate_papers.heads.binned.BinnedHead`.
 
     Example:
         >>> head = DLDLv2Head(4, target_dim=2, bin_size=(0.5, 1.0))
@@ -236,54 +234,10 @@ class DLDLv2Head(BinnedHead):
         return expected_positions(logits)
 
 
-def extended_binary_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return the binary cross-entropy of every sample, the mean over the thresholds.
-
-    The loss of OR (Niu et al., 2016) and of CORAL (Cao et al., 2020). Threshold k lies at k + 1/2, between the bins (or
-    ranks) k and k+1; all count the same.
-
-    Args:
-        logits: (n, t), of the target lying above each threshold.
-        positions: (n,) targets in bins from the lowest, or ranks.
-
-    Example:
-        >>> extended_binary_losses(torch.tensor([[9.0, 9.0, -9.0]]), torch.tensor([2.0])) < 1e-3
-        tensor([True])
-    """
-    above = check_positions(positions, logits)[:, None] > thresholds(logits)
-    return binary_cross_entropy_with_logits(logits, above.to(logits.dtype), reduction="none").mean(1)
-
-
-def thresholds(logits: Float[Tensor, "n t"]) -> Float[Tensor, " t"]:
-    """Return the positions 1/2, 3/2 and so on, one per column."""
-    return torch.arange(logits.shape[1], dtype=logits.dtype, device=logits.device) + 0.5
-
-
-def rank_probabilities(above: Float[Tensor, "n t"]) -> Float[Tensor, "n t+1"]:
-    """Return the probability of every rank, from that of lying above each threshold.
-
-    If a later threshold is more likely to be passed than an earlier one, no distribution has these probabilities. They
-    are therefore sorted in descending order, which keeps the mean rank and the number of thresholds above any value.
-
-    Args:
-        above: (n, t), t = C - 1.
-
-    Returns:
-        (n, C), rows that sum to 1.
-
-    Example:
-        >>> rank_probabilities(torch.tensor([[0.75, 0.25, 0.5]]))
-        tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
-    """
-    falling = above.sort(dim=1, descending=True).values
-    ends = torch.ones_like(above[:, :1])
-    return -torch.cat([ends, falling, 0 * ends], dim=1).diff(dim=1)
-
-
 class ORHead(BinnedHead):
     """A binary classifier for every threshold between bins; predicts as many bins up as thresholds are passed.
 
-    OR (Niu et al., 2016). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    OR (Niu et al., 2016). Its arguments are those of :class:`~ordinate_papers.heads.binned.BinnedHead`.
 
     Example:
         >>> head = ORHead(4, bin_size=1.0)
@@ -302,42 +256,10 @@ class ORHead(BinnedHead):
         return (logits > 0).sum(1).to(logits.dtype)
 
 
-def corn_losses(logits: Float[Tensor, "n t"], positions: Shaped[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return the binary cross-entropy of every sample, summed over its thresholds and divided by t.
-
-    The loss of CORN (Shi et al., 2021). The thresholds of a sample are the lowest one, and each one whose predecessor
-    the sample lies above. The paper divides the sum of a batch by the number of its terms instead. This differs by one
-    factor per batch, and has no loss for a single sample.
-
-    Args:
-        logits: (n, t), of lying above a threshold for those above the one before.
-        positions: (n,) targets in bins from the lowest, or ranks.
-
-    Example:
-        >>> corn_losses(torch.tensor([[9.0, -9.0, 5.0]]), torch.tensor([1.0])) < 1e-3
-        tensor([True])
-    """
-    positions, at = check_positions(positions, logits), thresholds(logits)
-    above = (positions[:, None] > at).to(logits.dtype)
-    asked = positions.clamp(min=0)[:, None] > at - 1
-    losses = binary_cross_entropy_with_logits(logits, above, reduction="none")
-    return (asked * losses).mean(1)
-
-
-def corn_above(logits: Float[Tensor, "n t"]) -> Float[Tensor, "n t"]:
-    """Return the probability of lying above each threshold: the product of the conditional ones up to it.
-
-    Example:
-        >>> corn_above(torch.zeros(1, 3))
-        tensor([[0.5000, 0.2500, 0.1250]])
-    """
-    return logsigmoid(logits).cumsum(1).exp()
-
-
 class CORNHead(BinnedHead):
     """A conditional binary classifier for every threshold; predicts one bin up per threshold that is likely passed.
 
-    CORN (Shi et al., 2021). Its arguments are those of :class:`~ordinate.heads.binned.BinnedHead`.
+    CORN (Shi et al., 2021). Its arguments are those of :class:`~ordinate_papers.heads.binned.BinnedHead`.
 
     Example:
         >>> head = CORNHead(4, bin_size=1.0)

@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from ordinate.methods import Optimization
-from ordinate.methods.ordinal import LOSSES, Ordinal
+from ordinate.methods.plain import CrossEntropy
+from ordinate_papers.methods.ordinal import Ordinal
 from tests import processes
-from tests.heads import brute_force
 from tests.methods.examples import DIM, encoder, ranks, train, watch
+from tests.papers.heads import brute_force
 
 FAST = Optimization("adam", 0.01, 0.0)
 BRUTE = {
@@ -16,12 +17,15 @@ BRUTE = {
     "corn": brute_force.corn,
     "coral": brute_force.extended_binary,
 }
-for_every_loss = pytest.mark.parametrize("loss", LOSSES)
+for_every_loss = pytest.mark.parametrize("loss", BRUTE)
 
 
 def ordinal(loss="or", **options):
     torch.manual_seed(0)
-    return Ordinal(encoder(), DIM, 4, loss=loss, **{"epochs": 4, "optimization": FAST, **options})
+    options = {"epochs": 4, "optimization": FAST, **options}
+    if loss == "cross_entropy":
+        return CrossEntropy(encoder(), DIM, 4, **options)
+    return Ordinal(encoder(), DIM, 4, loss=loss, **options)
 
 
 @for_every_loss
@@ -81,7 +85,7 @@ def batch_gradients(rank, count):
     data = ranks(13)
     own = torch.arange(13).tensor_split([5])[rank] if count == 2 else torch.arange(13)
     outcomes = {}
-    for loss in LOSSES:
+    for loss in BRUTE:
         method = ordinal(loss).double()
         value = method.batch_loss(data.x[own].double(), data.y[own])
         gradients = torch.autograd.grad(value, method.parameters_of_stage(0))
@@ -95,5 +99,5 @@ def batch_gradients(rank, count):
 def test_two_processes_have_the_loss_and_the_gradient_of_the_joined_batch(tmp_path):
     expected = batch_gradients(0, 1)
     for outcome in processes.together(2, batch_gradients, tmp_path / "meeting", 2):
-        for loss in LOSSES:
+        for loss in BRUTE:
             torch.testing.assert_close(outcome[loss], expected[loss], rtol=0, atol=1e-10)

@@ -6,7 +6,7 @@ import torch
 from scipy.stats import rankdata
 
 from ordinate.errors import OrdinateError
-from ordinate.methods.imbalance import rank_similarity
+from ordinate_papers.methods.imbalance import rank_similarity
 from tests import processes
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.ndimage import convolve1d
 from scipy.signal.windows import gaussian, triang
 
-from ordinate.data.label_density import LabelBins, kernel_window, label_weights
 from ordinate.errors import OrdinateError
+from ordinate_papers.methods.label_density import LabelBins, kernel_window, label_weights
 
 ages = st.lists(st.integers(1, 101), min_size=2, max_size=200).map(np.array)
 

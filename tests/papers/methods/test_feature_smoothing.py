@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy.signal.windows import gaussian
 
-from ordinate.data.label_density import LabelBins
 from ordinate.errors import OrdinateError
-from ordinate.methods.imbalance import FeatureSmoothing
+from ordinate_papers.methods.imbalance import FeatureSmoothing
+from ordinate_papers.methods.label_density import LabelBins
 from tests import processes
 
 RANDOM = np.random.default_rng(0)

@@ -5,15 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate.heads import rank_probabilities
-from ordinate.heads.binned import (
-    corn_losses,
-    dex_losses,
-    dldl_v2_losses,
-    extended_binary_losses,
-)
-from tests.heads import brute_force
-from tests.heads.brute_force import losses_and_gradients
+from ordinate_papers.heads.binned import dex_losses, dldl_v2_losses
+from ordinate_papers.heads.thresholds import corn_losses, extended_binary_losses, rank_probabilities
+from tests.papers.heads import brute_force
+from tests.papers.heads.brute_force import losses_and_gradients
 
 PAIRS = {
     "dex": (dex_losses, brute_force.dex),
