@@ -1,6 +1,6 @@
 """A method in a Trainer of Lightning, for its devices, strategies, callbacks and loggers."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
@@ -121,7 +121,7 @@ class LightningMethod(lightning.LightningModule):
 
     def on_train_epoch_end(self) -> None:
         self.logs, self.stage_is_over = self.method.close_epoch(self.validated)
-        self.early_stop.on_epoch_end(self)
+        self.early_stop.on_epoch_end(cast(Any, self))  # It has what a loop has that this uses.
         self.method.history.append(self.logs)
         self.log_dict({name: value for name, value in self.logs.items() if name != "epoch"})
         self.validated = {}
@@ -130,7 +130,7 @@ class LightningMethod(lightning.LightningModule):
 
     def _end_stage(self) -> None:
         method = self.method
-        self.early_stop.on_stage_end(self)
+        self.early_stop.on_stage_end(cast(Any, self))
         if method.stage_index + 1 == len(method.stages):
             self.trainer.should_stop = True
             return

@@ -121,7 +121,7 @@ class Members(StagedMethod):
             self.averaged_steps += 1
             newest = min(1.0, (tail + 1) / (self.averaged_steps + tail))
             with torch.no_grad():
-                torch._foreach_lerp_(self.average, [*self.parameters()], newest)
+                torch._foreach_lerp_(self._average_here(), [*self.parameters()], newest)
 
     # Validation.
 
@@ -158,11 +158,16 @@ class Members(StagedMethod):
     def _averaged(self) -> Iterator[None]:
         """Let the weights be their mean for a while."""
         own = [parameter.data for parameter in self.parameters()]
-        self._set_weights(self.average)
+        self._set_weights(self._average_here())
         try:
             yield
         finally:
             self._set_weights(own)
+
+    def _average_here(self) -> list[Tensor]:
+        """Return the mean of the weights, which a checkpoint brings to the CPU, on the device of the weights."""
+        self.average = [mean.to(self.device) for mean in self.average]
+        return self.average
 
     def _set_weights(self, weights: list[Tensor]) -> None:
         for parameter, value in zip(self.parameters(), weights, strict=True):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -283,11 +284,12 @@ class Loop:
                 self.scaler.scale(loss * (share / self.accumulated)).backward()
         if not makes_step:
             return
+        optimizer = cast(torch.optim.Optimizer, self.optimizer)  # A scaler needs no more of it than we do.
         if self.clip is not None:
-            self.scaler.unscale_(self.optimizer)
+            self.scaler.unscale_(optimizer)
             moved = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
             nn.utils.clip_grad_norm_(moved, self.clip)
-        self.scaler.step(self.optimizer)
+        self.scaler.step(optimizer)
         self.scaler.update()
         method.after_step()
 

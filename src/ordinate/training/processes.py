@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
+from torch.multiprocessing.spawn import spawn
 
 from ordinate.functional.global_batch import all_processes, place_among
 from ordinate.option_group import Settings
@@ -64,7 +65,7 @@ def train_in_processes(
         folder = folder or Path(meeting)
         options = {**options, "folder": folder}
         arguments = (count, str(Path(meeting) / "meeting"), train, (method, *data), options, training_end())
-        torch.multiprocessing.spawn(_train_as, arguments, nprocs=count)
+        spawn(_train_as, arguments, nprocs=count)
         return read_checkpoint(folder / CHECKPOINT, options["run"])
 
 

@@ -1,5 +1,6 @@
 """LDS, FDS and RankSim in training: where each enters the loss of every regression method."""
 
+import numpy as np
 import pytest
 import torch
 
