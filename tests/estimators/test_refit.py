@@ -129,9 +129,9 @@ def test_where_the_learning_rate_has_fallen_only_the_head_sees_the_others(traine
 def fit_and_die_on_all_samples(options):
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if len(method.stages) == 1 and (method.current_epoch, batch_idx) == (1, 0):
+    def step_and_die(method, *batch):
+        loss = step(method, *batch)
+        if len(method.stages) == 1 and (method.current_epoch, method.step) == (1, 0):
             processes.kill_me()
         return loss
 

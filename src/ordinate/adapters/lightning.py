@@ -81,11 +81,11 @@ class LightningMethod(lightning.LightningModule):
             self.method.begin_stage()
 
     def configure_optimizers(self) -> Any:
-        optimizers = []
+        optimizers, present = [], self.method.stage_index
         for index in range(len(self.method.stages)):
             self.method.stage_index = index
             optimizers.append(self.method.build_optimizer(OPTIMIZERS))
-        self.method.stage_index = 0
+        self.method.stage_index = present
         return optimizers
 
     def on_train_epoch_start(self) -> None:

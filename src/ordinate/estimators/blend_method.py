@@ -204,7 +204,8 @@ class Blend(Method):
     def train(self, module: Any, *data: Any, options: Training, **run: Any) -> list[dict[str, float]]:
         training, batches, _ = data
         of_folds = FoldBatches(training.x, training.y, training.weights, self.fold, self.settings.members)
-        module.validate_on(of_folds, self.simple.rows, self.simple.x.float().to(device_of(options)))
+        module.validate_on(of_folds, self.simple.rows, self.simple.x.float())
+        options = replace(options, accelerator=device_of(options).type)  # The networks need float64 for labels.
         end = training_end()
         if end is not None and self.settings.trees:  # Boosted trees are fitted after the networks.
             end = replace(end, until=end.until - SHARE_OF_TREES * (end.until - end.now))

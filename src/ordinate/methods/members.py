@@ -129,7 +129,7 @@ class Members(StagedMethod):
         if self.stage_index == 1:
             return {}
         with self._averaged():
-            self.predicted = self.validated.mean_prediction(self.predictions)
+            self.predicted = self.validated.mean_prediction(lambda x: self.predictions(x.to(self.device)))
         return self.unseen_figures(self.predicted, self.labels, self.weights)
 
     def epochs_to_wait(

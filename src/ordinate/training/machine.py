@@ -38,7 +38,8 @@ def optimized(training: Training, stages: tuple[Stage, ...]) -> tuple[Stage, ...
 
 def check_accelerator(accelerator: str) -> None:
     """Raise where a GPU is asked for that is not there."""
-    if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
+    is_missing = accelerator in ("gpu", "cuda") and not torch.cuda.is_available()
+    if is_missing or (accelerator == "mps" and not torch.backends.mps.is_available()):
         raise OrdinateError("accelerator", f"{accelerator!r}, and this machine has no GPU", "'auto' or 'cpu'")
 
 

@@ -32,10 +32,9 @@ def join_processes(accelerator: str) -> None:
 
 def device_of_process(accelerator: str, devices: int | Sequence[int]) -> torch.device:
     """Return the device on which this process trains; ``devices`` may be a list of GPUs."""
-    if accelerator in ("auto", "gpu", "mps") and not _has_gpus(accelerator) and torch.backends.mps.is_available():
-        return torch.device("mps")
     if not _has_gpus(accelerator):
-        return torch.device("cpu")
+        is_mac = accelerator in ("auto", "mps") and torch.backends.mps.is_available()
+        return torch.device("mps" if is_mac else "cpu")
     place = place_among(all_processes())
     place = int(os.environ.get("LOCAL_RANK", place))
     if not isinstance(devices, int):
