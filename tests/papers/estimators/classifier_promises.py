@@ -102,9 +102,9 @@ def a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not(make, tmp_path)
 def _fit_and_die(make, options, epoch, batch):
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if (method.current_epoch, batch_idx) == (epoch, batch):
+    def step_and_die(method, *data):
+        loss = step(method, *data)
+        if (method.current_epoch, method.step) == (epoch, batch):
             processes.kill_me()
         return loss
 
