@@ -261,7 +261,8 @@ class Loop:
         self._call("on_epoch_end")
 
     def _draw_anew(self, seed: int) -> None:
-        # torch.manual_seed takes longer than a step of a small network, because it seeds devices that are not used.
+        # Seeding with torch.manual_seed takes longer than a step of a small network: it also seeds devices that are not
+        # used.
         torch.default_generator.manual_seed(seed)
         if self.device.type == "cuda":
             torch.cuda.manual_seed(seed)
