@@ -3,14 +3,15 @@
 import time
 from typing import Any
 
-import lightning.pytorch as lightning
 import numpy as np
 import torch
-from lightning.pytorch.callbacks import Callback
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ordinate import ImageOptions
 from ordinate.estimators.recipes import read_recipe
+from ordinate.training.callback import Callback
+from ordinate.training.loop import Loop
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from ordinate_papers.datasets.images import find, load
 
@@ -87,22 +88,29 @@ class Meter(Callback):
         self.worked = 0.0
         self.last = 0.0
 
-    def on_train_epoch_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+    def on_stage_start(self, loop: Loop) -> None:
+        step = loop.training_step
+
+        def timed(x: Tensor, *others: Tensor) -> Tensor:
+            now = time.perf_counter()
+            if self.batches >= self.warm_up:
+                self.waited += now - self.last
+                self.images += len(x)
+            self.last = now
+            return step(x, *others)
+
+        loop.training_step = timed
         self.last = _now()
 
-    def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_idx: int) -> None:
-        now = time.perf_counter()
-        if self.batches >= self.warm_up:
-            self.waited += now - self.last
-        self.last = now
-
-    def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def on_batch_end(self, loop: Loop) -> None:
         now = _now()
         if self.batches >= self.warm_up:
             self.worked += now - self.last
-            self.images += len(batch[1])
         self.batches += 1
         self.last = now
+
+    def on_epoch_end(self, loop: Loop) -> None:
+        self.last = _now()
 
     def figures(self) -> dict[str, float | None]:
         """Return the measurements, None where there are none."""

@@ -36,7 +36,7 @@ BATCH, EPOCHS, RATE, DECAY = 256, 100, 3e-3, 1e-4
 def train(model: CrossEntropy, x: Tensor, y: Tensor, seed: int) -> None:
     """Train with AdamW, a warm-up over a tenth of the steps and a cosine schedule."""
     batches = -(-len(x) // BATCH)
-    optimizer = Optimization("adamw", RATE, DECAY).build(model.parameters(), undecayed_parameters(model))
+    optimizer: Any = Optimization(torch.optim.AdamW, RATE, DECAY).build(model.parameters(), undecayed_parameters(model))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=EPOCHS * batches, pct_start=0.1)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(EPOCHS):

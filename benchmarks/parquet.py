@@ -46,7 +46,6 @@ from ordinate.encoders import build_encoder
 from ordinate.losses import SupCRLoss
 from ordinate.methods.supcr import SupCR
 from ordinate.report.text import table
-from ordinate.training.machine import ASK_MANAGEMENT_LIBRARY
 from ordinate.training.optimization import Optimization, undecayed_parameters
 from runs import results_of, write
 
@@ -121,20 +120,21 @@ def _fit(X: Any, y: Any) -> dict[str, float]:
 class TimedSupCR(SupCR):
     """SupCR that times the encoder's epoch, from before its first batch to after its last."""
 
-    def on_train_epoch_start(self) -> None:
+    def begin_epoch(self) -> None:
         if self.stage_index == 0:
             self.clock, self.rows = Clock(), 0
             self.clock.start()
-        super().on_train_epoch_start()
+        super().begin_epoch()
 
     def batch_loss(self, x: Any, y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         if self.stage_index == 0:
             self.rows += len(y)
         return super().batch_loss(x, y, weights)
 
-    def on_validation_epoch_start(self) -> None:
+    def validate(self, batches: Any) -> Any:
         if self.stage_index == 0:
             self.clock.stop()
+        return super().validate(batches)
 
 
 class TimedRegressor(SupCRRegressor):
@@ -150,7 +150,6 @@ class TimedRegressor(SupCRRegressor):
 
 def _bare(path: Path, *, fused: bool) -> dict[str, float]:
     """Return the rows a second of the loop written out."""
-    os.environ.pop(ASK_MANAGEMENT_LIBRARY, None)
     frame = pd.read_parquet(path)
     y = torch.from_numpy(frame.pop(TARGET).to_numpy(np.float32))[:, None]
     features = TableFeatures.fit(frame)

@@ -4,13 +4,12 @@
 
 A table of SWD's shape (1000 rows, 10 numbers, 4 ranks), where a step is short and an epoch has few. The loop draws the
 batches of the method's sampler, computes its loss and steps PyTorch's default AdamW, and does nothing else: no checks,
-no log, no schedule, and none of the settings of PyTorch that an import of Lightning changes. Both run in one
-thread, in turn; medians over the repeats. Writes ``benchmarks/results/step_overhead.json``.
+no log, no schedule. Both run in one thread, in turn; medians over the repeats.
+Writes ``benchmarks/results/step_overhead.json``.
 """
 
 import argparse
 import json
-import os
 import statistics
 import time
 import warnings
@@ -20,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import clone
 
-from ordinate import CLOCClassifier, DataModule, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
+from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
+from ordinate.estimators.pipeline import learn_labels_and_reader, new_module
 from ordinate.report.text import table
-from ordinate.training.machine import ASK_MANAGEMENT_LIBRARY
 
 RESULTS = Path(__file__).parent / "results" / "step_overhead.json"
 EPOCHS = 40
@@ -55,12 +55,13 @@ def step_of_fit(model: Any, X: Any, y: Any) -> float:
 
 def step_of_loop(model: Any, X: Any, y: Any) -> float:
     """Return seconds of CPU time per step of the bare loop, over the first stage."""
-    data = DataModule(model, X, y)
-    method = data.new_method().train()
-    x, labels = data.training_data.x, method.as_labels(data.training_data.y)
+    model = clone(model)
+    how = model.checked_method()
+    data = learn_labels_and_reader(model, how, X, y)
+    method, _ = new_module(model, how, data)
+    x, labels = data.training.x, method.as_labels(data.training.y)
     optimization = replace(method.stages[0].optimization, optimizer=torch.optim.AdamW)
     optimizer = optimization.build(method.parameters_of_stage(0))
-    asked = os.environ.pop(ASK_MANAGEMENT_LIBRARY, None)
     steps, start = 0, time.process_time()
     for epoch in range(EPOCHS):
         data.batches.set_epoch(epoch)
@@ -71,8 +72,6 @@ def step_of_loop(model: Any, X: Any, y: Any) -> float:
             optimizer.step()
             steps += 1
     seconds = time.process_time() - start
-    if asked is not None:
-        os.environ[ASK_MANAGEMENT_LIBRARY] = asked
     return seconds / steps
 
 

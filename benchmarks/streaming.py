@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning.pytorch.callbacks import Callback
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
@@ -38,6 +37,8 @@ from ordinate.data.samplers import RankBatches
 from ordinate.encoders import build_encoder
 from ordinate.losses import AngularTriangleLoss
 from ordinate.report.text import table
+from ordinate.training.callback import Callback
+from ordinate.training.loop import Loop
 from ordinate.training.optimization import Optimization, undecayed_parameters
 from runs import results_of, write
 
@@ -58,14 +59,15 @@ def draw(folder: Path) -> None:
 class Clock(Callback):
     """Times the second epoch."""
 
-    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        self.images = 0
+    def on_stage_start(self, loop: Loop) -> None:
         self.started = spent()
 
-    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        self.images += len(batch[1])
-        if batch_idx + 1 == trainer.num_training_batches:
-            self.rates = rates(self.images, self.started)
+    def on_batch_end(self, loop: Loop) -> None:
+        if loop.method.step == loop.method.n_batches:
+            self.rates = rates(len(loop.data), self.started)
+
+    def on_epoch_end(self, loop: Loop) -> None:
+        self.started = spent()
 
 
 def spent() -> tuple[float, float]:

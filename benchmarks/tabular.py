@@ -89,7 +89,9 @@ def train_network(
     batches = max(1, -(-len(x) // BATCH))
     epochs = max(1, min(400 if y.dtype != torch.int64 else 300, STEPS // batches))
     both = nn.ModuleList([encoder, head])
-    optimizer = Optimization("adamw", 1e-3, weight_decay).build(both.parameters(), undecayed_parameters(both))
+    optimizer: Any = Optimization(torch.optim.AdamW, 1e-3, weight_decay).build(
+        both.parameters(), undecayed_parameters(both)
+    )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1e-3, total_steps=epochs * batches, pct_start=0.1)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(epochs):

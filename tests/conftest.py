@@ -7,13 +7,10 @@ And which tests `make thorough` alone runs, by three markers:
 - ``typical(*names)``: all cases of this test but those with one of these names in their id.
 """
 
-import functools
 import gc
 import importlib
-import importlib.metadata
 import os
 import signal
-import sys
 from collections import defaultdict
 from collections.abc import Hashable
 from pathlib import Path
@@ -29,10 +26,9 @@ from tests.shapes import check_shapes
 torch.set_num_threads(1)
 os.environ["NUMBA_NUM_THREADS"] = "1"  # read by numba, whose threads, started for UMAP, torch would use from then on
 check_shapes()
-importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)  # Lightning's Trainer asks each time
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels run without a GPU; read when Triton is imported
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # or each seed and each Trainer loads a driver to ask
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # or each seed loads a driver to ask
 hypothesis.settings.register_profile("ordinate", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("ordinate")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job
@@ -53,9 +49,6 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    logged = sys.modules.get("lightning.pytorch.trainer.connectors.logger_connector.result")
-    if logged and not torch.cuda.is_available():  # Lightning looks through all that is logged for tensors to move.
-        logged._ResultMetric.to = lambda metric, *_, **__: metric
     gc.freeze()  # modules and tests stay: every search for garbage among their million objects is in vain
 
 

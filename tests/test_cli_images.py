@@ -19,7 +19,7 @@ from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests.data import pictures
 
 RANKS = np.arange(60) % 3
@@ -60,7 +60,7 @@ def read(path):
 
 
 def no_epoch(monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
@@ -294,7 +294,7 @@ def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys)
 
     monkeypatch.setattr(image_plan, "plan_images", plan)
     with monkeypatch.context() as patch:
-        patch.setattr(StagedMethod, "on_train_epoch_end", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(StagedMethod, "training_step", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             fit_command.fit(FitOptions(data, "grade", time_limit=10, out="model", quiet=True, no_report=True))
     spent = read("model.partial/spent.json")["spent"]

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.methods import member_training
+from ordinate.estimators.blend_method import Blend
 from tests import processes
 from tests.command_line import ONE_THREAD, ORDINATE, draw, fit_model, one_line, ordinate_command, read, write_table
 
@@ -46,7 +46,7 @@ def test_an_error_as_a_process_has_exit_code_2_one_line_and_no_traceback(folder)
 def fit_quietly(arguments, kill_at=None):
     """A fit in a process of its own; ``kill_at=("otd-trial", 5)`` kills it at the sixth checkpoint of that stage."""
     if kill_at is not None:
-        member_training.CHECKPOINT_SECONDS = 0.0
+        Blend.checkpoint_seconds = 0.0
         stage, count = kill_at
         places = iter(range(count))
         processes.kill_me_at_audit(

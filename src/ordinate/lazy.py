@@ -4,9 +4,6 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from threading import RLock
-from types import ModuleType
-
-from ordinate.optional import missing
 
 # Two threads whose first imports meet in a circular import, as scikit-learn and SciPy have them, are given a module
 # that is half initialised, or an error. One lock for all packages, as their modules import each other; re-entrant, as
@@ -21,15 +18,13 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], obje
     Args:
         package: Name of the package.
         homes: Module that defines each of its names; a module below the package defines itself.
-
-    A name whose module requires Lightning is an ``OrdinateError`` that names the extra, if Lightning is not installed.
     """
 
     def getattr_(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with _FIRST_IMPORT:
-            module = _imported(homes[name], f"{package}.{name}")
+            module = import_module(homes[name])
             if homes[name] == f"{package}.{name}":
                 return module
             return getattr(module, name)
@@ -38,13 +33,3 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], obje
         return sorted({*vars(sys.modules[package]), *homes})
 
     return getattr_, dir_
-
-
-def _imported(module: str, purpose: str) -> ModuleType:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        # Other packages that may be missing are imported by optional(), whose error names their extra.
-        if error.name is None or error.name.partition(".")[0] != "lightning":
-            raise
-        raise missing(error, error.name, "train", purpose) from error

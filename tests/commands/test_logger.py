@@ -1,13 +1,11 @@
 """``--logger``: what is logged and where, and what it requires."""
 
-import inspect
 import sys
 from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from lightning.pytorch import loggers
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from ordinate import load
@@ -41,28 +39,43 @@ def test_events_of_tensorboard_are_in_the_folder_of_the_model(tmp_path):
     assert [event.value for event in logged] == pytest.approx([epoch["train_loss"] for epoch in load("model").history_])
 
 
+class Client:
+    """What a package offers, of which every call is kept."""
+
+    def __init__(self, made, name=""):
+        self.made, self.name = made, name
+
+    def __getattr__(self, name):
+        return Client(self.made, name)
+
+    def __call__(self, *arguments, **options):
+        self.made.append((self.name, arguments, options))
+        return self
+
+
 @pytest.mark.parametrize(
-    ("name", "kind", "arguments"),
+    ("package", "first", "last"),
     [
-        ("wandb", "WandbLogger", {"name": "model/cloc-final"}),
-        ("mlflow", "MLFlowLogger", {"experiment_name": "model", "run_name": "cloc-final"}),
+        ("wandb", ("init", (), {"name": "model/cloc-final"}), "finish"),
+        ("mlflow", ("MlflowClient", (), {}), "set_terminated"),
     ],
 )
-def test_other_loggers_get_the_name_of_the_model_and_log_elsewhere(name, kind, arguments, tmp_path, monkeypatch):
+def test_other_loggers_get_the_name_of_the_model_and_log_elsewhere(package, first, last, tmp_path, monkeypatch):
     made = []
-    signature = inspect.signature(getattr(loggers, kind))  # Lightning ships it, also without the package.
-
-    def stand_in(*given):
-        made.append(dict(signature.bind(*given).arguments))
-        return loggers.CSVLogger(tmp_path / "elsewhere", "")
-
-    finished = SimpleNamespace(__spec__=SimpleNamespace(name=name), finish=lambda: made.append("finished"))
-    monkeypatch.setitem(sys.modules, name, finished)
-    monkeypatch.setattr(loggers, kind, stand_in)
-    assert main([*FIT, "--logger", name]) == 0
-    assert made == (["finished", arguments] if name == "wandb" else [arguments])
+    client = Client(made)
+    client.__spec__ = SimpleNamespace(name=package)
+    monkeypatch.setitem(sys.modules, package, client)
+    assert main([*FIT, "--logger", package]) == 0
+    assert made[0] == first
+    assert made[-1][0] == last
+    if package == "mlflow":
+        assert ("get_experiment_by_name", ("model",), {}) in made
+        values = [arguments[2] for name, arguments, _ in made if name == "log_metric" and arguments[1] == "train_loss"]
+        assert ("create_run", "cloc-final") in {(name, options.get("run_name")) for name, _, options in made}
+    else:
+        values = [arguments[0]["train_loss"] for name, arguments, _ in made if name == "log"]
+    assert values == pytest.approx([epoch["train_loss"] for epoch in load("model").history_])
     assert not (tmp_path / "model" / "logs").exists()
-    assert len(list((tmp_path / "elsewhere").rglob("metrics.csv"))) == 1
 
 
 @pytest.mark.parametrize("command", ["fit", "tune"])

@@ -136,14 +136,6 @@ def test_devices_keep_to_a_time_limit(tmp_path, capsys):
     assert "note: the time limit ended the training after" in capsys.readouterr().out
 
 
-def test_a_strategy_that_runs_the_command_again_is_refused(capsys):
-    assert main(["fit", "table.csv", *OPTIONS, "--set", "training.devices=2", "--set", "training.strategy=ddp"]) == 2
-    assert (
-        "--set training.strategy: got ddp, expected one such as ddp_spawn; other strategies start under"
-        in capsys.readouterr().err
-    )
-
-
 def test_processes_draw_the_same_seed(monkeypatch, tmp_path):
     told = {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_PORT": "29500"}
     seeds = set()

@@ -4,7 +4,7 @@ import pytest
 from joblib import Parallel, delayed
 from torch.utils.data import Dataset
 
-from ordinate.data.loader import Loader, ResumableLoader
+from ordinate.data.loader import Loader, RestOfEpoch
 from ordinate.data.samplers import ShuffledBatches
 
 
@@ -19,39 +19,19 @@ class Rows(Dataset):
         return rows
 
 
-def loader(epoch=1, **options):
-    made = ResumableLoader(Rows(), ShuffledBatches(20, 4), **options)
-    made.sampler.set_epoch(epoch)
-    return made
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_rest_of_an_epoch_is_read_and_nothing_before(workers):
-    whole = list(loader())
-    stopped = loader()
-    assert [rows for rows, _ in zip(stopped, range(2), strict=False)] == whole[:2]
-    state = {"epoch": 1, "batches": 2}
-    resumed = loader(num_workers=workers)
-    resumed.load_state_dict(state)
-    assert len(resumed) == 5
-    assert list(resumed) == whole[2:]
-    assert resumed.state_dict() == {"epoch": 1, "batches": 5}
-    if workers == 0:
-        assert resumed.dataset.asked == whole[2:]
-    assert list(resumed) == whole  # the next time, all of it
-
-
-def test_the_state_counts_the_batches_that_were_read():
-    stopped = loader()
-    for place, _ in enumerate(stopped):
-        assert stopped.state_dict() == {"epoch": 1, "batches": place + 1}
-
-
-def test_the_next_epoch_is_read_from_its_start():
-    """Such as after one that the end of the time has cut."""
-    resumed = loader(epoch=2)
-    resumed.load_state_dict({"epoch": 1, "batches": 2})
-    assert list(resumed) == list(loader(epoch=2))
+    whole = ShuffledBatches(20, 4)
+    rest = RestOfEpoch(ShuffledBatches(20, 4))
+    loader = Loader(Rows(), sampler=rest, batch_size=None, num_workers=workers, persistent_workers=workers > 0)
+    for epoch, start in ((1, 2), (2, 0), (3, 4)):
+        whole.set_epoch(epoch)
+        rest.set_epoch(epoch)
+        rest.start = start
+        assert list(loader) == list(whole)[start:]
+        if workers == 0:
+            assert loader.dataset.asked[start - 5 :] == list(whole)[start:]
+    assert len(rest) == 5
 
 
 def read_with_a_worker():

@@ -17,12 +17,13 @@ from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
 from ordinate.estimators import simple_models
 from ordinate.estimators.blend import RankBlend, TargetBlend
+from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.export import export_model
 from ordinate.estimators.simple_models import filled_in
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
-from ordinate.methods import member_training
 from ordinate.methods.members import Members
+from ordinate.methods.unseen_folds import UnseenSamples
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
@@ -147,7 +148,7 @@ def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch
 
 def fit_and_die_in_step(fit, options, step):
     """Die in a training step, with a checkpoint after every step."""
-    member_training.CHECKPOINT_SECONDS = 0.0
+    Blend.checkpoint_seconds = 0.0
     steps, batch_loss = count(1), Members.batch_loss
 
     def loss_and_die(*arguments):
@@ -236,13 +237,13 @@ def test_a_killed_fit_that_continues_under_a_time_limit_ends_in_time(tmp_path, m
 @pytest.mark.parametrize("patience", [99, None])
 def test_a_fit_that_runs_out_of_time_has_the_best_mean_of_the_weights(make, y, patience, monkeypatch):
     """Of labels that are chance, what is learned later is worse; without patience the last mean counts as the best."""
-    means, validate = [], member_training._Training._validate
+    means, validate = [], Members.validate
 
-    def recorded(training):
-        means.append({name: value.clone() for name, value in training.mean.state_dict().items()})
-        return validate(training)
+    def recorded(members, batches):
+        means.append(Members.weights_to_keep(members))
+        return validate(members, batches)
 
-    monkeypatch.setattr(member_training._Training, "_validate", recorded)
+    monkeypatch.setattr(Members, "validate", recorded)
     chance = np.random.default_rng(0).permutation(y)
     with Clock(monkeypatch).until(58):
         model = make(**NETWORKS, patience=patience, epochs=200, learning_rate=0.02, refit=0).fit(X, chance)
@@ -260,14 +261,9 @@ def test_a_fit_that_runs_out_of_time_has_the_best_mean_of_the_weights(make, y, p
 def test_predictions_of_unseen_samples_are_on_the_cpu_wherever_the_members_are():
     """Tensors that only know their device stand in for those of a GPU."""
     fold = torch.arange(7) % 3
-    unseen = member_training.UnseenSamples(torch.zeros(7, 2), fold, unseen_fold=torch.arange(4) % 3, at_once=2)
+    unseen = UnseenSamples(torch.zeros(7, 2), fold, unseen_fold=torch.arange(4) % 3, at_once=2)
     with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
-
-        class OnGpu:
-            def predictions(self, part):
-                return torch.empty(*part.shape[:2], 5, device="cuda")
-
-        predicted = unseen.predict(OnGpu())
+        predicted = unseen.mean_prediction(lambda part: torch.empty(*part.shape[:2], 5, device="cuda"))
     assert predicted.device.type == "cpu"
     assert predicted.shape == (7, 5)
 

@@ -215,7 +215,7 @@ class KilledError(Exception):
 def test_a_fit_that_was_stopped_continues_from_the_same_network_alone(tmp_path, monkeypatch):
     X, target = draw_table(24)
     whole = otd(encoder=seeded(two_layers, 6)).fit(X, ranks_of(target))
-    start = ordinate.methods.OTD.on_train_epoch_start
+    start = ordinate.methods.OTD.begin_epoch
 
     def die(method):
         if method.current_epoch == 1:
@@ -224,7 +224,7 @@ def test_a_fit_that_was_stopped_continues_from_the_same_network_alone(tmp_path, 
 
     killed = otd(encoder=seeded(two_layers, 6), checkpoint_dir=tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(ordinate.methods.OTD, "on_train_epoch_start", die)
+        patch.setattr(ordinate.methods.OTD, "begin_epoch", die)
         with pytest.raises(KilledError):
             killed.fit(X, ranks_of(target))
     others = [two_layers(6), nn.Sequential(*seeded(two_layers, 6), nn.Tanh()), two_layers, "mlp"]

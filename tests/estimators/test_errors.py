@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ordinate.errors import OrdinateError
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests.estimators.examples import (
     ALL,
     cloc,
@@ -30,7 +30,7 @@ RANKS = ranks_of(TARGET)
 
 @pytest.fixture(autouse=True)
 def before_an_epoch_is_trained(monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
 
 
 SETTINGS = [

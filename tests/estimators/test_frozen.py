@@ -96,9 +96,9 @@ def test_a_fit_that_was_stopped_continues(images, tmp_path):
         return start(method)
 
     kind = ordinate.methods.OTD
-    start = kind.on_train_epoch_start
+    start = kind.begin_epoch
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kind, "on_train_epoch_start", die)
+        patch.setattr(kind, "begin_epoch", die)
         with pytest.raises(ConnectionError):
             part.fit(IMAGES, RANKS)
     part.fit(IMAGES, RANKS)

@@ -20,7 +20,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
 from ordinate.methods.supcr import SupCR
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supcr
@@ -221,7 +221,7 @@ def test_a_small_pretrained_residual_network_is_loaded_with_its_own_stem(tmp_pat
 
 @pytest.fixture
 def no_epoch(monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
 
 
 class Uneven(Pictures):
@@ -277,9 +277,9 @@ def fit_and_die(folder, epoch):
     training.CHECKPOINT_SECONDS = 0.0  # after every batch
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if (method.current_epoch, batch_idx) == (epoch, 1):
+    def step_and_die(method, *data):
+        loss = step(method, *data)
+        if (method.current_epoch, method.step) == (epoch, 1):
             processes.kill_me()
         return loss
 

@@ -13,7 +13,7 @@ import torch
 
 from ordinate.errors import OrdinateError
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.estimators.examples import (
     Trap,
@@ -67,9 +67,9 @@ def fit_and_die_in_batch(fit, options, epoch, batch, seconds=training.CHECKPOINT
     training.CHECKPOINT_SECONDS = seconds
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if (method.current_epoch, batch_idx) == (epoch, batch):
+    def step_and_die(method, *data):
+        loss = step(method, *data)
+        if (method.current_epoch, method.step) == (epoch, batch):
             processes.kill_me()
         return loss
 
@@ -90,9 +90,9 @@ def trained_epochs(monkeypatch):
     """The epochs that this process trained, as they come."""
     epochs, step = [], StagedMethod.training_step
 
-    def record(method, data, batch_idx):
+    def record(method, *data):
         epochs.append(method.current_epoch)
-        return step(method, data, batch_idx)
+        return step(method, *data)
 
     monkeypatch.setattr(StagedMethod, "training_step", record)
     return epochs

@@ -3,32 +3,22 @@
 import signal
 from functools import partial
 
-import lightning.pytorch as lightning
 import pytest
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
 
 from ordinate.encoders import MLP
-from ordinate.estimators.data_module import DataModule
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate_papers.methods.imbalance import Imbalance
 from tests import processes
-from tests.estimators.examples import cloc, draw_table, otd, supcr, supremix
+from tests.estimators.examples import cloc, otd, supcr, supremix
 from tests.estimators.test_kill_and_resume import assert_same_fit, fit, fit_and_die_in_batch
 from tests.methods.examples import StopBefore
-
-X, TARGET = draw_table()
 
 
 def with_dropout(embedding_dim):
     """Every step draws random numbers."""
     return MLP(3, embedding_dim, widths=(16,), dropout=0.3)
-
-
-def assert_same_weights(actual, expected):
-    weights = actual.state_dict()
-    assert [name for name, value in expected.state_dict().items() if not torch.equal(value, weights[name])] == []
 
 
 def fit_dropout(make, **options):
@@ -40,9 +30,9 @@ def trained_batches(monkeypatch):
     """The epochs and batches that this process trained, as they come."""
     batches, step = [], StagedMethod.training_step
 
-    def record(method, data, batch_idx):
-        batches.append((method.current_epoch, batch_idx))
-        return step(method, data, batch_idx)
+    def record(method, *data):
+        batches.append((method.current_epoch, method.step))
+        return step(method, *data)
 
     monkeypatch.setattr(StagedMethod, "training_step", record)
     return batches
@@ -78,37 +68,13 @@ def test_a_fit_killed_within_epochs_ends_with_the_weights_and_the_history_of_one
     assert resumed.history_ == whole.history_
 
 
-def test_a_checkpoint_of_lightnings_own_is_enough(tmp_path):
-    """For those who have a Trainer of their own."""
-    data = DataModule(supcr(encoder=with_dropout, batch_size=8, validation_fraction=0.1), X, TARGET)
-
-    def train(*callbacks, resumed=None):
-        method = data.new_method()
-        trainer = lightning.Trainer(
-            accelerator="cpu", max_epochs=method.epochs, logger=False, callbacks=list(callbacks),
-            enable_checkpointing=bool(callbacks), enable_progress_bar=False, enable_model_summary=False,
-        )  # fmt: skip
-        torch.manual_seed(0)
-        trainer.fit(method, data, ckpt_path=resumed, weights_only=True)
-        return method
-
-    whole = train()
-    with pytest.raises(ConnectionError):
-        train(ModelCheckpoint(tmp_path, "{epoch}-{step}", every_n_train_steps=2), StopBefore(1, 5))
-    (checkpoint,) = tmp_path.iterdir()
-    assert checkpoint.name == "epoch=1-step=10.ckpt"
-    resumed = train(resumed=checkpoint)
-    assert_same_weights(resumed, whole)
-    assert resumed.history == whole.history
-
-
 def fit_stopped_and_resumed(_, folder):
     options = {"imbalance": FEATURES, "scheme": "regularise", "epochs": (4, 1)}
     whole = fit_dropout(supcr, **options)
     options["checkpoint_dir"] = folder
     training.CHECKPOINT_SECONDS = 0.0
     with pytest.raises(ConnectionError):
-        fit_dropout(supcr, **options, callbacks=[StopBefore(1, 3)])
+        fit_dropout(supcr, **options, callbacks=[StopBefore(1, 4)])  # The third batch is in the checkpoint.
     resumed = fit_dropout(supcr, **options)
     return [(model.method_.state_dict(), model.history_) for model in (whole, resumed)]
 

@@ -1,12 +1,12 @@
 """OTD's settings of the paper: the plain mean over triplets, the best epoch by accuracy, the end in ReLU."""
 
-import lightning.pytorch as lightning
 import numpy as np
 import pytest
 
 import ordinate
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
+from ordinate.training.callback import Callback
 from tests.estimators.examples import draw_table, otd
 
 
@@ -18,14 +18,15 @@ def draw_ranks(n=48, seed=0):
 X, Y = draw_ranks()
 
 
-class StopAfter(lightning.Callback):
+class StopAfter(Callback):
     """End training after an epoch, whose weights are kept."""
 
     def __init__(self, epoch):
         self.epoch = epoch
 
-    def on_train_epoch_end(self, trainer, method):
-        trainer.should_stop = trainer.should_stop or trainer.current_epoch == self.epoch
+    def on_epoch_end(self, loop):
+        if loop.logs["epoch"] == self.epoch:
+            loop.stop()
 
 
 def test_by_default_ranks_count_the_same_and_on_demand_triplets():

@@ -9,7 +9,7 @@ from ordinate.data.tables import features
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 from ordinate.estimators import samples
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.estimators.examples import cloc, draw_frame, labels_for, supcr
 
@@ -85,9 +85,9 @@ def fit_and_die(path, folder, batch):
     features.IN_MEMORY = 0
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if (method.current_epoch, batch_idx) == (1, batch):
+    def step_and_die(method, *data):
+        loss = step(method, *data)
+        if (method.current_epoch, method.step) == (1, batch):
             processes.kill_me()
         return loss
 

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from ordinate import BlendRegressor, Training
-from ordinate.methods import member_training
 from ordinate.methods.regression import Regression
 from ordinate.training import loop as training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.examples import draw_table, supcr, supremix
@@ -31,7 +30,7 @@ def trained(monkeypatch):
         seen.append((len(data), len(history), data.weights))
         return history
 
-    monkeypatch.setattr(training, "train", note)
+    monkeypatch.setattr("ordinate.estimators.method.train", note)
     return seen
 
 
@@ -61,15 +60,15 @@ def test_all_samples_are_trained_on_for_a_share_of_the_epochs_to_the_best(make, 
 
 def test_the_learning_rate_falls_from_where_the_best_epoch_had_it(monkeypatch):
     rates = []
-    set_rate = StagedMethod._set_learning_rate
+    set_rate = StagedMethod.set_learning_rate
 
-    def note(method, step):
-        set_rate(method, step)
+    def note(method, optimizer, time_progress):
+        set_rate(method, optimizer, time_progress)
         if len(method.stages) == 1:
-            rates.append(method.trainer.optimizers[0].param_groups[0]["lr"])
+            rates.append(optimizer.param_groups[0]["lr"])
 
-    monkeypatch.setattr(StagedMethod, "_set_learning_rate", note)
-    monkeypatch.setattr(Regression, "is_best", lambda method, value: method.current_epoch == 2)
+    monkeypatch.setattr(StagedMethod, "set_learning_rate", note)
+    monkeypatch.setattr(Regression, "is_best", lambda method, *_: len(method.history) == 2)
     cosine = {"schedule": "cosine", "warmup": 0.0, "learning_rate": 0.01}
     supcr(**{**OPTIONS, **cosine}, head="ridge", refit=1.0).fit(X, TARGET)
     assert rates == sorted(rates, reverse=True)
@@ -104,12 +103,10 @@ def test_there_is_one_training_where_nothing_else_was_asked_for(options, trained
     assert len(trained) == 1
 
 
-def test_a_blend_has_its_own_stage_for_that(trained, monkeypatch):
-    trainings, train = [], member_training.train_members
-    monkeypatch.setattr(member_training, "train_members", lambda *data: trainings.append(1) or train(*data))
+def test_a_blend_has_its_own_stage_for_that(trained):
     training = Training(validation_fraction=0.2, schedule="constant")
     BlendRegressor(members=2, folds=2, epochs=20, trees=False, random_state=0, training=training).fit(X, TARGET)
-    assert (len(trainings), len(trained)) == (1, 0)
+    assert len(trained) == 1
 
 
 def test_samples_that_were_given_to_validate_on_are_not_trained_on(trained):
@@ -132,9 +129,9 @@ def test_where_the_learning_rate_has_fallen_only_the_head_sees_the_others(traine
 def fit_and_die_on_all_samples(options):
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if len(method.stages) == 1 and (method.current_epoch, batch_idx) == (1, 0):
+    def step_and_die(method, *batch):
+        loss = step(method, *batch)
+        if len(method.stages) == 1 and (method.current_epoch, method.step) == (1, 0):
             processes.kill_me()
         return loss
 

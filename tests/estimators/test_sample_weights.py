@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ordinate import ImageOptions
+from ordinate.adapters.lightning import LightningData
 from ordinate.errors import OrdinateError
-from ordinate.estimators.data_module import DataModule
 from ordinate.estimators.export import export_model
 from ordinate.estimators.plain import CrossEntropyClassifier
 from ordinate.estimators.samples import relative_weights
@@ -143,8 +143,8 @@ def test_views_of_an_image_have_its_weight():
     options["encoder"] = "test_resnet"
     model = supcr(**options).fit(images, np.arange(24.0), weights)
     assert np.isfinite(model.predict(images)).all()
-    module = DataModule(supcr(**options, validation_fraction=0.0), images, np.arange(24.0), weights)
-    _, y, drawn = module.training_data[0, [3, 5]]
+    module = LightningData(supcr(**options, validation_fraction=0.0), images, np.arange(24.0), weights)
+    _, y, drawn = module.train_dataloader().dataset[0, [3, 5]]
     rows = y[:, 0] + module.estimator.labels_.offset[0]
     assert rows.tolist() == [3.0, 3.0, 5.0, 5.0]
     assert drawn.tolist() == [(1.0 + row % 3) / weights.mean() for row in (3, 3, 5, 5)]

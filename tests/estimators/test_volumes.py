@@ -12,7 +12,7 @@ from ordinate.data.volumes.options import VolumeOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
 from ordinate.estimators.export import export_model
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import scans
 from tests.estimators.examples import CLASSIFIERS, for_every_estimator, otd, supremix
@@ -93,7 +93,7 @@ def test_a_prediction_does_not_depend_on_the_batch(trained):
 
 
 def test_unreadable_volumes_are_named_before_an_epoch_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
     paths = scans.write(tmp_path, DRAWN, [f"{i}.nii" for i in range(24)])
     paths[5].write_bytes(b"nothing")
     with pytest.raises(OrdinateError, match=r"X: 1 of 24 volumes cannot be read: .*5\.nii: is no NIfTI volume"):
@@ -119,10 +119,10 @@ def fit_and_die(folder, epoch):
     ResNet3d18.__init__.__kwdefaults__["widths"] = (4, 4, 8, 8)
     step = StagedMethod.training_step
 
-    def step_and_die(method, batch, batch_idx):
-        if (method.current_epoch, batch_idx) == (epoch, 1):
+    def step_and_die(method, *batch):
+        if (method.current_epoch, method.step) == (epoch, 1):
             processes.kill_me()
-        return step(method, batch, batch_idx)
+        return step(method, *batch)
 
     StagedMethod.training_step = step_and_die
     fit(supremix, checkpoint_dir=folder)

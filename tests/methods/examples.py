@@ -1,15 +1,12 @@
 """Small data and encoders, and training as the estimators do it."""
 
-import warnings
-
-import lightning.pytorch as lightning
 import numpy as np
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
 
 from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.training import loop as training
+from ordinate.training.callback import Callback
 from ordinate.training.loop import ArrayBatches
 
 DIM = 8
@@ -46,26 +43,22 @@ def train(method, data, validation=None, batch_size=16, **options):
     return training.train(method, data, batches, validation, progress=False, **options)
 
 
-class Snapshots(lightning.Callback):
+class Snapshots(Callback):
     """The state of the method before training and after every epoch, and the learning rates of its optimizers."""
 
     def __init__(self):
         self.states, self.stages, self.rates = [], [], []
 
-    def on_fit_start(self, trainer, pl_module):
-        self._take(pl_module)
+    def on_start(self, loop):
+        self._take(loop.method)
 
-    def on_train_batch_end(self, trainer, pl_module, *_):
-        self.rates.append(self.rate)
+    def on_batch_end(self, loop):
+        if loop.is_between_steps:
+            self.rates.append(loop.optimizer.param_groups[0]["lr"])
 
-    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
-        self.rate = optimizer.param_groups[0]["lr"]
-
-    def on_train_epoch_start(self, trainer, pl_module):
-        self.stages.append(pl_module.stage_index)
-
-    def on_train_epoch_end(self, trainer, pl_module):
-        self._take(pl_module)
+    def on_epoch_end(self, loop):
+        self.stages.append(loop.method.stage_index)
+        self._take(loop.method)
 
     def _take(self, method):
         self.states.append({name: value.clone() for name, value in method.state_dict().items()})
@@ -79,25 +72,18 @@ class Snapshots(lightning.Callback):
 
 
 def watch(method, data, batch_size=16):
-    """Train with a Trainer and a loader of their own, as users do, and return what happened."""
+    """Train, and return what happened."""
     snapshots = Snapshots()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="lightning")
-        trainer = lightning.Trainer(
-            max_epochs=method.epochs, callbacks=[snapshots], accelerator="cpu", logger=False,
-            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
-        )  # fmt: skip
-        order = torch.Generator().manual_seed(0)
-        trainer.fit(method, DataLoader(TensorDataset(data.x, data.y), batch_size, shuffle=True, generator=order))
+    train(method, data, batch_size=batch_size, callbacks=[snapshots])
     return snapshots
 
 
-class StopBefore(lightning.Callback):
+class StopBefore(Callback):
     """Stops a training before one of its batches, as an error would."""
 
     def __init__(self, epoch, batch):
         self.place = (epoch, batch)
 
-    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
-        if (trainer.current_epoch, batch_idx) == self.place:
+    def on_batch_end(self, loop):
+        if (loop.method.current_epoch, loop.method.step) == self.place:
             raise ConnectionError

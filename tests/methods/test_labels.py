@@ -2,31 +2,26 @@
 
 from functools import cache
 
-import lightning.pytorch as lightning
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
 
+from ordinate.data.samplers import ShuffledBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods import SupCR
+from ordinate.training.loop import ArrayBatches, train
 from tests.methods.every_method import METHODS
 from tests.methods.examples import DIM, encoder, targets
 
 SEE_LABELS = {name: build for name, build in METHODS.items() if name not in ("simclr", "dino", "dino, then a head")}
 for_every_method = pytest.mark.parametrize("build", METHODS.values(), ids=METHODS)
-pytestmark = pytest.mark.filterwarnings("ignore:::lightning")
 
 
 def fit(build, change=lambda y: y):
-    """The weights and the history of a method trained and validated by a Trainer, on changed labels."""
+    """The weights and the history of a method trained and validated on changed labels."""
     torch.manual_seed(0)
     method, data = build()
-    loader = DataLoader(TensorDataset(data.x, change(data.y)), batch_size=24)
-    trainer = lightning.Trainer(
-        max_epochs=method.epochs, accelerator="cpu", logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=1,
-    )  # fmt: skip
-    trainer.fit(method, loader, loader)
+    changed = ArrayBatches(data.x, change(data.y))
+    train(method, changed, ShuffledBatches(len(changed), 24), changed, accelerator="cpu", progress=False)
     return method.state_dict(), method.history
 
 

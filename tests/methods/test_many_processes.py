@@ -1,14 +1,12 @@
-"""Training in several real processes through a Lightning Trainer ends with the weights of one process."""
+"""Training in several real processes ends with the weights of one process."""
 
-import lightning.pytorch as lightning
 import pytest
 import torch
-from torch.utils.data import DataLoader
 
 from ordinate.data.samplers import LabelSpreadBatches, RankBatches
 from ordinate.encoders import MLP
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
-from ordinate.training.loop import ArrayBatches
+from ordinate.training.loop import ArrayBatches, train
 from tests import processes
 
 X = torch.randn(50, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -22,12 +20,14 @@ METHODS = {
     "otd_balanced": lambda encoder: OTD(encoder, 4, epochs=3, by_rank=True, **PLAIN),
     "supcr": lambda encoder: SupCR(encoder, **REGRESSION, scheme="regularise", **PLAIN),
     "supcr_in_chunks": lambda encoder: SupCR(encoder, **REGRESSION, chunk_size=2, **PLAIN),
+    "accumulated": lambda encoder: SupCR(encoder, **REGRESSION, scheme="fine_tune", **PLAIN),
     "supremix": lambda encoder: SupReMix(encoder, **REGRESSION, window=2.0, mix_negatives=False, **PLAIN),
 }
+OPTIONS = {"accumulated": {"accumulate_grad_batches": 3}}
 
 
-def trained(name, count):
-    """The weights and the history of a method trained in ``count`` processes."""
+def trained(name):
+    """The weights and the history of a method, trained in all processes there are."""
     torch.manual_seed(0)
     method = METHODS[name](MLP(5, 3, widths=(8,), activation="silu").double()).double()
     ranked = name.startswith(("cloc", "otd"))
@@ -36,36 +36,24 @@ def trained(name, count):
         batches = RankBatches(RANKS.numpy(), 13, required={0: 1, 3: 2}, distinct=2, seed=1)
     else:
         batches = LabelSpreadBatches(labels.numpy(), 13, seed=1)
-    trainer = lightning.Trainer(
-        accelerator="cpu",
-        devices=count,
-        max_epochs=method.epochs,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        num_sanity_val_steps=0,
-    )
-    validation = DataLoader(ArrayBatches(X[:20], labels[:20]), sampler=[list(range(20))], batch_size=None)
-    trainer.fit(
-        method, DataLoader(ArrayBatches(X, labels), batch_sampler=None, sampler=batches, batch_size=None), validation
-    )
+    data, validation = ArrayBatches(X, labels), ArrayBatches(X[:20], labels[:20])
+    train(method, data, batches, validation, accelerator="cpu", progress=False, **OPTIONS.get(name, {}))
     return {"weights": method.state_dict(), "history": method.history}
 
 
-def train_every_method(_, count):
-    return {name: trained(name, count) for name in METHODS}
+def train_every_method(_):
+    return {name: trained(name) for name in METHODS}
 
 
 @pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.thorough)])
 def outcomes(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("processes") / "meeting"
-    return processes.together(request.param, train_every_method, folder, request.param)
+    return processes.together(request.param, train_every_method, folder)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_training_ends_with_the_weights_and_the_history_of_one_process(outcomes, name):
-    expected = trained(name, 1)
+    expected = trained(name)
     for outcome in outcomes:
         assert outcome[name]["weights"].keys() == expected["weights"].keys()
         for key, weight in outcome[name]["weights"].items():

@@ -1,11 +1,9 @@
 """A step on weighted samples is the weighted formula, for every method whose loss is of anchors."""
 
-import lightning.pytorch as lightning
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
-from torch.utils.data import DataLoader
 
 from ordinate.data.samplers import RankBatches
 from ordinate.data.tables.views import TableViews
@@ -17,7 +15,7 @@ from ordinate.functional.supremix import supremix as supremix_loss
 from ordinate.methods import CLOC, OTD, SupCR, SupReMix
 from ordinate.methods.plain import CrossEntropy
 from ordinate.methods.regression import EndToEnd
-from ordinate.training.loop import ArrayBatches
+from ordinate.training.loop import ArrayBatches, train
 from ordinate_papers.methods.dino import DINO
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR
@@ -191,28 +189,23 @@ def test_a_loss_without_anchors_refuses_weights(make):
         make().batch_loss(RANKED.x, RANKED.y, WEIGHTS)
 
 
-def trained(count):
+def trained():
     torch.manual_seed(0)
     method = CLOC(encoder().double(), DIM, 4, phase_epochs=(2, 2), target_accuracy=0.3).double()
     data = ArrayBatches(RANKED.x.double(), RANKED.y, WEIGHTS)
     batches = RankBatches(RANKED.y.numpy(), 11, distinct=2)
-    trainer = lightning.Trainer(
-        accelerator="cpu", devices=count, max_epochs=4, logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0,
-    )  # fmt: skip
-    held_out = DataLoader(data, sampler=[list(range(N))], batch_size=None)
-    trainer.fit(method, DataLoader(data, sampler=batches, batch_size=None), held_out)
+    train(method, data, batches, data, accelerator="cpu", progress=False)
     return {"weights": method.state_dict(), "history": method.history}
 
 
-def train_in_one_of(_, count):
-    return trained(count)
+def train_in_one_of(_):
+    return trained()
 
 
 @pytest.mark.thorough
 def test_two_processes_train_on_weighted_samples_as_one_does(tmp_path):
-    alone = trained(1)
-    for outcome in processes.together(2, train_in_one_of, tmp_path / "meeting", 2):
+    alone = trained()
+    for outcome in processes.together(2, train_in_one_of, tmp_path / "meeting"):
         torch.testing.assert_close(outcome["weights"], alone["weights"], rtol=1e-6, atol=1e-8)
         for epoch, expected in zip(outcome["history"], alone["history"], strict=True):
             assert epoch == pytest.approx(expected, rel=1e-5, abs=1e-7)

@@ -152,10 +152,10 @@ def test_patience_ends_the_encoder_where_its_embeddings_become_worse_and_leaves_
 
 
 def test_of_epochs_that_validation_cannot_tell_apart_the_last_is_the_best():
-    method = supcr(patience=3)
+    method, lowest_yet = supcr(patience=3), float("inf")
     lowest = torch.tensor([1.0, 1.0, 1.0, 1.0])
     scattered = torch.tensor([0.0, 2.2, 0.0, 2.2])  # higher by 0.1, a sixth of its standard error
     for errors, best in ((lowest, True), (scattered, True), (lowest + 0.1, False), (lowest - 0.1, True)):
         method.errors = errors
-        assert method.is_best(float(errors.mean())) == best
-        method.best_value = min(method.best_value, float(errors.mean()))
+        assert method.is_best(float(errors.mean()), lowest_yet) == best
+        lowest_yet = min(lowest_yet, float(errors.mean()))

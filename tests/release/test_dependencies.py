@@ -38,7 +38,7 @@ def test_the_base_is_light():
     beyond = required(PROJECT["dependencies"]) - required(["torch"])
     assert {"numpy", "scikit-learn", "python-dateutil"} <= beyond
     assert beyond.isdisjoint({"lightning", "bokeh", "aiohttp"})
-    assert "aiohttp" in required(PROJECT["optional-dependencies"]["train"])  # It comes by an extra of a dependency.
+    assert "aiohttp" in required(PROJECT["optional-dependencies"]["adapters"])  # It comes by an extra of a dependency.
     assert len(beyond) <= MAX_PACKAGES
     assert sum(map(megabytes, beyond)) <= MAX_MEGABYTES
 

@@ -1,5 +1,6 @@
 """What weight decay belongs to, that every step of a training moves what it trains, and by PyTorch's own formulas."""
 
+import copy
 from functools import partial
 
 import pytest
@@ -8,6 +9,7 @@ from torch import nn
 
 from ordinate.encoders.mlp import PeriodicEmbedding
 from ordinate.methods import CLOC, Optimization
+from ordinate.training.adam import FusedAdam
 from ordinate.training.optimization import undecayed_parameters
 from tests.methods.every_method import METHODS
 from tests.methods.examples import DIM, encoder, ranks, train, watch
@@ -81,7 +83,7 @@ def test_steps_on_the_processor_are_those_of_pytorch(optimizer):
     stepped = Optimization(optimizer, 1e-2, 0.3).build(ours, undecayed=ours[1:])
     groups = [{"params": theirs[:1], "weight_decay": 0.3}, {"params": theirs[1:], "weight_decay": 0.0}]
     expected = AS_PYTORCH_HAS_IT[optimizer](groups, lr=1e-2)
-    assert all(bool(group["fused"]) == (optimizer != "sgd") for group in stepped.param_groups)
+    assert isinstance(stepped, FusedAdam) == (optimizer != "sgd")
     for step in range(20):
         for mine, other in zip(ours, theirs, strict=True):
             mine.grad = torch.randn_like(mine)
@@ -91,6 +93,27 @@ def test_steps_on_the_processor_are_those_of_pytorch(optimizer):
             each.step()
     for mine, other in zip(ours, theirs, strict=True):
         assert torch.allclose(mine, other, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw"])
+def test_fused_steps_are_those_of_pytorch_bit_for_bit_also_after_a_state_was_restored(optimizer):
+    torch.manual_seed(0)
+    ours = [nn.Parameter(torch.randn(shape)) for shape in ((5, 3), (5,))]
+    theirs = [nn.Parameter(parameter.detach().clone()) for parameter in ours]
+    stepped = Optimization(optimizer, 1e-2, 0.3).build(ours)
+    expected = AS_PYTORCH_HAS_IT[optimizer](theirs, lr=1e-2, weight_decay=0.3, fused=True)
+    for step in range(6):
+        for mine, other in zip(ours, theirs, strict=True):
+            mine.grad = torch.randn_like(mine)
+            other.grad = mine.grad.clone()
+        if step < 3:  # A parameter without a gradient stays.
+            ours[1].grad = theirs[1].grad = None
+        stepped.step()
+        expected.step()
+        state = copy.deepcopy(stepped.state_dict())
+        stepped = Optimization(optimizer, 1e-2, 0.3).build(ours)
+        stepped.load_state_dict(state)
+    assert all(map(torch.equal, ours, theirs))
 
 
 def test_sparse_gradients_are_steps_of_sgd():

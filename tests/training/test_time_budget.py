@@ -9,9 +9,10 @@ import torch
 
 import ordinate
 from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegressor, Training
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.estimators.examples import draw_table, ranks_of
+from tests.methods.examples import Snapshots
 
 X, TARGET = draw_table(120)
 RANKS = ranks_of(TARGET)
@@ -32,10 +33,10 @@ class Steps:
         self.steps = 0
         step = StagedMethod.training_step
 
-        def timed(method, batch, index):
+        def timed(method, *batch):
             self.steps += 1
             self.now += slow if self.steps > slower_from else 1.0
-            return step(method, batch, index)
+            return step(method, *batch)
 
         monkeypatch.setattr(StagedMethod, "training_step", timed)
 
@@ -121,16 +122,10 @@ def test_stages_share_the_time_by_their_epochs(monkeypatch):
 
 def test_on_a_machine_that_becomes_slow_the_learning_rate_still_ends_at_zero(monkeypatch):
     clock = Steps(monkeypatch, slower_from=10, slow=5.0)
-    rates = []
-    step = StagedMethod.training_step
-
-    def seen(method, batch, index):
-        rates.append(method.optimizers().param_groups[0]["lr"])
-        return step(method, batch, index)
-
-    monkeypatch.setattr(StagedMethod, "training_step", seen)
+    watched = Snapshots()
     with training_until(clock.end(60)):
-        OTDClassifier(epochs=8, **OWN).fit(X, RANKS)
+        OTDClassifier(epochs=8, training=Training(callbacks=[watched]), **OWN).fit(X, RANKS)
+    rates = watched.rates
     assert clock.now <= 65
     assert max(rates) > 5e-4
     assert rates[-1] < 1e-4
@@ -147,11 +142,11 @@ def test_a_training_that_was_stopped_keeps_its_end(monkeypatch, tmp_path):
             raise ConnectionError
         return original(method)
 
-    original = StagedMethod.on_train_epoch_start
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_start", die)
+    original = StagedMethod.begin_epoch
+    monkeypatch.setattr(StagedMethod, "begin_epoch", die)
     with pytest.raises(ConnectionError), training_until(clock.end(40)):
         build().fit(X, RANKS)
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_start", original)
+    monkeypatch.setattr(StagedMethod, "begin_epoch", original)
     clock.now += 10  # of reading the data again
     with training_until(clock.end(40)):
         model = build().fit(X, RANKS)

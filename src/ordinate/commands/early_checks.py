@@ -19,8 +19,7 @@ from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
 from ordinate.estimators.registry import models
 from ordinate.report.output import check_free
-from ordinate.torchrun import is_first_process, joined_processes
-from ordinate.training.options import Training
+from ordinate.torchrun import is_first_process
 
 LEAST_ROWS = 10
 
@@ -30,12 +29,6 @@ def check_fit(options: FitOptions) -> None:
     if not options.data:
         raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
     options.check()
-    strategy = str(options.settings.build(Training, "training").strategy or "ddp_spawn")
-    # All other strategies run the command again.
-    if joined_processes() == 1 and not any(kind in strategy for kind in ("auto", "spawn", "fork", "notebook")):
-        raise OrdinateError(
-            "--set training.strategy", strategy, "one such as ddp_spawn", "other strategies start under torchrun"
-        )
     if options.recipe is not None:
         read_recipe(options.recipe, quick=options.quick)
     check_accelerator(options.settings.build(Training, "training").accelerator)

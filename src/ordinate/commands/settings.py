@@ -26,7 +26,7 @@ Options = TypeVar("Options", bound="DataclassInstance")
 FLAGS: Mapping[str, str] = {  # Settings that other options of the command line give.
     "encoder": "--encoder", "decision": "--decision or --costs", "class_order": "--order",
     "critical_margins": "--margin", "random_state": "--seed", "verbose": "--quiet",
-    "training.checkpoint_dir": "--out", "training.logger": "--logger",
+    "training.checkpoint_dir": "--out",
     "data.stream": "--stream",
 }  # fmt: skip
 

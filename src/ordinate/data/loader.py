@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Dataset
 
-from ordinate.data.samplers import SharedBatches, WrappedBatches
+from ordinate.data.samplers import WrappedBatches
 from ordinate.errors import OrdinateError
 
 
@@ -61,42 +61,6 @@ class _ErrorsAsSamples(Dataset[object]):
             return self.samples[request]
         except OrdinateError as error:
             return error
-
-
-class ResumableLoader(Loader):
-    """A loader whose state, which Lightning keeps in checkpoints, is how many batches of which epoch it has read.
-
-    With that state it leaves them out, without reading their samples, when this epoch comes.
-
-    Args:
-        data: Data set that gives a batch for each request of the sampler.
-        batches: Sampler of the requests, one per batch.
-        options: Options of ``DataLoader``.
-    """
-
-    def __init__(self, data: Dataset[object], batches: SharedBatches, **options: Any) -> None:
-        self.rest = RestOfEpoch(batches)
-        super().__init__(data, sampler=self.rest, batch_size=None, **options)
-        self.read = 0
-        self.resumed: dict[str, int] = {}
-
-    def __iter__(self) -> Any:
-        """Yield batches: a generator, so that no worker reads ahead before Lightning has set the epoch."""
-        resumed, self.resumed = self.resumed, {}
-        self.read = 0
-        if resumed.get("epoch") == self.rest.epoch:
-            self.read = resumed["batches"]
-        self.rest.start = self.read
-        for batch in super().__iter__():
-            self.read += 1
-            yield batch
-
-    def state_dict(self) -> dict[str, int]:
-        return {"epoch": self.rest.epoch, "batches": self.read}
-
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continue the epoch of such a state when it comes next."""
-        self.resumed = state
 
 
 class RestOfEpoch(WrappedBatches):

@@ -7,7 +7,6 @@ from ordinate.lazy import lazily
 if TYPE_CHECKING:
     from ordinate.estimators.blend import BlendClassifier, BlendRegressor
     from ordinate.estimators.cloc import CLOCClassifier
-    from ordinate.estimators.data_module import DataModule
     from ordinate.estimators.head_options import Head
     from ordinate.estimators.otd import OTDClassifier
     from ordinate.estimators.persistence import load
@@ -20,7 +19,6 @@ _HOMES = {
     "BlendRegressor": "ordinate.estimators.blend",
     "CLOCClassifier": "ordinate.estimators.cloc",
     "CrossEntropyClassifier": "ordinate.estimators.plain",
-    "DataModule": "ordinate.estimators.data_module",
     "EndToEndRegressor": "ordinate.estimators.plain",
     "Head": "ordinate.estimators.head_options",
     "OTDClassifier": "ordinate.estimators.otd",
@@ -30,7 +28,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "CrossEntropyClassifier", "DataModule",
+    "BlendClassifier", "BlendRegressor", "CLOCClassifier", "CrossEntropyClassifier",
     "EndToEndRegressor", "Head", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor", "load",
 ]  # fmt: skip
 

@@ -43,6 +43,7 @@ from ordinate.estimators.simple_models import (
     unseen_by_fold,
 )
 from ordinate.heads.cumulative_link import CumulativeLink
+from ordinate.methods.unseen_folds import FoldBatches
 from ordinate.torchrun import joined_processes
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
@@ -53,7 +54,7 @@ class Blend(Method):
     """How the parts of a blend train, and how their weights are chosen."""
 
     name = "Blend"
-    trains_with_lightning = False
+    checkpoint_seconds = 2.0  # Fewer would cost more than the work that a kill loses.
     loss_name: str
     # The parts in the order in which their weights are chosen, and the standard errors by which each must gain; trees
     # of ranks often do by chance.
@@ -109,14 +110,6 @@ class Blend(Method):
         training = self.training
         if training.devices not in (None, 1) or joined_processes() > 1:
             raise OrdinateError("devices", "several", "one: a table's members train in seconds")
-        for name in ("callbacks", "strategy", "chunk_size", "encoder_learning_rate"):
-            if getattr(training, name) is not None:
-                raise OrdinateError(
-                    name, repr(getattr(training, name)), "None for a blend, whose networks train in a loop of their own"
-                )
-        if training.precision != "32-true" or training.accumulate_grad_batches != 1:
-            name = "accumulate_grad_batches" if training.precision == "32-true" else "precision"
-            raise OrdinateError(name, repr(getattr(training, name)), "the default for a blend")
 
     def weight_decay(self, reader: Reader) -> float:
         return 0.1
@@ -196,26 +189,23 @@ class Blend(Method):
             epochs=fewer_epochs(1000, 6000, facts.n_batches) if epochs is None else int(epochs),
             patience=training.patience,
             refit=float(training.refit),
+            chunk_size=training.chunk_size,
             optimization=optimization,
         )
         return self.built
 
     def train(self, module: Any, *data: Any, options: Training, **run: Any) -> list[dict[str, float]]:
-        from ordinate.methods.member_training import FoldBatches, LoopOptions, train_members
-
         training, batches, _ = data
-        logger = options.logger
-        loggers = [] if logger is None else logger if isinstance(logger, list | tuple) else [logger]
-        loop = LoopOptions(
-            device=device_of(options), folder=run["folder"], run=run["run"], progress=run["progress"],
-            loggers=loggers, gradient_clip_val=options.gradient_clip_val,
-        )  # fmt: skip
         of_folds = FoldBatches(training.x, training.y, training.weights, self.fold, self.settings.members)
+        module.validate_on(of_folds, self.simple.rows, self.simple.x.float())
+        options = replace(options, accelerator=device_of(options).type)  # The networks need float64 for labels.
         end = training_end()
         if end is not None and self.settings.trees:  # Boosted trees are fitted after the networks.
             end = replace(end, until=end.until - SHARE_OF_TREES * (end.until - end.now))
         with training_until(end):
-            return train_members(module, of_folds, batches, (self.simple.rows, self.simple.x), loop)
+            history = super().train(module.float(), of_folds, batches, None, options=options, **run)
+        module.forget_samples()
+        return history
 
     @abstractmethod
     def members_class(self) -> Any:

@@ -5,7 +5,6 @@ import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field, fields, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -38,7 +37,7 @@ from ordinate.training.options import Training
 
 if TYPE_CHECKING:
     from ordinate.data.tables.parquet_table import ParquetTable
-    from ordinate.training.stages import StagedMethod
+    from ordinate.training.staged_method import StagedMethod
 
 HELD_OUT = "ordinate.estimators.held_out:HeldOut"  # It is above the estimators, as is what other questions need.
 Estimator = TypeVar("Estimator", bound=type[Any])
@@ -175,8 +174,6 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_options(self.data, self.encoder)
         check_encoder(self)
         method: Method = load_object(self.method)(self)
-        if method.trains_with_lightning and find_spec("lightning") is None:
-            raise OrdinateError(method.name, problem='requires lightning to train: pip install "ordinate[train]"')
         method.check()
         return method
 

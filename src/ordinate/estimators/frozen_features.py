@@ -11,6 +11,7 @@ from ordinate.data.streamed import StreamedPixels, too_large
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.estimators.fingerprint import describe
+from ordinate.training.loop import loader_in_order
 
 _features_of: dict[bytes, Tensor] = {}
 
@@ -58,12 +59,10 @@ def _streamed_features(
     encoder: FrozenImageEncoder, data: ArrayBatches, device: torch.device, progress: bool
 ) -> ArrayBatches:
     """Return the features of images that stream, in a file where memory does not hold them, and their labels."""
-    from ordinate.training.loop import validation_loader  # Lightning takes seconds to import.
-
     features, done = torch.empty(0), 0
     labels: list[list[Tensor]] = []
     with torch.no_grad(), _bar(len(data), progress) as bar:
-        for x, *known in validation_loader(ArrayBatches(data.x, data.y, data.weights)):
+        for x, *known in loader_in_order(ArrayBatches(data.x, data.y, data.weights)):
             found = encoder.features(x.to(device)).cpu()
             if not labels:
                 shape = (len(data), found.shape[1])

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,12 +26,11 @@ from ordinate.estimators.registry import named_encoders
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
 from ordinate.option_group import Settings
-from ordinate.training.machine import single_thread_if_small, trainer_options
+from ordinate.training.loop import train
+from ordinate.training.machine import single_thread_if_small
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
-
-if TYPE_CHECKING:
-    from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 
 Batches = ArrayBatches | ViewBatches
 
@@ -120,8 +119,8 @@ class Method(ABC):
 
     name: str
     views = 1  # Views of an image in a batch, if its augmentation draws any.
+    checkpoint_seconds: float | None = None  # Time between two checkpoints; None for one per epoch at least.
     unweighted: str | None = None  # Why samples cannot be weighted.
-    trains_with_lightning = True
 
     def __init__(self, estimator: Any) -> None:
         self.settings = estimator
@@ -164,12 +163,12 @@ class Method(ABC):
         return training, validation
 
     @abstractmethod
-    def module(self, encoder: nn.Module, facts: Facts) -> "StagedMethod":
+    def module(self, encoder: nn.Module, facts: Facts) -> StagedMethod:
         """Return the untrained module around an encoder."""
 
     def train(
         self,
-        module: "StagedMethod",
+        module: StagedMethod,
         training: Batches,
         batches: ShuffledBatches,
         validation: ArrayBatches | None,
@@ -193,15 +192,12 @@ class Method(ABC):
             run: Description of everything that determines the run.
             progress: Whether to show a progress bar.
         """
-        from ordinate.training.lightning_internals import forget_trainer  # Lightning takes seconds to import.
-        from ordinate.training.loop import train
-
-        history = train(
-            module, training, batches, validation, trainer=trainer_options(options), folder=folder, seed=seed, run=run,
-            progress=progress,
+        return train(
+            module, training, batches, validation, folder=folder, seed=seed, run=run, progress=progress,
+            accelerator=options.accelerator, devices=options.devices or 1, precision=options.precision,
+            gradient_clip_val=options.gradient_clip_val, callbacks=options.callbacks or (),
+            accumulate_grad_batches=options.accumulate_grad_batches, checkpoint_seconds=self.checkpoint_seconds,
         )  # fmt: skip
-        forget_trainer(module)
-        return history
 
     @abstractmethod
     def finish(self, fitted: Fitted) -> nn.Module:

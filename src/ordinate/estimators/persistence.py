@@ -223,9 +223,7 @@ def write_estimator(estimator: "EmbeddingEstimator", folder: Path) -> None:
 def _plain_params(estimator: "EmbeddingEstimator") -> Settings:
     """Return the parameters that a saved model keeps: no code, and nothing that only runs the training."""
     params = estimator.get_params(deep=False)
-    training = params["training"].get_params() | {"logger": None, "callbacks": None}
-    if not isinstance(training["strategy"], str):
-        training["strategy"] = None
+    training = params["training"].get_params() | {"callbacks": None}
     if callable(training["optimizer"]):
         warnings.warn(
             f"optimizer: {training['optimizer']!r} is code, which is not saved: set it again before another fit of the "

@@ -39,12 +39,12 @@ from ordinate.estimators.samples import (
 )  # fmt: skip
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import is_first_process, joined_processes, shared_number
-from ordinate.training.machine import check_machine, optimized
+from ordinate.training.machine import check_accelerator, optimized
 from ordinate.training.options import Training
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-    from ordinate.training.stages import Stage, StagedMethod
+    from ordinate.training.staged_method import Stage, StagedMethod
 
 
 def draw_seed(random_state: int | np.random.RandomState | None, folder: Path | None) -> int:
@@ -122,7 +122,7 @@ def learn_labels_and_reader(
 
     Fewer than ``few`` samples are not divided into training and validation samples.
     """
-    check_machine(estimator.training, estimator.random_state)
+    check_accelerator(estimator.training.accelerator)
     folder = estimator.training.folder
     samples = checked_samples(estimator, method, X, y, sample_weight, groups, reset=True)
     samples, note = with_units(samples, estimator.labels_.outputs if estimator.labels_.stratified else None)
@@ -293,7 +293,7 @@ class Fit:
         batches = self.method.batches(training.y.numpy(), batch_size, seed)
         data = replace(self.data, training=training, validation=None, all_weights=None, batches=batches, seed=seed)
         part = Fit(self.estimator, self.method, data)
-        part.options = replace(self.options, logger=None, callbacks=None)  # They observe the fit itself.
+        part.options = replace(self.options, callbacks=None)  # They observe the fit itself.
         part.run_name = f"{self.run_name}, part {number}"
         with own_random_numbers(seed, gpus=True):
             part.module, part.embedding_dim = new_module(part.estimator, part.method, part.data)

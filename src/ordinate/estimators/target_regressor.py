@@ -36,7 +36,7 @@ from ordinate.options import Scheme
 from ordinate.training.time_budget import training_end
 
 if TYPE_CHECKING:
-    from ordinate.training.stages import StagedMethod
+    from ordinate.training.staged_method import StagedMethod
 
 MOST_EMBEDDED = 50_000  # Training samples that neighbours and ridge regression keep.
 

@@ -7,6 +7,7 @@ process's share of a sum is multiplied by their number; the average is then the 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
@@ -18,6 +19,7 @@ from ordinate.functional.numerics import accumulation_dtype
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 Group = dist.ProcessGroup | None
+T = TypeVar("T")
 
 
 def all_processes() -> Group:
@@ -82,6 +84,15 @@ def largest(value: float, group: Group, device: torch.device) -> float:
     among = torch.tensor(value, dtype=torch.float32, device=device)
     dist.all_reduce(among, dist.ReduceOp.MAX, group=group)
     return float(among)
+
+
+def from_first(value: T, group: Group) -> T:
+    """Return, in all processes, the value that the first one has."""
+    if group is None:
+        return value
+    among = [value]
+    dist.broadcast_object_list(among, 0, group)
+    return among[0]
 
 
 def joined_value(loss: Float[Tensor, ""], group: Group) -> Float[Tensor, ""]:

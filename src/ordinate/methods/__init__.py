@@ -1,4 +1,4 @@
-"""How the papers train, one file per method. Each is imported on first use: Lightning takes seconds."""
+"""How the papers train, one file per method. Each is imported on first use."""
 
 from typing import TYPE_CHECKING
 

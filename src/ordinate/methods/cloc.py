@@ -13,7 +13,7 @@ from ordinate.heads.ranks import Classifier
 from ordinate.losses.mmnp import Boundaries, MMNPLoss
 from ordinate.options import PairReduction
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
+from ordinate.training.staged_method import Logs, Stage, StagedMethod, Weights
 
 COLLAPSED = 0.05  # A smaller learned margin separates its ranks by less than 3 degrees of cosine.
 
@@ -36,7 +36,7 @@ class CLOC(StagedMethod):
         phase_epochs: Largest numbers of epochs of the two phases; 500 each in the paper.
         target_accuracy: Accuracy on the training batches that ends phase one; 0.95 in the paper.
         patience: Epochs without improvement after which phase two ends; 10 in the paper, None trains all its epochs.
-        chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         optimization: Optimization of both phases; the paper's is Adam with a constant 1e-3.
 
     Example:
@@ -46,7 +46,7 @@ class CLOC(StagedMethod):
         (torch.Size([16, 8]), True, ['phase one', 'phase two'])
     """
 
-    shared_in_epoch = (*StagedMethod.shared_in_epoch, "hits")
+    shared_state = ("hits",)
 
     def __init__(
         self,
@@ -127,12 +127,12 @@ class CLOC(StagedMethod):
     def stage_is_complete(self) -> bool:
         return self.stage_index == 0 and float(self.hits[0] / self.hits[1]) >= self.target_accuracy
 
-    def on_train_epoch_end(self) -> None:
-        margins = self.mmnp.margins.detach()
-        self.log_dict({f"margin_{h}|{h + 1}": margin for h, margin in enumerate(margins)})
-        self.log("train_accuracy", self.hits[0] / self.hits[1])
-        super().on_train_epoch_end()
-        self.hits.zero_()
+    def begin_epoch(self) -> None:
+        self.hits = torch.zeros(2)
+
+    def end_epoch(self) -> Logs:
+        logs = {f"margin_{h}|{h + 1}": margin for h, margin in enumerate(self.mmnp.margins.detach())}
+        return {**logs, "train_accuracy": self.hits[0] / self.hits[1]}
 
     @property
     def collapsed_boundaries(self) -> list[tuple[int, int]]:

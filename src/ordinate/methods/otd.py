@@ -16,7 +16,7 @@ from ordinate.losses.angular_triangle import AngularTriangleLoss
 from ordinate.methods.seen_embeddings import SeenEmbeddings
 from ordinate.options import Monitored
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Logs, Stage, Weights
+from ordinate.training.staged_method import Logs, Stage, Weights
 
 
 class OTD(SeenEmbeddings):
@@ -36,7 +36,7 @@ class OTD(SeenEmbeddings):
         monitored: Value by which ``patience`` chooses the best epoch: ``"loss"``, the validation loss, or
             ``"accuracy"``, that of the 3 nearest training embeddings on the validation samples, as in the paper; of
             equal epochs the first.
-        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         optimization: Optimizer and its schedule; Adam with 1e-6 in the paper.
 
     Example:

@@ -12,7 +12,7 @@ from ordinate.functional.global_batch import all_processes, mean_over_all
 from ordinate.functional.inputs import check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
+from ordinate.training.staged_method import Logs, Stage, StagedMethod, Weights
 
 
 class CrossEntropy(StagedMethod):
@@ -27,7 +27,7 @@ class CrossEntropy(StagedMethod):
         num_classes: C.
         head: Module from embeddings to logits; None for a linear layer with one output per rank.
         epochs: Epochs of training.
-        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         optimization: Optimizer and its schedule.
     """
 

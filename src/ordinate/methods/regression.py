@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from contextlib import suppress
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import torch
 from jaxtyping import Float, Shaped
@@ -16,10 +16,9 @@ from ordinate.heads.build import build_head
 from ordinate.heads.linear import RegressionHead, fit_ridge
 from ordinate.methods.balance import Balance
 from ordinate.methods.seen_embeddings import SeenEmbeddings
-from ordinate.option_group import Settings
 from ordinate.options import BinSize, Scheme
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Logs, Stage, StagedMethod, Weights
+from ordinate.training.staged_method import Logs, Stage, StagedMethod, Weights
 
 
 class Regression(StagedMethod):
@@ -28,10 +27,12 @@ class Regression(StagedMethod):
     Args:
         encoder: Network from a batch to embeddings (n, d).
         head: Head on the embeddings.
-        stages, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        stages, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         balance: Part that makes up for rare targets: it weighs samples, changes the embeddings that the head is trained
             on, and adds to the loss. None for nothing.
     """
+
+    shared_state: ClassVar[tuple[str, ...]] = ("best_errors",)
 
     def __init__(
         self,
@@ -46,18 +47,10 @@ class Regression(StagedMethod):
         self.head = head
         self.balance = balance
         self.errors: Tensor | None = None
-
-    def _forget_best(self) -> None:
-        super()._forget_best()
         self.best_errors: Tensor | None = None
 
-    def on_save_checkpoint(self, checkpoint: Settings) -> None:
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["stage"]["best_errors"] = self.best_errors
-
-    def on_load_checkpoint(self, checkpoint: Settings) -> None:
-        super().on_load_checkpoint(checkpoint)
-        self.best_errors = checkpoint["stage"]["best_errors"]
+    def begin_stage(self) -> None:
+        self.best_errors = None
 
     def as_labels(self, y: Tensor) -> Float[Tensor, "n p"]:
         return self.head.as_targets(y, len(y))
@@ -81,10 +74,10 @@ class Regression(StagedMethod):
         """Return the loss of a batch that trains the encoder, with what the balance adds."""
         return loss if self.balance is None else loss + self.balance.extra_loss(embeddings, y)
 
-    def on_train_epoch_end(self) -> None:
+    def end_epoch(self) -> Logs:
         if self.balance is not None:
             self.balance.end_epoch()
-        super().on_train_epoch_end()
+        return super().end_epoch()
 
     def head_loss(
         self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
@@ -115,14 +108,14 @@ class Regression(StagedMethod):
     def monitor(self) -> str:
         return "val_mae"
 
-    def is_best(self, value: float, no_difference: float = 0.5) -> bool:
+    def is_best(self, value: float, best: float, no_difference: float = 0.5) -> bool:
         """Return whether no epoch of the stage had errors smaller by more than half a standard error.
 
         Of epochs that few validation samples cannot tell apart the last has the smallest learning rate.
         """
-        if value < self.best_value or self.errors is None or self.best_errors is None:
+        if value < best or self.errors is None or self.best_errors is None:
             self.best_errors = self.errors
-            return value < self.best_value
+            return value < best
         excess = self.errors - self.best_errors
         return bool(excess.mean() < no_difference * excess.std(correction=0) / len(excess) ** 0.5)
 
@@ -140,7 +133,7 @@ class TwoStageRegression(Regression):
         scheme: One of the three schemes.
         epochs: Epochs of the encoder and of the head.
         optimization, head_optimization: Options of the two stages.
-        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.
     """
 
@@ -205,8 +198,8 @@ class TwoStageRegression(Regression):
         embeddings = self.embed(x)
         return self.with_extra_loss(self.head_loss(embeddings, y, weights), embeddings, y)
 
-    def on_train_epoch_start(self) -> None:
-        super().on_train_epoch_start()
+    def begin_stage(self) -> None:
+        super().begin_stage()
         self.encoder.train(not self.trains_head_only)
 
     def validate_embeddings(self, x: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None) -> Logs:
@@ -227,6 +220,7 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
         contrast_weight: Weight of the contrastive loss in ``"regularise"``.
     """
 
+    shared_state = (*TwoStageRegression.shared_state, *SeenEmbeddings.shared_state)
     most_seen = 1000  # Newest training samples that ridge regression is fitted to.
 
     def __init__(
@@ -290,7 +284,7 @@ class EndToEnd(Regression):
         target_dim: Dimension p of the targets (n, p).
         head_loss, bin_size: See :func:`~ordinate.heads.build_head`.
         epochs: 400 in the paper.
-        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.
         optimization: SGD with cosine annealing in the paper.
     """

@@ -6,17 +6,17 @@ import torch
 from torch import Tensor
 
 from ordinate.functional.global_batch import all_processes, gathered
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import Logs, StagedMethod
 
 
 class SeenEmbeddings(StagedMethod):
     """A method that keeps the embeddings and labels of an epoch's newest training samples until it has validated."""
 
-    shared_in_epoch: ClassVar[tuple[str, ...]] = (*StagedMethod.shared_in_epoch, "seen")
+    shared_state: ClassVar[tuple[str, ...]] = ("seen",)
     most_seen = 20_000
 
-    def _start_over(self) -> None:
-        super()._start_over()
+    def start_over(self) -> None:
+        super().start_over()
         self.seen: list[tuple[Tensor, Tensor]] = []
 
     def see(self, embeddings: Tensor, labels: Tensor) -> None:
@@ -33,10 +33,10 @@ class SeenEmbeddings(StagedMethod):
         )
         return embeddings, labels
 
-    def on_train_epoch_start(self) -> None:
-        super().on_train_epoch_start()
+    def begin_epoch(self) -> None:
+        super().begin_epoch()
         self.seen.clear()
 
-    def on_train_epoch_end(self) -> None:
-        super().on_train_epoch_end()
+    def end_epoch(self) -> Logs:
         self.seen.clear()
+        return super().end_epoch()

@@ -12,7 +12,7 @@ from ordinate.methods.balance import Balance
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import BinSize, LabelDistance, Scheme, Similarity, SupCROptions
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Weights
+from ordinate.training.staged_method import Weights
 
 
 class SupCR(ContrastiveRegression):
@@ -28,7 +28,7 @@ class SupCR(ContrastiveRegression):
         temperature, similarity, label_distance, num_positives, tie_tolerance: Options of the loss.
         augment: Function that draws a view of a batch; two views are contrasted. None contrasts the batch itself, once.
         contrast_weight: Weight of the SupCR loss in ``"regularise"``.
-        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.
         optimization, head_optimization: SGD with cosine annealing and a learning rate of 0.5 for the encoder and
             0.05 for the head in the paper's AgeDB recipe.

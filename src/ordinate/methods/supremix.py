@@ -11,7 +11,7 @@ from ordinate.methods.balance import Balance
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import BinSize, Scheme, SupReMixOptions
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Weights
+from ordinate.training.staged_method import Weights
 
 ADAM = Optimization("adam", 1e-3, 0.0, schedule="constant", warmup=0.0)
 
@@ -30,7 +30,7 @@ class SupReMix(ContrastiveRegression):
         label_range, renormalize, detach_mixtures: Options of the loss.
         projection_dim: Output dimension of the projection head, a 2-layer perceptron (128 in the paper).
         contrast_weight: Weight of the SupReMix loss in ``"regularise"``.
-        patience, chunk_size: See :class:`~ordinate.training.stages.StagedMethod`.
+        patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.
         optimization, head_optimization: Adam with a constant 1e-3 in the paper.
 

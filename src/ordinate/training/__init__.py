@@ -1,1 +1,1 @@
-"""How methods are trained: options, stages, the loop around Lightning's Trainer, checkpoints and time budgets."""
+"""How methods are trained: options, stages, the loop, its callbacks, checkpoints and time budgets."""

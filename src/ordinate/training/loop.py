@@ -1,34 +1,32 @@
-"""Running a method: batches, progress, history, checkpoints and resuming, around Lightning's Trainer."""
+"""The training loop of every method: stages, epochs and batches, on plain PyTorch."""
 
-import logging
-import signal
-import threading
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import MappingProxyType
-from typing import Any, cast
+from typing import cast
 
-import lightning.pytorch as lightning
 import torch
-from lightning.pytorch.callbacks import Callback, Checkpoint
-from tqdm import tqdm
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
-from ordinate.data.loader import Loader, ResumableLoader
+from ordinate.data.loader import Loader, RestOfEpoch
 from ordinate.data.samplers import InOrder, ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches
-from ordinate.functional.global_batch import all_processes, largest
+from ordinate.functional.global_batch import all_processes, place_among, processes
 from ordinate.option_group import Settings
-from ordinate.training.checkpoints import CHECKPOINT, read_checkpoint
-from ordinate.training.machine import check_accelerator, quick_to_find_no_gpu, single_thread_if_small
-from ordinate.training.stages import StagedMethod
+from ordinate.options import Precision
+from ordinate.training.callback import Callback
+from ordinate.training.callbacks import Checkpoint, EarlyStop, History, Progress, TimeLimit
+from ordinate.training.checkpoints import CHECKPOINT, epoch_state, read_checkpoint, restore_epoch_state
+from ordinate.training.machine import check_accelerator, single_thread_if_small
+from ordinate.training.optimization import Optimizer
+from ordinate.training.processes import device_of_process, join_processes, train_in_processes
+from ordinate.training.staged_method import Batch, StagedMethod
 from ordinate.training.time_budget import training_end
 
 CHECKPOINT_SECONDS = 600.0  # Time between two checkpoints in the middle of an epoch.
-LOGGERS = ("lightning.pytorch", "lightning.fabric")
+AUTOCAST = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
+PLACE = ("stage_index", "stage_start", "current_epoch", "step", "history", "best_epochs", "hurried")  # Of the method.
 
 
 def train(
@@ -41,7 +39,13 @@ def train(
     seed: int = 0,
     progress: bool = True,
     run: str = "",
-    trainer: Mapping[str, Any] = MappingProxyType({}),
+    accelerator: str = "auto",
+    devices: int | Sequence[int] = 1,
+    precision: Precision = "32-true",
+    gradient_clip_val: float | None = None,
+    accumulate_grad_batches: int = 1,
+    callbacks: Sequence[Callback] = (),
+    checkpoint_seconds: float | None = None,
 ) -> list[dict[str, float]]:
     """Train ``method`` and return what was logged, one dictionary per epoch.
 
@@ -49,6 +53,8 @@ def train(
     state is kept there after every epoch, and in the middle of one every ten minutes; a run that finds one continues
     from that batch and ends with the weights, bit for bit on CPU, of a run that was never stopped. Within
     :func:`~ordinate.training.time_budget.training_until` it ends in time.
+
+    Under ``torchrun``, or where ``torch.distributed`` is initialised, all processes share each batch.
 
     Args:
         method: Method that is trained in place.
@@ -60,7 +66,13 @@ def train(
         progress: Whether to show a progress bar with the expected end.
         run: Description of everything that determines the run, in any form; a checkpoint that was written under another
             is refused.
-        trainer: Options of Lightning's Trainer; its ``callbacks`` follow ours.
+        accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"mps"``.
+        devices: Number of devices, each of which is given to a process that is started here, or a list of GPUs.
+        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"`` (on a GPU; elsewhere ``"bf16-mixed"``).
+        gradient_clip_val: Largest norm of the gradient; None does not clip.
+        accumulate_grad_batches: Batches whose gradients make a step.
+        callbacks: What else the training calls.
+        checkpoint_seconds: Time between two checkpoints, whether epochs end or not; None for the rule above.
 
     Example:
         >>> import torch
@@ -71,194 +83,302 @@ def train(
         >>> len(history), "train_loss" in history[0]
         (2, True)
     """
-    options = {"accelerator": "auto", "devices": 1, "logger": False, **trainer}
-    check_accelerator(options["accelerator"])
-    several = options["devices"]
-    if not isinstance(several, int):
-        several = len(several)
-    batches.check_processes(several * options.get("num_nodes", 1))
-    spawns = any(kind in str(options.get("strategy")) for kind in ("spawn", "fork", "notebook"))
-    if several > 1 and spawns and folder is None:  # The processes need a folder in which to save the trained model.
-        with TemporaryDirectory(prefix="ordinate-") as kept:
-            return train(
-                method, training_data, batches, validation_data, folder=Path(kept), seed=seed, progress=progress,
-                run=run, trainer=trainer,
-            )  # fmt: skip
-    callbacks: list[Callback] = [EpochSeed(seed), QuietProcess()]
+    check_accelerator(accelerator)
+    join_processes(accelerator)
+    count = devices if isinstance(devices, int) else len(devices)
+    if all_processes() is None and count > 1:
+        batches.check_processes(count)
+        options = {
+            "seed": seed, "progress": progress, "run": run, "accelerator": accelerator, "devices": devices,
+            "precision": precision, "gradient_clip_val": gradient_clip_val,
+            "accumulate_grad_batches": accumulate_grad_batches, "callbacks": callbacks,
+        }  # fmt: skip
+        data = (training_data, batches, validation_data)
+        take_over(method, train_in_processes(count, train, method, data, folder, options))
+        return method.history
+    limit = TimeLimit(training_end())
+    parts: list[Callback] = [limit, EarlyStop(), History()]
     if progress:
-        callbacks.append(ProgressBar())
-    method.run = run
-    resume = None
+        parts.append(Progress())
+    parts += callbacks
     if folder is not None:
-        callbacks.append(TrainingCheckpoint(folder, CHECKPOINT_SECONDS))
-        if (folder / CHECKPOINT).exists():
-            resume = str(folder / CHECKPOINT)
-            checkpoint = read_checkpoint(folder / CHECKPOINT, run)
-            if checkpoint["stage"]["finished"]:
-                _take_over(method, checkpoint)
-                return method.history
-    callbacks += options.get("callbacks", ())
-    method.end = training_end()
-    with _quiet(), quick_to_find_no_gpu(), single_thread_if_small(method, training_data.x, batches.batch_size):
-        runner = lightning.Trainer(
-            **{**options, "callbacks": callbacks},
-            max_epochs=method.epochs,
-            log_every_n_steps=min(50, len(batches)),
-            enable_checkpointing=any(isinstance(each, Checkpoint) for each in callbacks),
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
-        )
-        loader = training_loader(training_data, batches, seed)
-        evaluation = None if validation_data is None else validation_loader(validation_data)
-        handler = signal.getsignal(signal.SIGINT)
-        try:
-            runner.fit(method, loader, evaluation, ckpt_path=resume, weights_only=True)
-        except SystemExit as stopped:  # On Ctrl-C, Lightning ignores further ones and exits.
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGINT, handler)
-            raise KeyboardInterrupt from stopped
-        finally:
-            method.end = None
-    if not method.finished and folder is not None:  # The method was trained in other processes.
-        _take_over(method, read_checkpoint(folder / CHECKPOINT, run))
+        seconds = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
+        parts.append(Checkpoint(folder, seconds, every_epoch=checkpoint_seconds is None))
+    loop = Loop(
+        method, training_data, batches, validation_data, seed=seed, run=run, precision=precision,
+        device=device_of_process(accelerator, devices), gradient_clip_val=gradient_clip_val,
+        accumulate_grad_batches=accumulate_grad_batches, limit=limit, callbacks=parts,
+    )  # fmt: skip
+    with single_thread_if_small(method, training_data.x, batches.batch_size):
+        loop.run_all(None if folder is None else folder / CHECKPOINT)
     return method.history
 
 
-def _take_over(method: StagedMethod, checkpoint: Settings) -> None:
-    method.load_state_dict(checkpoint["state_dict"])
-    method.on_load_checkpoint(checkpoint)
-    method.trainable = {}
+class Loop:
+    """A training: where it stands, and its steps.
+
+    Args:
+        method, data, batches, validation, seed, run: Arguments of :func:`train`.
+        device: Device of the method.
+        precision, gradient_clip_val, accumulate_grad_batches: Arguments of :func:`train`.
+        limit: Limit of time.
+        callbacks: What the training calls, in this order.
+
+    Attributes:
+        optimizer: Optimizer of the present stage.
+        logs: What the latest epoch logged.
+        passed: Share of the latest epoch's batches that time allowed.
+        stage_is_over, finished: Whether the stage or the training ends.
+        is_first: Whether this process is the one that prints and writes.
+    """
+
+    optimizer: Optimizer
+
+    def __init__(
+        self,
+        method: StagedMethod,
+        data: ArrayBatches,
+        batches: ShuffledBatches,
+        validation: ArrayBatches | None,
+        *,
+        seed: int,
+        run: str,
+        device: torch.device,
+        precision: Precision,
+        gradient_clip_val: float | None,
+        accumulate_grad_batches: int,
+        limit: TimeLimit,
+        callbacks: Sequence[Callback],
+    ) -> None:
+        group = all_processes()
+        batches.check_processes(processes(group))
+        self.method, self.data, self.validation = method, data, validation
+        self.rest = RestOfEpoch(data.requests(batches, seed))
+        self.loader: Iterable[Batch] | None = None
+        if data.workers > 0:
+            self.loader = Loader(
+                data, sampler=self.rest, batch_size=None, num_workers=data.workers, persistent_workers=True,
+                generator=torch.Generator(),  # It takes none of the epoch's random numbers.
+            )  # fmt: skip
+        self.seed, self.run, self.device = seed, run, device
+        self.is_first = place_among(group) == 0
+        self.autocast = AUTOCAST.get(precision)
+        if device.type == "cpu" and precision == "16-mixed":
+            self.autocast = torch.bfloat16
+        self.scaler = torch.amp.GradScaler(device.type, enabled=self.autocast is torch.float16)
+        self.clip, self.accumulated = gradient_clip_val, accumulate_grad_batches
+        self.limit, self.callbacks = limit, list(callbacks)
+        self.logs: dict[str, float] = {}
+        self.passed = 1.0
+        self.stage_is_over = self.is_stopped = self.finished = False
+
+    def stop(self) -> None:
+        """End the training with the present epoch."""
+        self.stage_is_over = self.is_stopped = True
+
+    def run_all(self, checkpoint: Path | None) -> None:
+        """Train all stages, from the checkpoint if there is one."""
+        method = self.method.to(self.device)
+        self.trainable = {name for name, parameter in method.named_parameters() if parameter.requires_grad}
+        method.start_over()
+        kept = None
+        if checkpoint is not None and checkpoint.exists():
+            kept = read_checkpoint(checkpoint, self.run)
+            take_over(method, kept)
+            self.stage_is_over, self.is_stopped, self.finished = kept["over"]
+        if self.finished:
+            method.cpu()
+            return
+        method.n_batches = len(self.rest)
+        self._enter_stage()
+        if kept is not None:
+            self._restore(kept)
+        self._call("on_start")
+        try:
+            if kept is None:
+                self._call("on_stage_start")
+            else:
+                restore_epoch_state(method, self.device, kept["epoch"])
+            while not self.finished:
+                if not self.stage_is_over:
+                    self._train_epoch()
+                if self.stage_is_over:
+                    self._end_stage()
+        finally:
+            for name, parameter in method.named_parameters():
+                parameter.requires_grad_(name in self.trainable)
+            self._call("on_end")
+            method.cpu()
+
+    def _call(self, hook: str) -> None:
+        for callback in self.callbacks:
+            getattr(callback, hook)(self)
+
+    # Stages.
+
+    def _enter_stage(self) -> None:
+        method = self.method
+        method.enter_stage(self.trainable)
+        self.optimizer = method.build_optimizer()
+        self.training_step: Callable[..., Tensor] = method.training_step
+        if all_processes() is not None:
+            devices = [self.device] if self.device.type == "cuda" else None
+            self.training_step = DistributedDataParallel(_Step(method), device_ids=devices)
+
+    def _end_stage(self) -> None:
+        method = self.method
+        self._call("on_stage_end")
+        if self.is_stopped or method.stage_index + 1 == len(method.stages):
+            self.finished = True
+            return
+        method.stage_index += 1
+        method.stage_start = method.current_epoch
+        self.stage_is_over = False
+        self._enter_stage()
+        self._call("on_stage_start")
+
+    # Epochs.
+
+    def _train_epoch(self) -> None:
+        method = self.method
+        if method.step == 0:
+            self._draw_anew(hash((self.seed, method.current_epoch)) % 2**63)
+            method.begin_epoch()
+        self.passed = 1.0
+        for batch in self._read():
+            if self.is_between_steps:
+                time_progress = self.limit.progress(self)
+                if method.step > 0 and time_progress >= 1:  # Every epoch has a step, and something to log.
+                    self.passed = method.step / method.n_batches
+                    break
+                method.set_learning_rate(self.optimizer, time_progress)
+                self.optimizer.zero_grad()
+            self._train_batch(self._on_device(batch))
+            method.step += 1
+            self._call("on_batch_end")
+        with _evaluating(method), torch.no_grad(), self._precision():
+            self.logs, self.stage_is_over = method.close_epoch(method.validate(self._read_validation()))
+        self._call("on_epoch_end")
+
+    def _draw_anew(self, seed: int) -> None:
+        # Seeding with torch.manual_seed takes longer than a step of a small network: it also seeds devices that are not
+        # used.
+        torch.default_generator.manual_seed(seed)
+        if self.device.type == "cuda":
+            torch.cuda.manual_seed(seed)
+
+    @property
+    def is_between_steps(self) -> bool:
+        """Whether no gradients are accumulated."""
+        return self.method.step % self.accumulated == 0
+
+    def _train_batch(self, batch: Batch) -> None:
+        method, done = self.method, self.method.step + 1
+        makes_step = done % self.accumulated == 0 or done == method.n_batches
+        waits: AbstractContextManager[None] = nullcontext()
+        if isinstance(self.training_step, DistributedDataParallel) and not makes_step:
+            waits = self.training_step.no_sync()
+        with waits:
+            for part, share in method.parts(batch):
+                with self._precision():
+                    loss = self.training_step(*part)
+                self.scaler.scale(loss * (share / self.accumulated)).backward()
+        if not makes_step:
+            return
+        optimizer = cast(torch.optim.Optimizer, self.optimizer)  # A scaler needs no more of it than we do.
+        if self.clip is not None:
+            self.scaler.unscale_(optimizer)
+            moved = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+            nn.utils.clip_grad_norm_(moved, self.clip)
+        self.scaler.step(optimizer)
+        self.scaler.update()
+        method.after_step()
+
+    def _precision(self) -> AbstractContextManager[object]:
+        if self.autocast is None:
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=self.autocast, cache_enabled=False)
+
+    def _read(self) -> Iterable[Batch]:
+        """Return the rest of the epoch's batches."""
+        self.rest.set_epoch(self.method.current_epoch)
+        self.rest.start = self.method.step
+        if self.loader is not None:
+            return self.loader
+        return map(self.data.__getitem__, self.rest)
+
+    def _read_validation(self) -> Iterable[Batch]:
+        if self.validation is None:
+            return []
+        return map(self._on_device, loader_in_order(self.validation))
+
+    def _on_device(self, batch: Batch) -> Batch:
+        return [part.to(self.device, non_blocking=self.device.type == "cuda") for part in batch]
+
+    # Checkpoints.
+
+    def state(self) -> Settings:
+        """Return what a checkpoint holds; all processes must call it together."""
+        return {
+            "run": self.run,
+            "over": (self.stage_is_over, self.is_stopped, self.finished),
+            "place": {name: getattr(self.method, name) for name in PLACE},
+            "state_dict": self.method.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "callbacks": {name: callback.state_dict() for name, callback in self._named_callbacks()},
+            "epoch": epoch_state(self.method, self.device),
+        }
+
+    def _restore(self, state: Settings) -> None:
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scaler.load_state_dict(state["scaler"])
+        for name, callback in self._named_callbacks():
+            if name in state["callbacks"]:
+                callback.load_state_dict(state["callbacks"][name])
+
+    def _named_callbacks(self) -> Iterator[tuple[str, Callback]]:
+        names: dict[str, int] = {}
+        for callback in self.callbacks:
+            name = type(callback).__qualname__
+            names[name] = names.get(name, 0) + 1
+            yield f"{name} {names[name]}", callback
 
 
-def training_loader(training_data: ArrayBatches, batches: ShuffledBatches, seed: int) -> Loader:
-    """Return what reads the training batches; what worker processes do, they do over all epochs."""
-    workers = training_data.workers
-    sampler = training_data.requests(batches, seed)
-    return ResumableLoader(
-        training_data, sampler, num_workers=workers, persistent_workers=workers > 0, generator=LoaderSeeds()
-    )
+class _Step(nn.Module):
+    """The loss of a batch as a module, whose gradients DistributedDataParallel averages."""
+
+    def __init__(self, method: StagedMethod) -> None:
+        super().__init__()
+        self.method = method
+
+    def forward(self, *batch: Tensor) -> Tensor:
+        return self.method.training_step(*batch)
 
 
-def validation_loader(data: ArrayBatches) -> Loader:
-    """Return what reads validation data in order, so many samples at a time as pass an encoder without a gradient."""
+def take_over(method: StagedMethod, state: Settings) -> None:
+    """Give a method the weights and the place of a checkpoint."""
+    method.load_state_dict(state["state_dict"])
+    for name, value in state["place"].items():
+        setattr(method, name, value)
+
+
+def loader_in_order(data: ArrayBatches) -> Loader:
+    """Return what reads samples in their order, so many at a time as pass an encoder without a gradient."""
     at_once = {4: 64, 5: 4}.get(data.x.dim(), 4096)  # Images and volumes; rows and series.
     if data.x.dtype == torch.int32:  # A sample may have many tokens.
         at_once = 64
     order = InOrder(len(data), at_once)
-    return Loader(data, sampler=order, batch_size=None, num_workers=data.workers, generator=LoaderSeeds())
-
-
-class LoaderSeeds(torch.Generator):
-    """What a loader draws seeds from, so that it takes none of the epoch's numbers; each process makes its own."""
-
-    def __reduce__(self) -> Any:
-        return LoaderSeeds, ()
-
-
-class EpochSeed(Callback):
-    """Draw each epoch's random numbers from the seed and the epoch alone."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        torch.manual_seed(hash((self.seed, trainer.current_epoch)) % 2**63)
-
-
-class QuietProcess(Callback):
-    """Silence Lightning in the processes that it starts, as soon as they receive this."""
-
-    def __reduce__(self) -> tuple[Callable[[], "QuietProcess"], tuple[()]]:
-        return _quiet_process, ()
-
-
-def _quiet_process() -> QuietProcess:
-    warnings.filterwarnings("ignore", module="lightning")
-    for name in LOGGERS:
-        logging.getLogger(name).setLevel(logging.ERROR)
-    return QuietProcess()
-
-
-class TrainingCheckpoint(Checkpoint):
-    """Keep the state after every epoch, and within an epoch every so many seconds, written whole or not at all."""
-
-    def __init__(self, folder: Path, seconds: float) -> None:
-        self.folder = folder
-        self.seconds = seconds
-
-    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.kept = time.monotonic()
-
-    def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: object,
-        batch: object,
-        batch_idx: int,
-    ) -> None:
-        done = batch_idx + 1
-        # No gradient is accumulated at this point.
-        if done % trainer.accumulate_grad_batches == 0 and done < trainer.num_training_batches:
-            due = float(time.monotonic() - self.kept >= self.seconds)
-            if largest(due, all_processes(), pl_module.device):
-                self.keep(trainer)
-
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.keep(trainer)
-
-    def keep(self, trainer: lightning.Trainer) -> None:
-        """Write the state; all processes must call it together."""
-        pending = self.folder / f"{CHECKPOINT}.partial"
-        trainer.save_checkpoint(pending)
-        if trainer.is_global_zero:
-            pending.replace(self.folder / CHECKPOINT)
-        trainer.strategy.barrier()
-        self.kept = time.monotonic()
-
-    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Keep the end of a training that a callback of the user's has ended."""
-        if isinstance(pl_module, StagedMethod) and not pl_module.finished:
-            pl_module.end_training()
-            self.keep(trainer)
+    return Loader(data, sampler=order, batch_size=None, num_workers=data.workers, generator=torch.Generator())
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence Lightning's advice about workers and hardware, which does not apply to data in memory."""
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    levels = [logger.level for logger in loggers]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="lightning")
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
-        try:
-            yield
-        finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
-
-
-class ProgressBar(Callback):
-    """Show a bar over all epochs, with the stage, the losses and the expected end."""
-
-    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        epochs, done, hidden = trainer.max_epochs, trainer.current_epoch, not trainer.is_global_zero
-        self.bar = tqdm(total=epochs, initial=done, unit="epoch", dynamic_ncols=True, disable=hidden)
-
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        metrics = trainer.callback_metrics
-        shown = [name for name in ("train_loss", "val_loss", "val_accuracy", "val_mae") if name in metrics]
-        self.bar.set_description(cast(StagedMethod, pl_module).stage.name, refresh=False)
-        self.bar.set_postfix({name: f"{float(metrics[name]):.3g}" for name in shown}, refresh=False)
-        self.bar.update(trainer.current_epoch + 1 - self.bar.n)
-
-    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.bar.close()
-
-    def on_exception(
-        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
-    ) -> None:
-        if hasattr(self, "bar"):
-            self.bar.close()
+def _evaluating(module: nn.Module) -> Iterator[None]:
+    """Set all parts of a module to evaluation for a while."""
+    modes = {part: part.training for part in module.modules()}
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes.items():
+            part.training = mode

@@ -1,80 +1,21 @@
-"""What the options of training mean on this machine: devices, Lightning's Trainer, and the stages of a method."""
+"""What the options of training mean on this machine: devices, threads and memory, and the stages of a method."""
 
 import ctypes
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from ordinate.checks import check_choice
 from ordinate.errors import OrdinateError
-from ordinate.option_group import Settings
-from ordinate.torchrun import joined_processes, processes_here
 from ordinate.training.options import Training
-
-if TYPE_CHECKING:
-    from ordinate.training.stages import Stage
+from ordinate.training.stage import Stage
 
 
-def check_machine(training: Training, random_state: object) -> None:
-    """Raise an error if this machine cannot train as the options say."""
-    check_accelerator(training.accelerator)
-    if isinstance(training.strategy, str):
-        from lightning.pytorch.strategies import StrategyRegistry  # Lightning takes seconds to import.
-
-        check_choice(training.strategy, ("auto", *StrategyRegistry.available_strategies()), "strategy")
-    if starts_scripts(training) and random_state is None:
-        got = f"None with the strategy {training.strategy!r}"
-        raise OrdinateError("random_state", got, "a number, for all processes")
-
-
-def starts_scripts(training: Training) -> bool:
-    """Return whether the strategy runs the script again for each device, each of which draws for itself."""
-    strategy = training.strategy
-    if not isinstance(strategy, str) or not strategy.startswith(("ddp", "fsdp", "deepspeed")):
-        return False
-    if any(kind in strategy for kind in ("spawn", "fork", "notebook")):
-        return False
-    return joined_processes() == 1 and training.devices not in (None, 1)
-
-
-def trainer_options(training: Training) -> Settings:
-    """Return options of Lightning's Trainer."""
-    nodes = training.num_nodes
-    if nodes is None:
-        nodes = joined_processes() // processes_here()
-    devices = processes_here() if training.devices is None else training.devices
-    if isinstance(devices, Sequence):
-        devices = list(map(int, devices))
-        count = len(devices)
-    else:
-        devices = count = int(devices)
-    strategy = training.strategy
-    if strategy is None:
-        strategy = "auto"
-        if count > 1 and joined_processes() == nodes == 1:
-            strategy = "ddp_spawn"
-    clip = training.gradient_clip_val
-    clip = None if clip is None else float(clip)
-    return {
-        "accelerator": training.accelerator,
-        "devices": devices,
-        "num_nodes": int(nodes),
-        "strategy": strategy,
-        "precision": training.precision,
-        "gradient_clip_val": clip,
-        "accumulate_grad_batches": int(training.accumulate_grad_batches),
-        "logger": training.logger or False,
-        "callbacks": list(training.callbacks or ()),
-    }
-
-
-def optimized(training: Training, stages: "tuple[Stage, ...]") -> "tuple[Stage, ...]":
+def optimized(training: Training, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
     """Return the stages of a method with the options of training instead of their own."""
     given = {name: getattr(training, name) for name in ("optimizer", "schedule", "warmup")}
     given = {name: value for name, value in given.items() if value is not None}
@@ -95,31 +36,11 @@ def optimized(training: Training, stages: "tuple[Stage, ...]") -> "tuple[Stage, 
     return tuple(changed)
 
 
-ASK_MANAGEMENT_LIBRARY = "PYTORCH_NVML_BASED_CUDA_CHECK"
-
-
 def check_accelerator(accelerator: str) -> None:
     """Raise where a GPU is asked for that is not there."""
-    if accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
+    is_missing = accelerator in ("gpu", "cuda") and not torch.cuda.is_available()
+    if is_missing or (accelerator == "mps" and not torch.backends.mps.is_available()):
         raise OrdinateError("accelerator", f"{accelerator!r}, and this machine has no GPU", "'auto' or 'cpu'")
-
-
-@contextmanager
-def quick_to_find_no_gpu() -> Iterator[None]:
-    """Where there is no GPU, let PyTorch ask CUDA for one rather than NVIDIA's management library.
-
-    Every step of an optimizer asks. Lightning has PyTorch ask that library, which is loaded anew each time that it is
-    not found: 0.3 ms, a tenth of a small network's step.
-    """
-    asked = os.environ.get(ASK_MANAGEMENT_LIBRARY)
-    if asked is None or torch.cuda.is_available():
-        yield
-        return
-    os.environ[ASK_MANAGEMENT_LIBRARY] = "0"
-    try:
-        yield
-    finally:
-        os.environ[ASK_MANAGEMENT_LIBRARY] = asked
 
 
 # Products of a weight and a sample in a pass. Below this, two threads save 10 ms at most. If other programs keep the

@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 import torch
 from torch import nn
@@ -12,13 +12,30 @@ from torch import nn
 from ordinate.checks import check_choice, check_positive, check_share
 from ordinate.option_group import Settings
 from ordinate.options import OptimizerName, Schedule
+from ordinate.training.adam import FusedAdam
 
-MakesOptimizer = Callable[..., torch.optim.Optimizer]  # It is called with parameter groups and lr.
+
+class Optimizer(Protocol):
+    """What training uses of an optimizer, such as one of ``torch.optim``."""
+
+    param_groups: list[dict[str, Any]]
+
+    def zero_grad(self) -> None: ...
+
+    def step(self) -> Any: ...
+
+    def state_dict(self) -> Any: ...
+
+    def load_state_dict(self, state: Any, /) -> Any: ...
+
+
+MakesOptimizer = Callable[..., Optimizer]  # It is called with parameter groups and lr.
 OPTIMIZERS: dict[str, MakesOptimizer] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "sgd": functools.partial(torch.optim.SGD, momentum=0.9),
 }
+FUSED = ("cpu", "cuda")  # Devices on which Adam and AdamW take one operation per step.
 
 
 @dataclass(frozen=True)
@@ -59,7 +76,7 @@ class Optimization:
         undecayed: Collection[nn.Parameter] = (),
         network: Collection[nn.Parameter] = (),
         network_learning_rate: float | None = None,
-    ) -> torch.optim.Optimizer:
+    ) -> Optimizer:
         """Return the optimizer over ``parameters``, of which those in ``undecayed`` have no weight decay.
 
         Those in ``network`` have a learning rate of their own, as a ``share`` of the others'.
@@ -77,13 +94,11 @@ class Optimization:
         if callable(self.optimizer):
             return self.optimizer(groups, lr=self.learning_rate)
         every = [parameter for some in members.values() for parameter in some]
-        on_cpu = all(parameter.device.type == "cpu" and parameter.is_floating_point() for parameter in every)
-        if not on_cpu or self.optimizer == "sgd":  # The fused form of SGD takes no sparse gradients.
-            return OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate)
-        # The fused form runs one loop instead of a dozen.
-        optimizer: Any = OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate, fused=True)
-        optimizer._step_supports_amp_scaling = False  # Lightning does not clip gradients where a step unscales them.
-        return optimizer
+        kinds = {(parameter.device, parameter.dtype) for parameter in every}
+        is_fused = len(kinds) == 1 and every[0].device.type in FUSED and every[0].is_floating_point()
+        if self.optimizer in ("adam", "adamw") and is_fused:
+            return FusedAdam(groups, self.learning_rate, decoupled=self.optimizer == "adamw")
+        return OPTIMIZERS[self.optimizer](groups, lr=self.learning_rate)
 
     def learning_rate_at(self, progress: float) -> float:
         """Return the learning rate at ``progress``, from 0 at the start of the stage to 1 at its end."""
@@ -92,32 +107,6 @@ class Optimization:
         if self.schedule == "constant":
             return self.learning_rate
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (progress - self.warmup) / (1 - self.warmup)))
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One stage of training.
-
-    Args:
-        name: Name in the progress bar and the log.
-        epochs: Largest number of epochs.
-        optimization: Optimization of the parameters that it trains.
-        patience: The stage ends after this many epochs without a lower
-            :attr:`~ordinate.training.stages.StagedMethod.monitor`, with the weights of the lowest; None
-            trains to the end and keeps the last.
-
-    Example:
-        >>> Stage("encoder", epochs=100, optimization=Optimization("adam", 1e-3), patience=10).epochs
-        100
-    """
-
-    name: str
-    epochs: int
-    optimization: Optimization
-    patience: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epochs", int(self.epochs))  # A whole number of NumPy is none for Lightning.
 
 
 def undecayed_parameters(module: nn.Module) -> list[nn.Parameter]:

@@ -1,4 +1,4 @@
-"""The options of training, which all estimators share. Imports neither PyTorch nor Lightning."""
+"""The options of training, which all estimators share. Imports no PyTorch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +11,10 @@ from ordinate.option_group import OptionGroup, Settings
 from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
 
 if TYPE_CHECKING:
-    from lightning.pytorch.callbacks import Callback
-    from lightning.pytorch.loggers import Logger
-    from lightning.pytorch.strategies import Strategy
-
+    from ordinate.training.callback import Callback
     from ordinate.training.optimization import MakesOptimizer
 
-RUNTIME = (  # Options that do not change what is trained.
-    "accelerator", "devices", "num_nodes", "strategy", "logger", "callbacks", "checkpoint_dir",
-)  # fmt: skip
+RUNTIME = ("accelerator", "devices", "callbacks", "checkpoint_dir")  # Options that do not change what is trained.
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -58,13 +53,11 @@ class Training(OptionGroup):
         calibration: Whether a classifier trains a second time, on two thirds of the samples, and calibrates its
             probabilities on the other third; ``"auto"`` for tables that fit in memory. Validation samples replace the
             second training.
-        accelerator: ``"auto"``, ``"cpu"`` or ``"gpu"``.
+        accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"mps"``.
         devices: Number of devices that share each batch, or a list of GPUs. A script that starts several needs ``if
-            __name__ == "__main__":``. None for 1, and under ``torchrun`` for all of its processes.
-        num_nodes: Number of machines under ``torchrun`` or a cluster's scheduler.
-        strategy: Lightning strategy such as ``"ddp"``; None for ``"ddp_spawn"`` with several devices.
-        logger: Lightning logger such as ``TensorBoardLogger("runs")``, or a list of them; not saved with the model.
-        callbacks: Lightning callbacks; not saved with the model.
+            __name__ == "__main__":``. None for 1. Under ``torchrun`` all of its processes share each batch.
+        callbacks: What training calls on its way: loggers of :mod:`ordinate.training.loggers`, and subclasses of
+            :class:`~ordinate.training.callback.Callback`; not saved with the model.
         checkpoint_dir: Folder that keeps the state of training; a fit that was killed continues from it.
 
     Raises:
@@ -94,9 +87,6 @@ class Training(OptionGroup):
     calibration: bool | Literal["auto"] = "auto"
     accelerator: str = "auto"
     devices: int | Sequence[int] | None = None
-    num_nodes: int | None = None
-    strategy: "str | Strategy | None" = None
-    logger: "Logger | Sequence[Logger] | None" = None
     callbacks: "Sequence[Callback] | None" = None
     checkpoint_dir: str | Path | None = None
 
@@ -114,14 +104,20 @@ class Training(OptionGroup):
         if self.warmup is not None:
             check_share(self.warmup, "warmup")
         check_whole(self.accumulate_grad_batches, "accumulate_grad_batches")
-        check_choice(self.accelerator, ("auto", "cpu", "gpu", "cuda", "mps", "tpu"), "accelerator")
+        check_choice(self.accelerator, ("auto", "cpu", "gpu", "cuda", "mps"), "accelerator")
         check_choice(self.precision, get_args(Precision), "precision")
         check_train_encoder(self.train_encoder)
-        for name in ("chunk_size", "patience", "num_nodes"):
+        for name in ("chunk_size", "patience"):
             if getattr(self, name) not in (None, "auto"):
                 check_whole(getattr(self, name), name)
         self._check_validation()
         self._check_devices()
+        from ordinate.training.callback import Callback
+
+        for callback in self.callbacks or ():
+            if not isinstance(callback, Callback):
+                expected = "a callback of ordinate.training; those of Lightning are for its Trainer"
+                raise OrdinateError("callbacks", type(callback).__name__, expected)
 
     def _check_validation(self) -> None:
         share = self.validation_fraction

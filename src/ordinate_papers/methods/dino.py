@@ -2,7 +2,6 @@
 
 import copy
 import math
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,7 +16,7 @@ from ordinate.methods.regression import TwoStageRegression
 from ordinate.options import BinSize, Scheme
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 
 
@@ -159,12 +158,10 @@ class StudentAndTeacher(StagedMethod):
         learn_prototypes = self.current_epoch > self.stage_start
         return self.distillation(x, self.encoder, self.chunk_size, learn_prototypes=learn_prototypes)
 
-    def optimizer_step(self, epoch: int, batch_idx: int, *arguments: Any, **options: Any) -> None:
-        super().optimizer_step(epoch, batch_idx, *arguments, **options)
+    def after_step(self) -> None:
         if self.stage_index == 0:
-            batches = int(self.trainer.num_training_batches)
-            step = (self.current_epoch - self.stage_start) * batches + batch_idx + 1
-            self.distillation.follow(self.encoder, teacher_momentum(step, self.stage.epochs * batches))
+            step = (self.current_epoch - self.stage_start) * self.n_batches + self.step + 1
+            self.distillation.follow(self.encoder, teacher_momentum(step, self.stage.epochs * self.n_batches))
 
 
 class DINO(StudentAndTeacher):

@@ -13,7 +13,7 @@ from ordinate.errors import OrdinateError
 from ordinate.functional.inputs import check_embeddings, check_ranks
 from ordinate.functional.similarity import unit
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 
 
 class GOL(StagedMethod):

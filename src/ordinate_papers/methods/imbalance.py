@@ -50,7 +50,7 @@ class FeatureSmoothing(nn.Module):
         [1.0, 3.0, 2.0, 4.0]
     """
 
-    own_in_epoch = ("epoch_statistics",)
+    own_state = ("epoch_statistics",)
 
     running_mean: Tensor
     running_var: Tensor

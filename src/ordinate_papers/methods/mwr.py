@@ -15,7 +15,7 @@ from ordinate.functional.numerics import accumulation_dtype, to_accumulation_dty
 from ordinate.functional.similarity import pairwise_similarity
 from ordinate.heads.linear import HeadConfig
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 from ordinate_papers.methods.rank_probabilities import probabilities_around
 
 

@@ -11,7 +11,7 @@ from ordinate.functional.inputs import check_embeddings, check_ranks
 from ordinate.functional.numerics import to_accumulation_dtype, weighted_mean
 from ordinate.training.gradient_caching import embed_in_chunks
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 
 
 class GaussianEncoder(nn.Module):

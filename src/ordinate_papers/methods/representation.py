@@ -13,7 +13,7 @@ from ordinate.heads.build import build_head
 from ordinate.methods.regression import ContrastiveRegression
 from ordinate.options import BinSize, Scheme
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 from ordinate_papers.heads.binned import equal_bins
 from ordinate_papers.methods.drawn_views import DrawViews, side_by_side
 from ordinate_papers.methods.simclr import NTXentLoss, ProjectionHead

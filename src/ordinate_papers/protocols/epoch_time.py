@@ -3,9 +3,7 @@
 import time
 from collections.abc import Mapping
 from statistics import median
-from typing import cast
 
-import lightning
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import clone
@@ -15,7 +13,8 @@ from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.pipeline import learn_labels_and_reader
-from ordinate.training.stages import StagedMethod
+from ordinate.training.callback import Callback
+from ordinate.training.loop import Loop
 from ordinate_papers.protocols.parts import Figures
 
 
@@ -120,8 +119,8 @@ def _epochs_by_stage(estimator: EmbeddingEstimator, X: Samples, y: ArrayLike) ->
     return timer.seconds
 
 
-class Timer(lightning.Callback):
-    """Measure the seconds of every training epoch.
+class Timer(Callback):
+    """Measure the seconds of every training epoch, with its validation.
 
     Attributes:
         seconds: Seconds of each epoch by the number of its stage.
@@ -131,12 +130,13 @@ class Timer(lightning.Callback):
         self.seconds: dict[int, list[float]] = {}
         self.started = 0.0
 
-    def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+    def on_stage_start(self, loop: Loop) -> None:
         self.started = _now()
 
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        module = cast(StagedMethod, pl_module)
-        self.seconds.setdefault(module.stage_index, []).append(_now() - self.started)
+    def on_epoch_end(self, loop: Loop) -> None:
+        ended = _now()
+        self.seconds.setdefault(loop.method.stage_index, []).append(ended - self.started)
+        self.started = ended
 
 
 def _now() -> float:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import lightning.pytorch as lightning
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,8 @@ from sklearn.base import BaseEstimator, clone
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.errors import OrdinateError
 from ordinate.metrics.embedding import unit_norm
+from ordinate.training.callback import Callback
+from ordinate.training.loop import Loop
 from ordinate_papers.protocols.parts import Figures
 from ordinate_papers.protocols.trial import check_labels
 
@@ -86,17 +87,17 @@ def _measure(
     }
 
 
-class Record(lightning.Callback):
+class Record(Callback):
     """Keep the projected embeddings of samples after some epochs of the encoder's stage."""
 
     def __init__(self, model: BaseEstimator, samples: Samples, shares: Sequence[float]) -> None:
         self.model, self.samples, self.shares = model, samples, shares
         self.embeddings: list[NDArray[np.float64]] = []
 
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        method: Any = pl_module
+    def on_epoch_end(self, loop: Loop) -> None:
+        method = loop.method
         last = method.stages[0].epochs
-        due = [share for share in self.shares if method.current_epoch + 1 == max(1, round(share * last))]
+        due = [share for share in self.shares if method.current_epoch == max(1, round(share * last))]
         if method.stage_index == 0 and due:
             self.embeddings += [self._embed(method)] * len(due)
 

@@ -25,7 +25,7 @@ from ordinate.metrics import continuous_report
 from ordinate.randomness import own_random_numbers
 from ordinate.training.loop import train as train_method
 from ordinate.training.optimization import Optimization
-from ordinate.training.stages import Stage, StagedMethod
+from ordinate.training.staged_method import Stage, StagedMethod
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import check_labels, score_ranks
 
@@ -150,7 +150,7 @@ def _train(
         batches = ShuffledBatches(len(targets), model.checked_method().batch_size(model.reader_, len(targets)), seed)
         settings = (scheme, epochs, optimization, seed)
         train_method(
-            method, data, batches, folder=folder, trainer={"accelerator": model.training.accelerator}, seed=seed,
+            method, data, batches, folder=folder, accelerator=model.training.accelerator, seed=seed,
             progress=bool(model.verbose), run=_fingerprint(settings, [x, targets, *encoder.state_dict().values()]),
         )  # fmt: skip
     method.cpu().eval()

@@ -14,7 +14,7 @@ from ordinate.losses import MMNPLoss
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.supcr import SupCR
 from ordinate.methods.supremix import SupReMix
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate_papers.tables.run import Settings
 
 

@@ -11,7 +11,7 @@ import torch
 import ordinate
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import draw_frame, draw_table, ranks_of
@@ -102,9 +102,9 @@ def a_fit_killed_twice_ends_with_the_weights_of_one_that_was_not(make, tmp_path)
 def _fit_and_die(make, options, epoch, batch):
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if (method.current_epoch, batch_idx) == (epoch, batch):
+    def step_and_die(method, *data):
+        loss = step(method, *data)
+        if (method.current_epoch, method.step) == (epoch, batch):
             processes.kill_me()
         return loss
 
@@ -139,7 +139,7 @@ def for_typical_promises(test):
 def assert_refused(make, options, message):
     """A setting is an error before an epoch is trained."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+        patch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
         with pytest.raises(OrdinateError) as caught:
             make(**options).fit(X, RANKS)
     assert str(caught.value).startswith(message)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 import ordinate
 from ordinate.errors import OrdinateError
 from ordinate.estimators.plain import EndToEndRegressor
-from ordinate.training.loop import CHECKPOINT, TrainingCheckpoint
+from ordinate.training.loop import CHECKPOINT, Checkpoint
 from ordinate_papers.methods.imbalance import Imbalance
 from ordinate_papers.methods.label_density import label_weights
 from tests.estimators.examples import SMALL, draw_table, in_groups, supcr, supremix
@@ -49,15 +49,15 @@ def test_a_fit_that_is_stopped_resumes_with_the_statistics_it_had(make, tmp_path
     epochs = 4 if make is end_to_end else (2, 2)
     whole = make(imbalance=ALL_THREE, epochs=epochs).fit(X, Y)
 
-    write = TrainingCheckpoint.on_train_epoch_end
+    write = Checkpoint.on_epoch_end
 
-    def write_and_stop(callback, trainer, method):
-        write(callback, trainer, method)
-        if len(method.history) == 3:
+    def write_and_stop(callback, loop):
+        write(callback, loop)
+        if len(loop.method.history) == 3:
             raise RuntimeError("stopped")
 
     with monkeypatch.context() as patch:
-        patch.setattr(TrainingCheckpoint, "on_train_epoch_end", write_and_stop)
+        patch.setattr(Checkpoint, "on_epoch_end", write_and_stop)
         with pytest.raises(RuntimeError, match="stopped"):
             make(imbalance=ALL_THREE, epochs=epochs, checkpoint_dir=tmp_path).fit(X, Y)
     assert (tmp_path / CHECKPOINT).exists()

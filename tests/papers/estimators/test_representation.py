@@ -14,7 +14,7 @@ import ordinate
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
 from ordinate.functional.similarity import unit
-from ordinate.training.stages import StagedMethod
+from ordinate.training.staged_method import StagedMethod
 from ordinate_papers.estimators import representation
 from ordinate_papers.estimators.logistic import fit_logistic
 from ordinate_papers.estimators.representation import (
@@ -182,9 +182,9 @@ def spy(seen, method):
 def fit_and_die(make, folder, epoch):
     step = StagedMethod.training_step
 
-    def step_and_die(method, data, batch_idx):
-        loss = step(method, data, batch_idx)
-        if (method.current_epoch, batch_idx) == (epoch, 1):
+    def step_and_die(method, *data):
+        loss = step(method, *data)
+        if (method.current_epoch, method.step) == (epoch, 1):
             processes.kill_me()
         return loss
 
@@ -232,6 +232,6 @@ REFUSED = {
 
 @pytest.mark.parametrize(("make", "options", "y", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_used_is_refused(make, options, y, message, monkeypatch):
-    monkeypatch.setattr(StagedMethod, "on_train_epoch_end", lambda _: pytest.fail("trained an epoch"))
+    monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained an epoch"))
     with pytest.raises(OrdinateError, match=f"^{re.escape(message)}"):
         make(**options).fit(X, y)

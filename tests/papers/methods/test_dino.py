@@ -110,7 +110,7 @@ def test_a_training_stopped_within_an_epoch_continues_with_the_teacher_it_had(tm
     whole, stopped, resumed = dino(), dino(), dino()
     train(whole, ranks())
     with pytest.raises(ConnectionError):
-        train(stopped, ranks(), folder=tmp_path, trainer={"callbacks": [StopBefore(1, 2)]})
+        train(stopped, ranks(), folder=tmp_path, callbacks=[StopBefore(1, 3)])
     train(resumed, ranks(), folder=tmp_path)
     for name, value in whole.state_dict().items():
         assert torch.equal(resumed.state_dict()[name], value), name

@@ -1,16 +1,15 @@
 """LDS, FDS and RankSim in training: where each enters the loss of every regression method."""
 
-import warnings
-
-import lightning.pytorch as lightning
+import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader
 
 from ordinate import functional
+from ordinate.data.samplers import ShuffledBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization, SupCR, SupReMix
 from ordinate.methods.regression import EndToEnd
+from ordinate.training import loop as training
 from ordinate.training.loop import ArrayBatches
 from ordinate_papers.methods.imbalance import FeatureSmoothing, Imbalance, rank_similarity
 from ordinate_papers.methods.label_density import LabelBins, label_weights
@@ -128,28 +127,26 @@ def test_targets_of_several_dimensions_have_joint_bins():
     assert found.balance.smoothing.seen.sum() == len(found.balance.bins.index(data.y).unique())
 
 
-def trained_by(process, count):
-    """The weights after training in ``count`` processes that share every batch."""
+class InTurn(ShuffledBatches):
+    """Batches in the order of the samples, each shared out in turn."""
+
+    def split(self, random):
+        return np.split(np.arange(self.size), len(self))
+
+
+def trained_by(*_):
+    """The weights after training in all processes there are, which share every batch."""
     found = method(
         EndToEnd, imbalance=Imbalance(lds="inverse", fds=True, ranksim=0.1), optimization=Optimization("sgd")
     )
-    rows = torch.arange(48).split(16)
-    batches = [part[process::count].tolist() for part in rows]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        trainer = lightning.Trainer(
-            accelerator="cpu", devices=count, max_epochs=3, logger=False, enable_checkpointing=False,
-            strategy="ddp_find_unused_parameters_true" if count > 1 else "auto", use_distributed_sampler=False,
-            enable_progress_bar=False, enable_model_summary=False,
-        )  # fmt: skip
-        unique = ArrayBatches(DATA.x, DATA.y + torch.linspace(0, 0.4, 48)[:, None])  # RankSim has nothing to draw
-        trainer.fit(found, DataLoader(unique, sampler=batches, batch_size=None))
+    unique = ArrayBatches(DATA.x, DATA.y + torch.linspace(0, 0.4, 48)[:, None])  # RankSim has nothing to draw
+    training.train(found, unique, InTurn(48, 16), accelerator="cpu", progress=False)
     return found.state_dict()
 
 
 def test_two_processes_end_with_the_weights_and_the_statistics_of_one(tmp_path):
-    alone = trained_by(0, 1)
-    for state in processes.together(2, trained_by, tmp_path / "meeting", 2):
+    alone = trained_by()
+    for state in processes.together(2, trained_by, tmp_path / "meeting"):
         for name, value in alone.items():
             torch.testing.assert_close(state[name], value, rtol=1e-4, atol=1e-5, msg=name)
 

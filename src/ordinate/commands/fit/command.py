@@ -32,7 +32,7 @@ from ordinate.estimators.registry import models, option_groups
 from ordinate.extensions import load_object
 from ordinate.report.text import metric_lines, score_lines
 from ordinate.torchrun import is_first_process
-from ordinate.training.machine import check_machine, keep_freed_memory
+from ordinate.training.machine import check_accelerator, keep_freed_memory
 from ordinate.training.options import Training as TrainingOptions
 
 
@@ -117,7 +117,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
 def check(options: FitOptions) -> Recipe | None:
     """Raise an error for options that no data can make possible; return the recipe, if there is one."""
     options.check()
-    check_machine(options.settings.build(TrainingOptions, "training"), options.seed)
+    check_accelerator(options.settings.build(TrainingOptions, "training").accelerator)
     recipe, method = None, options.method
     if options.recipe is not None:
         recipe = read_recipe(options.recipe, quick=options.quick)

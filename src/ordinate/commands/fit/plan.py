@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +24,8 @@ from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import build, models, option_groups, unavailable
 from ordinate.extensions import load_object
 from ordinate.torchrun import joined_processes
+from ordinate.training.loggers import CSVLogger, Logger, MLflowLogger, TensorBoardLogger, WandbLogger
 from ordinate.training.options import RUNTIME, Training
-
-if TYPE_CHECKING:
-    from lightning.pytorch.loggers import Logger
 
 
 @dataclass(frozen=True)
@@ -46,17 +42,14 @@ class Logging:
     folder: Path
     model: str
 
-    def logger(self, name: str) -> "Logger":
-        """Return a Lightning logger of a training."""
-        from lightning.pytorch import loggers
-
+    def logger(self, name: str) -> Logger:
+        """Return the logger of a training."""
         if self.kind == "wandb":
-            import_module("wandb").finish()  # Otherwise the run of the training before would continue.
-            return loggers.WandbLogger(f"{self.model}/{name}")
+            return WandbLogger(f"{self.model}/{name}")
         if self.kind == "mlflow":
-            return loggers.MLFlowLogger(self.model, name)
-        of_files = {"csv": loggers.CSVLogger, "tensorboard": loggers.TensorBoardLogger}
-        return of_files[self.kind](self.folder, name)
+            return MLflowLogger(self.model, name)
+        of_files = {"csv": CSVLogger, "tensorboard": TensorBoardLogger}
+        return of_files[self.kind](self.folder / name)
 
 
 @dataclass(frozen=True)
@@ -90,8 +83,10 @@ class Plan:
     def build(self, name: str, folder: Path) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method, which keeps its state in the folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        logger = self.logging and self.logging.logger(folder.name)
-        return self.estimator(name).set_params(training__checkpoint_dir=str(folder), training__logger=logger)
+        callbacks = None
+        if self.logging is not None:
+            callbacks = [self.logging.logger(folder.name)]
+        return self.estimator(name).set_params(training__checkpoint_dir=str(folder), training__callbacks=callbacks)
 
     def estimator(self, name: str) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method.
@@ -296,9 +291,6 @@ def _may_blend(settings: Settings) -> bool:
 def _candidates(label: Label, *, blend: bool) -> tuple[str, ...]:
     """Return the methods to choose from, in the order in which they are tried."""
     candidates = METHODS[label.task]
-    if blend and find_spec("lightning") is None:
-        print('note: the blend alone is trained; other methods require lightning: pip install "ordinate[train]"')
-        return (BLEND,)
     if blend:
         candidates = (BLEND, *candidates)
     if label.values.ndim == 1:

@@ -204,7 +204,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
             model = training.train_on_all(chosen.name)
     is_calibrated = calibrate(model, chosen.unseen, chosen.unseen_weights)
     is_exact = not (chosen.of_part or model.method_.hurried or is_calibrated)
-    model.set_params(verbose=0, training__checkpoint_dir=None, training__logger=None)
+    model.set_params(verbose=0, training__checkpoint_dir=None, training__callbacks=None)
     on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
     for note in model.notes_:
         if COPIES not in note:  # Those of all rows are printed already.

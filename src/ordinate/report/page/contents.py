@@ -82,7 +82,7 @@ class Contents:
         """Boundaries whose margin is next to nothing, of a CLOC model."""
         if not isinstance(self.model, CLOCClassifier):
             return []
-        from ordinate.methods.cloc import COLLAPSED  # Lightning takes seconds to import.
+        from ordinate.methods.cloc import COLLAPSED
 
         near_zero = self.model.margins_ - self.model.margin_floor < COLLAPSED
         learned = ~fixed_margins(self.model)

