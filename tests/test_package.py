@@ -96,7 +96,7 @@ REFUSED = {
 
 def test_what_a_command_refuses_it_refuses_before_anything_heavy_is_loaded(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_text("a,grade\n1,2\n")
+    (tmp_path / "table.csv").write_text("a,grade\n" + "1,2\n2,3\n" * 10)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").touch()
     (tmp_path / "model").mkdir()

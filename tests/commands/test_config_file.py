@@ -94,7 +94,7 @@ def test_tables_hold_settings_and_those_that_are_typed_come_first(table, tmp_pat
     [
         ("learning-rate = 0.1", "--set: there is no setting 'learning_rate'; did you mean training.learning_rate?"),
         ("epoch = 3", "--set: there is no setting 'epoch'; did you mean epochs?"),
-        ("[trainning]\nwarmup = 0.1", "--set: got 'trainning.warmup', expected a name, or one in training, data"),
+        ("[trainning]\nwarmup = 0.1", "--set: got 'trainning.warmup', expected a name, or one in training, head"),
         ("[training]\nwarm_up = 0.1", "--set: there is no setting 'training.warm_up'; did you mean training.warmup?"),
     ],
 )

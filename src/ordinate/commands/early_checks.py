@@ -20,6 +20,7 @@ from ordinate.estimators.recipes import read_recipe
 from ordinate.estimators.registry import models
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
+from ordinate.training.options import Training
 
 LEAST_ROWS = 10
 
