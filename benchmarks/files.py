@@ -164,7 +164,8 @@ def read_here(arguments: list[str], folder: Path) -> None:
     os.chdir(folder)
     from ordinate import cli
     from ordinate.commands.fit import command
-    from ordinate.data.numbers import plain_text
+    from ordinate.data.numbers import plain_text, read_numbers
+    from ordinate.data.tables.features import STRAY_WORDS
 
     planner = mock.patch.object(command, "_planner", return_value=None)  # Planning measures the speed of networks.
     with planner, mock.patch.object(command, "choose", side_effect=_Stop) as choose:
@@ -176,7 +177,8 @@ def read_here(arguments: list[str], folder: Path) -> None:
     columns = {}
     if isinstance(samples.X, pd.DataFrame):
         is_number = pd.api.types.is_numeric_dtype
-        columns = {str(name): "number" if is_number(column) else "other" for name, column in samples.X.items()}
+        read = {str(name): read_numbers(column, STRAY_WORDS)[0] for name, column in samples.X.items()}
+        columns = {name: "number" if is_number(column) else "other" for name, column in read.items()}
     seen: dict[str, Any] = {"rows": len(label.values), "columns": columns}
     if label.is_ranks:
         seen["order"] = [plain_text(rank) for rank in label.classes]

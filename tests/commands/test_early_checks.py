@@ -31,7 +31,7 @@ for line in sys.argv[1:]:
 MISTAKES = {
     "fit k.csv": "--target: got none, expected the column of the label, one of 'age', 'size', 'grade'",
     "fit k.csv --target grad": "k.csv: no column 'grad'; did you mean 'grade'?",
-    "fit k.pdf --target grade": "k.pdf: its ending names no known format, expected a table (.csv",
+    "fit k.pdf --target grade": "k.pdf: its ending names no known format, expected a table (.csv, .csv.gz",
     "fit empty.csv --target grade": "empty.csv: is empty, expected a table with a header and samples",
     "fit empty.xlsx --target grade": "empty.xlsx: is empty, expected a table with a header and samples",
     "fit header.csv --target grade": "header.csv: holds no rows, expected a table with a header and samples",

@@ -36,7 +36,7 @@ def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
 def require_ending(path: Path) -> None:
     """Raise an error if a file has an ending that nothing reads."""
     if not ends_in(path, (*TABLES, *NPZ, *TS, ".zip", *IMAGE_SUFFIXES)):
-        expected = "a table (.csv, .xlsx, .parquet, .json, .sav, .dta, .sas7bdat, .arff, .rds), .npz, .ts or .zip"
+        expected = f"a table ({', '.join(TABLES)}), .npz, .ts or .zip"
         raise OrdinateError(path, problem="its ending names no known format", expected=expected)
 
 

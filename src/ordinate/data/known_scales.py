@@ -29,11 +29,11 @@ def known_order(labels: Sequence[str]) -> list[str] | None:
     Example:
         >>> known_order(["high", "low", "medium"]), known_order(["Stage IV", "Stage II"]), known_order(["cat", "dog"])
         (['low', 'medium', 'high'], ['Stage II', 'Stage IV'], None)
-        >>> known_order([">10", "<5", "5-10"])
-        ['<5', '5-10', '>10']
+        >>> known_order([">10", "<5", "5-10"]), known_order(["10a", "2", "2b"])
+        (['<5', '5-10', '>10'], ['2', '2b', '10a'])
     """
     guesses: list[Sequence[Any]] = [_by_number(labels), *(_by_word(labels, scale) for scale in SCALES)]
-    for places in [*guesses, _by_first_number(labels)]:
+    for places in [*guesses, _by_first_number(labels), _by_number_and_letter(labels)]:
         if None not in places and len(set(places)) == len(labels):
             return [label for _, label in sorted(zip(places, labels, strict=True))]
     return None
@@ -102,6 +102,12 @@ def _by_first_number(labels: Sequence[str]) -> list[float | None]:
     """Return the number that each label begins with, as in "0 healthy" and "1 - mild"."""
     matches = [re.match(r"\s*(\d+)[\s._:)=-]+\D", label) for label in labels]
     return [None if match is None else float(match[1]) for match in matches]
+
+
+def _by_number_and_letter(labels: Sequence[str]) -> list[tuple[int, str] | None]:
+    """Return the number and the letter that each label consists of, as in "2a" and "2b"; of some the number alone."""
+    matches = [re.fullmatch(r"\s*(\d+)([a-z]?)\s*", label.lower()) for label in labels]
+    return [None if match is None else (int(match[1]), match[2]) for match in matches]
 
 
 def _by_number(labels: Sequence[str]) -> list[tuple[float, float, bool] | None]:
