@@ -77,7 +77,7 @@ def test_workers_and_a_resumption_change_nothing(tmp_path):
     assert_same_fit(model, expected, DRAWN)
     options = {"epochs": 3, "validation_fraction": 0.25, "checkpoint_dir": tmp_path}
     with pytest.raises(ConnectionError):
-        fit(otd, Noisy(), callbacks=[StopBefore(2, 0)], **options)
+        fit(otd, Noisy(), callbacks=[StopBefore(2, 1)], **options)
     assert_same_fit(fit(otd, Noisy(), **options), expected, DRAWN)
 
 

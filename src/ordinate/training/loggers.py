@@ -52,6 +52,10 @@ class CSVLogger(Logger):
 
     Args:
         folder: Folder, which is created; an earlier file of another training is replaced.
+
+    Example:
+        >>> from ordinate import Training
+        >>> training = Training(callbacks=[CSVLogger("runs/first")])
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -90,6 +94,10 @@ class TensorBoardLogger(Logger):
 
     Args:
         folder: Folder, which is created.
+
+    Example:
+        >>> from ordinate import Training
+        >>> training = Training(callbacks=[TensorBoardLogger("runs/first")])
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -113,6 +121,10 @@ class WandbLogger(Logger):
     Args:
         name: Name of the run.
         options: Options of ``wandb.init``, such as ``project``.
+
+    Example:
+        >>> from ordinate import Training
+        >>> training = Training(callbacks=[WandbLogger("first", project="knees")])
     """
 
     def __init__(self, name: str, **options: Any) -> None:
@@ -135,6 +147,10 @@ class MLflowLogger(Logger):
     Args:
         experiment: Name of the experiment, which is created if there is none.
         name: Name of the run.
+
+    Example:
+        >>> from ordinate import Training
+        >>> training = Training(callbacks=[MLflowLogger("knees", "first")])
     """
 
     def __init__(self, experiment: str, name: str) -> None:
