@@ -10,9 +10,9 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from ordinate.extensions import Task
-from ordinate.report.figures import save
 from ordinate.report.text import table
 from ordinate_papers.figures.critical_difference import Ranking, critical_difference
+from ordinate_papers.figures.plots import save
 
 PUBLISHED = Path(__file__).with_name("leaderboard_published.csv")
 HIGHER_IS_BETTER = ("accuracy", "qwk")

@@ -15,7 +15,7 @@ from skordinal.datasets import load_swd
 
 from ordinate import CLOCClassifier
 from ordinate.metrics import rank_report
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 data = load_swd()
 X_train, X_test, y_train, y_test = train_test_split(
@@ -54,7 +54,7 @@ for name, fitted in models.items():
 
 names = [str(grade) for grade in model.ordered_classes_]
 ranks = np.searchsorted(model.ordered_classes_, y_test)
-figures.predicted_ranks(ranks, np.searchsorted(model.ordered_classes_, model.predict(X_test)), names)
+plots.predicted_ranks(ranks, np.searchsorted(model.ordered_classes_, model.predict(X_test)), names)
 
 # %%
 # The embedding
@@ -63,10 +63,10 @@ figures.predicted_ranks(ranks, np.searchsorted(model.ordered_classes_, model.pre
 # ``transform`` returns the embedding. The samples lie in the order of the grades. A test sample between two colours is
 # one for which the model is uncertain.
 
-figures.embedding(model.transform(X_test), ranks, names)
+plots.embedding(model.transform(X_test), ranks, names)
 
 # %%
 # The next figure shows the same in numbers. The mean cosine similarity between the samples of two grades decreases with
 # the distance between the grades.
 
-figures.cosine_matrix(model.transform(X_test), ranks, names)
+plots.cosine_matrix(model.transform(X_test), ranks, names)

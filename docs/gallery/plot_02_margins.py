@@ -12,7 +12,7 @@ import numpy as np
 from skordinal.datasets import load_swd
 
 from ordinate import CLOCClassifier
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 X, y = load_swd(return_X_y=True)
 ranks = np.searchsorted(np.unique(y), y)
@@ -22,7 +22,7 @@ names = ["0", "1", "2", "3"]
 # %%
 # One margin per boundary, as a difference of cosine similarities:
 
-figures.margins(model.margins_, names, fixed=[False] * 3)
+plots.margins(model.margins_, names, fixed=[False] * 3)
 
 # %%
 # What a margin requires
@@ -36,7 +36,7 @@ embeddings = model.transform(X)
 embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
 anchors = embeddings[ranks == 1]
 
-colours = figures.rank_colours(4)
+colours = plots.rank_colours(4)
 figure, grid = plt.subplots(3, 1, sharex=True, figsize=(6.4, 5.2), layout="constrained")
 positive = np.median(anchors @ anchors.T)
 for axes, rank, margin in zip(grid, (1, 2, 3), (0.0, model.margins_[1], model.margins_[1:].sum()), strict=True):
@@ -63,7 +63,7 @@ grid[-1].set_xlabel("cosine")
 # Margins start at random values between 0.5 and 1. Learning only shrinks them, because a smaller margin gives a smaller
 # loss. They are learned together with the encoder in the first phase and fixed in the second.
 
-figures.margins_over_training(model.history_, names, fixed=[False] * 3)
+plots.margins_over_training(model.history_, names, fixed=[False] * 3)
 
 # %%
 # Adam shrinks all margins at nearly the same rate, whatever the size of their gradients. A learned margin therefore

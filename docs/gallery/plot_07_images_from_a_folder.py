@@ -15,7 +15,7 @@ import pandas as pd
 from PIL import Image, ImageDraw
 
 from ordinate import ImageOptions, OTDClassifier
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 rng = np.random.default_rng(0)
 folder = Path(tempfile.mkdtemp())
@@ -58,7 +58,7 @@ print(f"accuracy on {len(paths[test])} test images: {model.score(paths[test], la
 # ``test_resnet`` is the smallest network of timm, so that this page builds in seconds. For real images use
 # ``resnet18``, or leave ``encoder`` out. OTD arranges the ranks on a half circle, and the test images lie along it:
 
-figures.embedding(model.transform(paths[test]), labels.grade[test].to_numpy(), ["0", "1", "2", "3"])
+plots.embedding(model.transform(paths[test]), labels.grade[test].to_numpy(), ["0", "1", "2", "3"])
 
 # %%
-figures.cosine_matrix(model.transform(paths[test]), labels.grade[test].to_numpy(), ["0", "1", "2", "3"])
+plots.cosine_matrix(model.transform(paths[test]), labels.grade[test].to_numpy(), ["0", "1", "2", "3"])

@@ -13,7 +13,7 @@ from torch import nn
 from ordinate import ImageOptions, OTDClassifier
 from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import knn_accuracy_curve
-from ordinate.report.figures import image_search, knn_curve
+from ordinate_papers.figures.plots import image_search, knn_curve
 
 # %%
 # The images show gauges of 16 x 16 pixels. The angle of the needle is the rank, from 0 to 5. Length and brightness of

@@ -11,7 +11,7 @@ import numpy as np
 
 from ordinate import SupCRRegressor
 from ordinate.metrics import continuous_report, distance_rank_correlation
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 rng = np.random.default_rng(0)
 frequency = rng.uniform(2, 10, 240)
@@ -33,7 +33,7 @@ train, test = slice(0, 180), slice(180, None)
 model = SupCRRegressor(epochs=(15, 20), random_state=0).fit(X[train], frequency[train])
 predicted = model.predict(X[test])
 print({name: round(value, 3) for name, value in continuous_report(frequency[test], predicted).items()})
-figures.predicted_targets(frequency[test], predicted)
+plots.predicted_targets(frequency[test], predicted)
 
 # %%
 # The embedding of the test series, coloured by frequency. The printed number is the rank correlation between distances
@@ -41,4 +41,4 @@ figures.predicted_targets(frequency[test], predicted)
 
 embeddings = model.transform(X[test])
 print(f"correlation of distances: {distance_rank_correlation(embeddings, frequency[test]):.2f}")
-figures.embedding(embeddings, frequency[test])
+plots.embedding(embeddings, frequency[test])

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ordinate import SupReMixRegressor, TextOptions
 from ordinate.metrics import pearson
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 # %%
 # Each sentence has four parts, and the score of a pair is the number of parts that agree. Real similarity scores are
@@ -47,7 +47,7 @@ model.fit(X[:400], y[:400])
 predicted = model.predict(X[400:])
 print(f"correlation with the true scores of 100 new pairs: {pearson(y[400:], predicted):.2f}")
 
-figures.predicted_targets(y[400:], predicted)
+plots.predicted_targets(y[400:], predicted)
 
 # %%
-figures.embedding(model.transform(X[400:]), y[400:])
+plots.embedding(model.transform(X[400:]), y[400:])

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from ordinate.functional import mmnp
-from ordinate.report.figures import rank_colours
+from ordinate_papers.figures.plots import rank_colours
 
 # %%
 # The figure shows one anchor and one positive of rank 0 at angle 0, and one negative that moves around the circle. The

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from ordinate.functional import angular_triangle
-from ordinate.report.figures import rank_colours
+from ordinate_papers.figures.plots import rank_colours
 
 # %%
 # Five ranks are spread evenly over an arc. The figure shows the loss over all of the paper's triplets (lowest, any and

@@ -20,8 +20,8 @@ from ordinate.decisions import rank_coverage
 from ordinate.estimators.held_out import HeldOut, predict_sets
 from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import rank_report
-from ordinate.report import figures
-from ordinate.report.figures import image_search
+from ordinate_papers.figures import plots
+from ordinate_papers.figures.plots import image_search
 
 # %%
 # The data
@@ -97,13 +97,13 @@ accuracy = report["accuracy"]
 error = report["mae"]
 print(f"accuracy {accuracy:.2f}, mean absolute error {error:.2f} grades")
 names = ["0", "1", "2", "3", "4"]
-figures.predicted_ranks(grades[test], predicted, names)
+plots.predicted_ranks(grades[test], predicted, names)
 
 # %%
 # The embedding, the vector that the network computes for each image, shows why. In this two-dimensional projection the
 # test images lie in the order of the grades, and those near a boundary lie where two colours meet.
 
-figures.embedding(model.transform(images[test]), grades[test], names)
+plots.embedding(model.transform(images[test]), grades[test], names)
 
 # %%
 # Can a radiologist check a prediction?

@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from ordinate import BlendClassifier
 from ordinate.estimators.importance import column_importance
 from ordinate.metrics import rank_report
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 # %%
 # The data
@@ -116,7 +116,7 @@ for name, fitted in models.items():
 # This is the confusion matrix of the blend. Its mistakes are mostly one step, because people with the same opinion tick
 # neighbouring answers.
 
-figures.predicted_ranks(ranks, predicted, ["-2", "-1", "0", "+1", "+2"])
+plots.predicted_ranks(ranks, predicted, ["-2", "-1", "0", "+1", "+2"])
 
 # %%
 # What does satisfaction depend on?

@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 
 from ordinate import CLOCClassifier
 from ordinate.decisions import compare_decisions, decide
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 # %%
 # The data
@@ -184,4 +184,4 @@ axes.legend()
 # The embedding helps to explain a rating: companies lie in the order of the ratings, and those between BBB and BB are
 # the ones to examine by hand.
 
-figures.embedding(model.transform(X_test), y_test, RATINGS)
+plots.embedding(model.transform(X_test), y_test, RATINGS)

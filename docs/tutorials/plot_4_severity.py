@@ -20,7 +20,7 @@ from ordinate import SupCRRegressor, Training
 from ordinate.decisions import interval_coverage
 from ordinate.estimators.held_out import HeldOut, predict_sets
 from ordinate.metrics import mae
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 # %%
 # The data
@@ -62,7 +62,7 @@ for name, fitted in {"ridge regression": ridge, "SupCR": model}.items():
 #
 # Both have large errors. This is why the clinic needs intervals.
 
-figures.predicted_targets(y_test.to_numpy(), model.predict(X_test))
+plots.predicted_targets(y_test.to_numpy(), model.predict(X_test))
 
 # %%
 # Intervals

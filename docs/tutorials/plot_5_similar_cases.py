@@ -17,7 +17,7 @@ from torch import nn
 from ordinate import SupCRRegressor
 from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import mean_average_precision, ndcg
-from ordinate.report import figures
+from ordinate_papers.figures import plots
 
 # %%
 # The data
@@ -75,7 +75,7 @@ model = SupCRRegressor(encoder=network, epochs=(40, 20), random_state=0).fit(
     curves[past], wear[past]
 )
 embeddings = model.transform(curves)
-figures.embedding(embeddings[new], wear[new])
+plots.embedding(embeddings[new], wear[new])
 
 # %%
 # Search

@@ -70,8 +70,12 @@ class Extension:
         encoders: Functions from a reader and an embedding dimension to an encoder, by the name of the encoder.
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
+        augmentations: Functions from a size (height, width) to one that draws a view of each image (n, c, h, w), by the
+            name of the augmentation.
         heads: Heads of continuous targets by the name of their loss: subclasses of
             :class:`~ordinate.heads.RegressionHead`, built from the dimensions of embeddings and targets and a bin size.
+        text_readers: Readers of texts, :class:`~ordinate.data.text.reader.TextReader`, by the name of the encoder that
+            they are for; ``"own"`` for networks of the user.
         option_groups: Groups of options, :class:`~ordinate.methods.balance.BalanceOptions` for ``"imbalance"``, by the
             parameter of the estimators that takes them.
         predictors: Predictors of saved models by the names of their classes.
@@ -86,7 +90,9 @@ class Extension:
     encoders: Mapping[str, str] = field(default_factory=dict)
     recipes: Traversable | None = None
     data_sets: str | None = None
+    augmentations: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, str] = field(default_factory=dict)
+    text_readers: Mapping[str, str] = field(default_factory=dict)
     option_groups: Mapping[str, str] = field(default_factory=dict)
     predictors: Mapping[str, str] = field(default_factory=dict)
     commands: str | None = None
@@ -102,6 +108,11 @@ def extensions() -> tuple[Extension, ...]:
 def added_heads() -> Mapping[str, str]:
     """Return the heads of extensions by the name of their loss."""
     return {name: place for extension in extensions() for name, place in extension.heads.items()}
+
+
+def added_augmentations() -> Mapping[str, str]:
+    """Return the augmentations of extensions by name."""
+    return {name: place for extension in extensions() for name, place in extension.augmentations.items()}
 
 
 def load_object(place: str) -> Any:

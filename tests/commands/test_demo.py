@@ -52,7 +52,8 @@ def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_
         model = ordinate.load(tmp_path / "out" / folder)
         assert type(model).__name__.lower().startswith(folder.split("-")[1])
     for name, models in measured.items():
-        page = (tmp_path / "out" / f"{name}-blend" / "report.html").read_text()
+        model = {"swd": "otd", "diabetes": "supremix"}[name]
+        page = (tmp_path / "out" / f"{name}-{model}" / "report.html").read_text()
         on_page = {baseline: mean_error_on(page, baseline) for baseline in models if baseline.islower()}
         assert on_page == {baseline: f"{round(models[baseline]['mae'], 3):.3g}" for baseline in on_page}
     printed = re.findall(r"^[* ] (\S.*?)  +((?: *-?\d+\.\d{3}){3,4})$", capsys.readouterr().out, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""``ordinate fit``, ``predict`` and ``report`` on volumes: folders, UK Biobank's layout, npz."""
+"""``ordinate fit``, ``predict`` and ``report`` on volumes: folders, npz."""
 
 import json
 from pathlib import Path
@@ -54,9 +54,8 @@ def test_a_folder_of_volumes_leaves_a_model_that_predicts_them_and_a_report(caps
 
 
 @pytest.mark.thorough
-def test_uk_biobanks_subjects_stand_on_one_side_and_are_resampled(capsys):
-    subjects = [1000000 + i for i in range(36)]
-    write([f"{subject}_20252_2_0/T1/T1_brain_to_MNI.nii.gz" for subject in subjects], subject=subjects, age=AGES)
+def test_volumes_are_resampled_to_a_spacing():
+    write(path=NAMES, age=AGES)
     config = train("brains", target="age", method="supcr", set=["data.size=8", "data.spacing=2"])
     assert config["params"]["data"]["volumes"]["spacing"] == [2.0, 2.0, 2.0]
     assert config["reader"]["size"] == [8, 8, 8]

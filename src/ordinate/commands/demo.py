@@ -151,4 +151,4 @@ def _keep(
             projections=("pca", "tsne"), command="ordinate demo", on_scores=reported.append,
         )  # fmt: skip
     ours = [replace(predictors[0], name=name) for name, predictors in zip(models, reported, strict=True)]
-    return [*reported[0][1:], *ours]
+    return [*reported[-1][1:], *ours]  # A blend, the first model, is compared with its parts instead.

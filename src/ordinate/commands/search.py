@@ -1,8 +1,6 @@
 """``ordinate search``: the samples of a data set nearest to each query in a model's embedding."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,8 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.neighbour_index import search_parts
+from ordinate.estimators.neighbour_index import NeighbourIndex
+from ordinate.metrics.embedding import unit_norm
 from ordinate.metrics.inputs import check_neighbours
 from ordinate.report.text import table
 
@@ -34,7 +33,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     Rows of a table are named by the column that identifies them, if training left out one, and otherwise by their
     numbers from 0; images are named by their paths. ``target`` is the column of the labels in ``among``; images in one
     folder per rank have labels without it. A missing label stays empty. ``among`` is read in batches, of which only the
-    nearest samples are kept.
+    embeddings are kept.
     """
     estimator = load(model)
     references, labels = _references(among, target, reading_of(estimator, target))
@@ -43,8 +42,8 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     queries = file.read()
     identity = read_split(model)["identity"]
     asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs)])
-    parts = _embedded(estimator, references, labels, among, target, jobs)
-    found = search_parts(estimator, asked, with_progress(parts, len(references)), k)
+    embeddings = _embed(estimator, references, among, target, jobs)
+    found = NeighbourIndex(estimator, embeddings, labels).nearest(unit_norm(asked), k)
     frame = pd.DataFrame(
         {
             "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
@@ -64,13 +63,14 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
 
 
 def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, Labels | None]:
-    """Return the samples to search, and their labels if they are not one of the samples' columns."""
+    """Return the samples to search, and their labels, None without any."""
     modality = modality_of_files(data)
     if modality.holds_arrays:
         samples = read_unlabelled(data, how=how)
         if hasattr(samples, "columns"):  # The label is one of the columns.
             if target is not None:
                 require_names(samples.columns, [target], Path(data))
+                return samples, pd.concat(columns_of(samples, [target], [target]), ignore_index=True)[target]
             return samples, None
     try:
         with reading(data):
@@ -82,35 +82,15 @@ def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, L
     return labelled.samples, labelled.labels
 
 
-def _embedded(
-    estimator: EmbeddingEstimator, references: Samples, labels: Labels | None, data: str, target: str | None, jobs: int
-) -> Iterator[tuple[NDArray[np.float64], Labels | None]]:
-    """Yield the embeddings of the samples to search and their labels, batch by batch."""
-    X = references
-    if hasattr(references, "columns"):
-        if not hasattr(estimator, "feature_names_in_"):
-            X = references[[name for name in references.columns if name != target]]
-        if target is not None:
-            labels = references[[target]]
-    rows = estimator.reader_.read_at_once
-    known = deque[Labels | None]()
-
-    def samples() -> Iterator[Samples]:
-        parts = BatchedSamples(trained_columns(estimator, X, data), rows)
-        several: Iterable[Labels | None] = repeat(None)
-        if labels is not None:
-            several = BatchedSamples(labels, rows)
-        for part, known_labels in zip(parts, several, strict=False):
-            known.append(known_labels)
-            yield part
-
-    done = 0
-    for _, embeddings in map_batches(estimator, "transform", samples(), jobs):
-        y = known.popleft()
-        if isinstance(y, pd.DataFrame) and target is not None:
-            y = y[target].set_axis(range(done, done + len(y)))
-            done += len(y)
-        yield embeddings, y
+def _embed(
+    estimator: EmbeddingEstimator, references: Samples, data: str, target: str | None, jobs: int
+) -> NDArray[np.float64]:
+    """Return the embeddings of the samples to search, which are read in batches."""
+    if hasattr(references, "columns") and not hasattr(estimator, "feature_names_in_"):
+        references = references[[name for name in references.columns if name != target]]
+    batches = BatchedSamples(trained_columns(estimator, references, data), estimator.reader_.read_at_once)
+    results = with_progress(map_batches(estimator, "transform", batches, jobs), len(references))
+    return np.concatenate([embeddings for _, embeddings in results])
 
 
 def _names(samples: Samples, rows: NDArray[np.int64], identity: Sequence[str]) -> NDArray[np.generic]:

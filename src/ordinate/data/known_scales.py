@@ -27,11 +27,11 @@ def known_order(labels: Sequence[str]) -> list[str] | None:
     Example:
         >>> known_order(["high", "low", "medium"]), known_order(["Stage IV", "Stage II"]), known_order(["cat", "dog"])
         (['low', 'medium', 'high'], ['Stage II', 'Stage IV'], None)
-        >>> known_order([">10", "<5", "5-10"]), known_order(["AA", "BBB", "A"])
-        (['<5', '5-10', '>10'], ['BBB', 'A', 'AA'])
+        >>> known_order([">10", "<5", "5-10"])
+        ['<5', '5-10', '>10']
     """
     guesses: list[Sequence[Any]] = [_by_number(labels), *(_by_word(labels, scale) for scale in SCALES)]
-    for places in [*guesses, _by_rating(labels), _by_signs(labels), _by_first_number(labels)]:
+    for places in [*guesses, _by_first_number(labels)]:
         if None not in places and len(set(places)) == len(labels):
             return [label for _, label in sorted(zip(places, labels, strict=True))]
     return None
@@ -90,26 +90,6 @@ def _by_word(labels: Sequence[str], scale: str) -> list[int | None]:
     places = {word.strip(): place for place, words in enumerate(scale.split("<")) for word in words.split("|")}
     apart = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label.strip()) for label in labels]  # StronglyAgree is two words.
     return [places.get(" ".join(re.split(r"[\s_-]+", label.lower()))) for label in apart]
-
-
-def _by_rating(labels: Sequence[str]) -> list[int | None]:
-    """Return places among credit ratings; single letters, which may be grades in either direction, have none."""
-    if all(len(label) == 1 for label in labels):
-        return [None]
-    letters = ("D", "C", "CC", "CCC", "B", "BB", "BBB", "A", "AA", "AAA")
-    ratings = [letter + sign for letter in letters for sign in ("-", "", "+")]
-    places = {rating: place for place, rating in enumerate(ratings)}
-    return [places.get(label) for label in labels]
-
-
-def _by_signs(labels: Sequence[str]) -> list[float | None]:
-    """Return how many of one sign, such as + or ★, each label consists of, below 0 of -; a trace, ±, is half of one."""
-    few = {"0": 0.0, "negative": 0.0, "neg": 0.0, "±": 0.5, "+/-": 0.5, "(+)": 0.5}
-    found = [few.get(label.strip().lower()) for label in labels]
-    for place, label in enumerate(map(str.strip, labels)):
-        if found[place] is None and re.fullmatch(r"([-+*★●])\1*", label):
-            found[place] = -len(label) if label.startswith("-") else len(label)
-    return found
 
 
 def _by_first_number(labels: Sequence[str]) -> list[float | None]:

@@ -5,9 +5,9 @@ from ordinate.encoders.image import OTDConvNet, build_image_encoder
 from ordinate.encoders.mlp import MLP, PeriodicEmbedding
 from ordinate.encoders.pixels import ImageEncoder
 from ordinate.encoders.resnet1d import ResNet1d
-from ordinate.encoders.text import BiLSTM, TextEncoder
+from ordinate.encoders.text import TextEncoder
 
 __all__ = [
-    "MLP", "BiLSTM", "ImageEncoder", "OTDConvNet", "PeriodicEmbedding", "ResNet1d", "TextEncoder", "build_encoder",
+    "MLP", "ImageEncoder", "OTDConvNet", "PeriodicEmbedding", "ResNet1d", "TextEncoder", "build_encoder",
     "build_image_encoder",
 ]  # fmt: skip

@@ -3,13 +3,24 @@
 from typing import Self
 
 import torch
-from jaxtyping import Float, Int, Num
+from jaxtyping import Float, Num
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ordinate.encoders.network import PartlyTrained, features_in
+from ordinate.encoders.network import PartlyTrained
 from ordinate.errors import OrdinateError
+
+
+class OverWords(nn.Module):
+    """The base of networks over vectors of words, as extensions bring them.
+
+    Attributes:
+        brings_weights: Whether parts of it may be kept as they are.
+        fixed_length: Whether it takes the numbers of words with the padding of the longest text allowed.
+    """
+
+    brings_weights = True
+    fixed_length = False
 
 
 class TextEncoder(PartlyTrained):
@@ -20,8 +31,8 @@ class TextEncoder(PartlyTrained):
     512 tanh units and layer normalisation brings them to the embedding.
 
     Args:
-        sentences: Network from tokens (n, t), 0 after the end of a text, to vectors (n, width); None if samples come as
-            vectors already.
+        sentences: Network from tokens (n, t), 0 after the end of a text, to vectors (n, width), a transformer unless it
+            is :class:`OverWords`; None if samples come as vectors already.
         width: Width of these vectors.
         per_sample: Number of texts of a sample, 1 or 2.
         embedding_dim: Dimension d of the embeddings (n, d); None leaves the features as they are.
@@ -29,8 +40,7 @@ class TextEncoder(PartlyTrained):
         dropout: Share of the features and of the hidden units dropped in training.
 
     Example:
-        >>> encoder = TextEncoder(BiLSTM(torch.randn(9, 5), hidden=4), width=8, per_sample=2, embedding_dim=3)
-        >>> encoder(torch.randint(1, 9, (6, 2, 7))).shape
+        >>> TextEncoder(None, width=8, per_sample=2, embedding_dim=3)(torch.randn(6, 2, 8)).shape
         torch.Size([6, 3])
     """
 
@@ -61,14 +71,14 @@ class TextEncoder(PartlyTrained):
     def train(self, mode: bool = True) -> Self:
         super().train(mode)
         if self.sentences is not None and self.per_sample == 2:
-            with_words = isinstance(self.sentences, BiLSTM | WordNetwork)
+            over_words = isinstance(self.sentences, OverWords)
             for part in self.sentences.modules():
-                part.training = part.training and with_words and not isinstance(part, _DropoutNd)
+                part.training = part.training and over_words and not isinstance(part, _DropoutNd)
         return self
 
     def train_only(self, trained: int | str) -> PartlyTrained:
-        if isinstance(self.sentences, BiLSTM):
-            raise OrdinateError("train_encoder", repr(trained), "'all' for 'bilstm', which has no weights to keep")
+        if isinstance(self.sentences, OverWords) and not self.sentences.brings_weights:
+            raise OrdinateError("train_encoder", repr(trained), "'all' for a network that has no weights to keep")
         return super().train_only(trained)
 
     def forward(self, texts: Num[Tensor, "n k t"]) -> Float[Tensor, "n d"]:
@@ -76,7 +86,7 @@ class TextEncoder(PartlyTrained):
             vectors = texts
         else:
             tokens = texts.flatten(0, 1)
-            if not isinstance(self.sentences, WordNetwork):
+            if not (isinstance(self.sentences, OverWords) and self.sentences.fixed_length):
                 longest = int((tokens > 0).sum(dim=1).max())
                 tokens = tokens[:, :longest]
             vectors = self.sentences(tokens).unflatten(0, texts.shape[:2])
@@ -93,57 +103,3 @@ def pair_features(u: Float[Tensor, "n w"], v: Float[Tensor, "n w"]) -> Float[Ten
         tensor([[ 2.,  5.,  3., 10.]])
     """
     return torch.cat([u, v, (u - v).abs(), u * v], dim=1)
-
-
-class BiLSTM(nn.Module):
-    """Two layers of a bidirectional LSTM over word vectors, and the maximum over the words.
-
-    Args:
-        vectors: Vectors (v, w) of the words, the first of padding.
-        hidden: Number of units in each direction; vectors of a text have twice as many.
-        frozen: Whether the word vectors stay as they are.
-        dropout: Share of the words' numbers dropped in training.
-
-    Example:
-        >>> network = BiLSTM(torch.randn(100, 50), hidden=16)
-        >>> network(torch.tensor([[4, 8, 15], [16, 23, 0]])).shape  # two texts, the second of two words
-        torch.Size([2, 32])
-    """
-
-    def __init__(
-        self, vectors: Float[Tensor, "v w"], hidden: int, *, frozen: bool = True, dropout: float = 0.2
-    ) -> None:
-        super().__init__()
-        self.words = nn.Embedding.from_pretrained(vectors, freeze=frozen, padding_idx=0)
-        self.dropout = nn.Dropout(dropout)
-        self.lstm = nn.LSTM(vectors.shape[1], hidden, 2, batch_first=True, bidirectional=True)
-
-    def forward(self, words: Int[Tensor, "n t"]) -> Float[Tensor, "n 2h"]:
-        """Return the vectors of texts of at least one word, with 0 past their end."""
-        lengths = (words > 0).sum(dim=1).cpu()
-        packed = pack_padded_sequence(self.dropout(self.words(words)), lengths, batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, padding_value=-torch.inf)
-        return states.amax(dim=1)
-
-
-class WordNetwork(nn.Module):
-    """A network over word vectors, of whose features of words (n, t, f) the mean over the words of a text is taken.
-
-    Args:
-        vectors: Vectors (v, w) of the words, the first of padding, which stays 0.
-        network: Network from word vectors (n, t, w), 0 after the end of a text, to features of texts (n, f) or words
-            (n, t, f).
-        frozen: Whether the word vectors stay as they are.
-    """
-
-    def __init__(self, vectors: Float[Tensor, "v w"], network: nn.Module, *, frozen: bool) -> None:
-        super().__init__()
-        self.words = nn.Embedding.from_pretrained(vectors, freeze=frozen, padding_idx=0)
-        self.network = network
-
-    def forward(self, words: Int[Tensor, "n t"]) -> Float[Tensor, "n f"]:
-        features = features_in(self.network(self.words(words)))
-        if features.dim() == 2:
-            return features
-        present = (words > 0)[:, :, None].to(features.dtype)
-        return (features * present).sum(1) / present.sum(1)

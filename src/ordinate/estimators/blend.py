@@ -12,7 +12,7 @@ from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.rank_classifier import RankClassifier, check_rank_options
-from ordinate.estimators.simple_models import MOST_PER_TREE
+from ordinate.estimators.simple_models import MOST_PER_TREE, of_all_ranks
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
         HistGradientBoostingRegressor,
         RandomForestClassifier,
     )
-
-BOOSTED_TARGETS = {
-    "learning_rate": 0.05, "max_iter": 400, "max_leaf_nodes": 63, "min_samples_leaf": 2, "l2_regularization": 1.0,
-    "max_features": 0.4,
-}  # fmt: skip
 
 
 @estimator_dataclass
@@ -146,27 +141,11 @@ class RankBlend(Blend):
         known = None if start is None else cast(tuple[nn.Linear, CumulativeLink], tuple(start))
         return nn.Sequential(*fit_cumulative_link(x, y, self.num_classes() or 0, weights, start=known))
 
-    def forest(self, columns: int, **options: Any) -> "RandomForestClassifier":
-        from sklearn.ensemble import RandomForestClassifier  # A saved model needs none.
-
-        return RandomForestClassifier(min_samples_leaf=2, **options)
-
-    def boosting(self) -> "HistGradientBoostingClassifier":
-        from sklearn.ensemble import HistGradientBoostingClassifier  # A saved model needs none.
-
-        return HistGradientBoostingClassifier(random_state=0)
-
     def out_of_bag(self, forest: "RandomForestClassifier") -> NDArray[np.float64]:
-        return self._of_all_ranks(forest, forest.oob_decision_function_)
+        return of_all_ranks(forest, forest.oob_decision_function_, self.num_classes() or 0)
 
     def predict_boosting(self, model: "HistGradientBoostingClassifier", x: NDArray[Any]) -> NDArray[np.float64]:
-        return self._of_all_ranks(model, model.predict_proba(x))
-
-    def _of_all_ranks(self, model: Any, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities of all ranks, from those of the ranks that a model has seen."""
-        found = np.zeros((len(shares), self.num_classes() or 0))
-        found[:, model.classes_] = shares
-        return found
+        return of_all_ranks(model, model.predict_proba(x), self.num_classes() or 0)
 
     def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
         scores = compare_rules(self.simple.y, predictions, self.simple.weights)
@@ -211,18 +190,8 @@ class TargetBlend(Blend):
             layer.bias.copy_(ridge.linear.bias * ridge.target_scale + ridge.target_mean)
         return nn.Sequential(layer.requires_grad_(False), nn.Identity())
 
-    def forest(self, columns: int, **options: Any) -> "ExtraTreesRegressor":
-        from sklearn.ensemble import ExtraTreesRegressor  # A saved model needs none.
-
-        return ExtraTreesRegressor(max_features=min(50, columns), **options)
-
     def bags(self, samples: int) -> bool:
         return samples > MOST_PER_TREE or training_end() is not None
-
-    def boosting(self) -> "HistGradientBoostingRegressor":
-        from sklearn.ensemble import HistGradientBoostingRegressor  # A saved model needs none.
-
-        return HistGradientBoostingRegressor(**BOOSTED_TARGETS, random_state=0)
 
     def out_of_bag(self, forest: "ExtraTreesRegressor") -> NDArray[np.float64]:
         predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]

@@ -31,7 +31,6 @@ from ordinate.estimators.samples import CheckedSamples
 from ordinate.estimators.shares import assign_folds, best_share, blend, choose_shares
 from ordinate.estimators.simple_models import (
     FEWEST_TREES,
-    FOREST,
     SHARE_OF_TREES,
     SimpleModels,
     arrays,
@@ -39,6 +38,8 @@ from ordinate.estimators.simple_models import (
     filled_in,
     grow,
     leaves_time,
+    new_boosting,
+    new_forest,
     unseen_by_fold,
 )
 from ordinate.heads.cumulative_link import CumulativeLink
@@ -80,17 +81,9 @@ class Blend(Method):
     ) -> nn.Sequential:
         """Return a linear layer to one column, and what the head makes of that; ``start`` is that of most samples."""
 
-    @abstractmethod
-    def forest(self, columns: int, **options: Any) -> Any:
-        """Return a forest of scikit-learn to fit."""
-
     def bags(self, samples: int) -> bool:
         """Return whether each tree of a forest sees a bag of the samples, and is measured on the others."""
         return True
-
-    @abstractmethod
-    def boosting(self) -> Any:
-        """Return boosted trees of scikit-learn to fit."""
 
     @abstractmethod
     def out_of_bag(self, forest: Any) -> NDArray[np.float64]:
@@ -319,12 +312,13 @@ class Blend(Method):
 
     def _fit_boosting(self, x: Tensor, y: Tensor, weights: Tensor | None) -> Any:
         with threadpool_limits(1):  # Even on 20,000 rows threads wait for each other longer than they work.
-            return self.boosting().fit(*arrays(x, y, weights))
+            return new_boosting(self.num_classes()).fit(*arrays(x, y, weights))
 
     def _grow(
         self, x: Tensor, y: Tensor, weights: Tensor | None, *, oob_score: bool = False, count: int | None = None
     ) -> Any:
-        forest = self.forest(x.shape[1], bootstrap=self.bags(len(x)), oob_score=oob_score, **FOREST)
+        bags = self.bags(len(x))
+        forest = new_forest(self.num_classes(), x.shape[1], bootstrap=bags, oob_score=oob_score)
         with warnings.catch_warnings():  # Samples that all trees saw are filled in.
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
             return grow(forest, x, y, weights, count)

@@ -1,8 +1,6 @@
 """The training samples nearest to a query in the embedding: search by example (OTD, Appendix C.1)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -35,45 +33,6 @@ class Neighbours:
     similarity: NDArray[np.float64]
     rows: NDArray[np.int64]
     labels: Labels | None
-
-
-def search_parts(
-    estimator: EmbeddingEstimator, queries: ArrayLike, parts: Iterable[tuple[ArrayLike, ArrayLike | None]], k: int
-) -> Neighbours:
-    """Return what an index of all parts together would find, while one part is held at a time.
-
-    Args:
-        estimator: Fitted estimator.
-        queries: (n, d), embeddings of the queries.
-        parts: Embeddings (m, d) of samples, and their labels or None, one after the other.
-        k: Number of samples to find.
-
-    Raises:
-        OrdinateError: parts that hold fewer than k samples.
-    """
-    units = unit_norm(np.asarray(queries, dtype=np.float64))
-    best: Neighbours | None = None
-    start = 0
-    for embeddings, labels in parts:
-        index = NeighbourIndex(estimator, embeddings, labels)
-        found = index.nearest(units, min(k, len(index)))
-        found = replace(found, rows=found.rows + start)
-        best = found if best is None else _nearer(best, found, k)
-        start += len(index)
-    check_neighbours(k, start)
-    return cast(Neighbours, best)  # There are k samples.
-
-
-def _nearer(earlier: Neighbours, later: Neighbours, k: int) -> Neighbours:
-    """Return the k nearest of two findings, of equally near samples the earlier ones."""
-
-    def joined(name: str) -> Labels:
-        return np.concatenate([getattr(earlier, name), getattr(later, name)], axis=1)
-
-    order = np.argsort(-joined("similarity"), axis=1, kind="stable")[:, :k]
-    places = np.arange(len(order))[:, None], order
-    labels = None if later.labels is None else joined("labels")[places]
-    return Neighbours(joined("similarity")[places], joined("rows")[places], labels)
 
 
 class NeighbourIndex:

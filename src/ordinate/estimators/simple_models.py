@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.encoders.trees import BoostedTrees, Trees
+from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.heads.linear import fit_ridge
 from ordinate.training.time_budget import training_end
 
 FOREST = {"n_estimators": 200, "random_state": 0}
 MOST_PER_TREE = 5000  # Each tree is fitted on at most this many samples.
+BOOSTED_TARGETS = {
+    "learning_rate": 0.05, "max_iter": 400, "max_leaf_nodes": 63, "min_samples_leaf": 2, "l2_regularization": 1.0,
+    "max_features": 0.4,
+}  # fmt: skip
 # A forest has at least this many trees, and takes this share of a limited training time.
 FEWEST_TREES, SHARE_OF_TREES = 10, 0.2
 
@@ -41,6 +47,60 @@ class SimpleModels:
     linear: nn.Sequential | None = None
     trees: Trees | None = None
     boosting: BoostedTrees | None = None
+
+
+def new_forest(num_classes: int | None, columns: int, **options: Any) -> Any:
+    """Return a forest of scikit-learn for ranks, or for a target if there are none, to fit."""
+    from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier  # A saved model needs none.
+
+    if num_classes is None:
+        return ExtraTreesRegressor(max_features=min(50, columns), **FOREST, **options)
+    return RandomForestClassifier(min_samples_leaf=2, **FOREST, **options)
+
+
+def new_boosting(num_classes: int | None) -> Any:
+    """Return boosted trees of scikit-learn for ranks, or for a target if there are none, to fit."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    if num_classes is None:
+        return HistGradientBoostingRegressor(**BOOSTED_TARGETS, random_state=0)
+    return HistGradientBoostingClassifier(random_state=0)
+
+
+def of_all_ranks(model: Any, shares: NDArray[np.float64], num_classes: int) -> NDArray[np.float64]:
+    """Return probabilities of all ranks (n, C), from those of the ranks that a model of scikit-learn has seen."""
+    found = np.zeros((len(shares), num_classes))
+    found[:, model.classes_] = shares
+    return found
+
+
+def simple_predictions(x: Tensor, y: Tensor, unseen: Tensor, num_classes: int | None) -> dict[str, NDArray[np.float64]]:
+    """Return what the blend's simple models, fitted on samples, predict of others, by name.
+
+    Args:
+        x: Samples (m, f) to fit on, float64.
+        y: Their ranks (m,), of two at least, or targets (m,).
+        unseen: Samples (n, f) to predict.
+        num_classes: Number of ranks C; None for targets.
+
+    Returns:
+        Probabilities (n, C), or targets (n,).
+    """
+    trees = {"random forest": new_forest(num_classes, x.shape[1]), "gradient boosting": new_boosting(num_classes)}
+    seen, labels, _ = arrays(x, y, None)
+    found: dict[str, NDArray[np.float64]] = {}
+    if num_classes is None:
+        ridge = fit_ridge(x, y)
+        with torch.no_grad():
+            found["ridge regression"] = ridge(unseen)[:, 0].numpy()
+        return found | {name: model.fit(seen, labels).predict(unseen.numpy()) for name, model in trees.items()}
+    linear = nn.Sequential(*fit_cumulative_link(x, y, num_classes))
+    with torch.no_grad():
+        found["cumulative link model"] = linear(unseen).numpy()
+    for name, model in trees.items():
+        shares = model.fit(seen, labels).predict_proba(unseen.numpy())
+        found[name] = of_all_ranks(model, shares, num_classes)
+    return found
 
 
 def unseen_by_fold(

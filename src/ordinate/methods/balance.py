@@ -32,7 +32,18 @@ class Balance(nn.Module):
 
 
 class BalanceOptions(ABC):
-    """Options of a :class:`Balance`: the value of a regressor's parameter ``imbalance``."""
+    """Options of a :class:`Balance`: the value of a regressor's parameter ``imbalance``.
+
+    Example:
+        >>> import torch
+        >>> class Nothing(BalanceOptions):
+        ...     needs_trained_head = False
+        ...
+        ...     def build(self, targets, embedding_dim):
+        ...         return Balance()
+        >>> type(Nothing().build(torch.rand(4, 1), embedding_dim=8)).__name__
+        'Balance'
+    """
 
     @property
     @abstractmethod

@@ -1,1 +1,1 @@
-"""What people look at: metrics as text, pictures."""
+"""What people look at: metrics as text, and the page of a model."""

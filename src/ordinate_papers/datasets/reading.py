@@ -17,7 +17,6 @@ from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import LABELS, Columns
 from ordinate.data.series.matrices import holds_matrices, read_matrices
 from ordinate.data.ts_files import read_ts
-from ordinate.data.volumes.labelled import T1_IN_MNI, read_ukbiobank
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.catalogue import DATA, DataSet, dataset
 from ordinate_papers.datasets.drawn_ages import draw_imbalanced
@@ -27,6 +26,7 @@ from ordinate_papers.datasets.stsb_dir import COLUMNS as PAIRS
 from ordinate_papers.datasets.stsb_dir import FILES as PAIR_FILES
 from ordinate_papers.datasets.stsb_dir import read_stsb_dir
 from ordinate_papers.datasets.tuab import holds_recordings, read_tuab
+from ordinate_papers.datasets.ukbiobank import T1_IN_MNI, read_ukbiobank
 
 GLOVE = ("glove.840B.300d.txt", "glove100_subset/*.npz")  # The paper's word vectors come first.
 PARTS = ("train", "validation", "test")

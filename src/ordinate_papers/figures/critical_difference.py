@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import studentized_range
 
-from ordinate.report.figures import styled
+from ordinate_papers.figures.plots import styled
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from ordinate.report.figures import rank_colours, styled, write_names
+from ordinate_papers.figures.plots import rank_colours, styled, write_names
 
 
 @styled

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from ordinate.report.figures import COLOURS, styled
+from ordinate_papers.figures.plots import COLOURS, styled
 
 
 @styled

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure as Picture
 
 from ordinate.data.new_files import new_file
 from ordinate.data.rows import take
-from ordinate.report.figures import image_search, rank_colours, save, styled, write_names
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.figures.distributions import logit_distributions, training_targets
 from ordinate_papers.figures.embeddings_by_labels import embeddings_by_labels
+from ordinate_papers.figures.plots import image_search, rank_colours, save, styled, write_names
 from ordinate_papers.figures.similarity import cosine_matrices
 from ordinate_papers.tables.metric_names import SHARES
 from ordinate_papers.tables.rendering import FilledTable, as_csv, as_markdown, as_text

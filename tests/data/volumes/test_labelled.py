@@ -1,11 +1,11 @@
-"""Folders of volumes: labels.csv by path or by subject, splits, groups, UK Biobank's layout."""
+"""Folders of volumes: labels.csv splits, groups."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from ordinate.data.labels_file import Columns
-from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_ukbiobank, read_volumes
+from ordinate.data.volumes.labelled import holds_volumes, read_labelled_volumes, read_volumes
 from ordinate.errors import OrdinateError
 from tests.data import scans
 
@@ -15,10 +15,6 @@ DRAWN = scans.draw(AGES, side=6)
 
 def relative(volumes, folder):
     return [path.removeprefix(f"{folder}/") for path in volumes.paths]
-
-
-def write_subjects(folder, names):
-    scans.write(folder, DRAWN, [f"{name}/T1/T1_brain_to_MNI.nii.gz" for name in names])
 
 
 def test_labels_csv_names_volumes_labels_splits_and_groups(tmp_path):
@@ -35,24 +31,6 @@ def test_labels_csv_names_volumes_labels_splits_and_groups(tmp_path):
     taken = read.take(np.array([2, 0]))
     assert (relative(taken.samples, tmp_path), taken.labels.tolist()) == ([names[2], names[0]], [63.0, 44.0])
     assert relative(read_volumes(tmp_path), tmp_path) == names
-
-
-@pytest.mark.parametrize("column", ["subject", "eid"])
-def test_uk_biobanks_layout_is_read_with_or_without_the_names_of_its_zips(tmp_path, column):
-    subjects = [1000011, 1000022, 1000033, 1000044]
-    write_subjects(tmp_path, ["1000011_20252_2_0", "1000022", "1000033_20252_2_0", "1000044"])
-    pd.DataFrame({column: subjects, "age": AGES, "sex": [0, 1, 0, 1]}).to_csv(tmp_path / "labels.csv", index=False)
-    read = read_labelled_volumes(tmp_path)
-    assert relative(read.samples, tmp_path) == [
-        "1000011_20252_2_0/T1/T1_brain_to_MNI.nii.gz", "1000022/T1/T1_brain_to_MNI.nii.gz",
-        "1000033_20252_2_0/T1/T1_brain_to_MNI.nii.gz", "1000044/T1/T1_brain_to_MNI.nii.gz",
-    ]  # fmt: skip
-    assert read.labels.tolist() == AGES
-    assert read.groups.tolist() == [str(subject) for subject in subjects]
-    assert read.splits is None
-    np.testing.assert_array_equal(read.samples.read(1), DRAWN[1])
-    assert read_ukbiobank(tmp_path, Columns("sex")).labels.tolist() == [0, 1, 0, 1]
-    assert relative(read_volumes(tmp_path), tmp_path) == relative(read.samples, tmp_path)
 
 
 def test_without_labels_all_volumes_are_read_in_order(tmp_path):
@@ -80,9 +58,9 @@ def test_a_folder_holds_volumes_if_its_first_image_is_one(tmp_path):
         (None, "expected a labels.csv that names the volumes"),
         ({"name": ["9.nii"], "age": [4]}, "expected a column of paths named 'path', 'file'"),
         ({"path": ["9.nii"], "age": [4]}, "1 of its volumes are not there: 9.nii"),
-        ({"subject": [1], "years": [4]}, "no column 'age'"),
-        ({"subject": [1], "age": [None]}, "no row has a label in 'age'"),
-        ({"subject": [], "age": []}, "names no volume"),
+        ({"path": ["1.nii"], "years": [4]}, "no column 'age'"),
+        ({"path": ["1.nii"], "age": [None]}, "no row has a label in 'age'"),
+        ({"path": [], "age": []}, "names no volume"),
     ],
 )
 def test_what_is_wrong_with_labels_csv_is_said(tmp_path, table, message):
@@ -90,7 +68,7 @@ def test_what_is_wrong_with_labels_csv_is_said(tmp_path, table, message):
     if table is not None:
         pd.DataFrame(table).to_csv(tmp_path / "labels.csv", index=False)
     with pytest.raises(OrdinateError, match=message):
-        read_labelled_volumes(tmp_path, Columns(None if table is not None and "subject" in table else "age"))
+        read_labelled_volumes(tmp_path, Columns("age"))
 
 
 def test_a_folder_without_volumes_is_refused(tmp_path):
@@ -98,11 +76,10 @@ def test_a_folder_without_volumes_is_refused(tmp_path):
         read_volumes(tmp_path)
 
 
-@pytest.mark.parametrize("table", ["path,age\n../../x.nii,1\n", "subject,age\n../../x,1\n", "subject,age\n..,1\n"])
-def test_no_path_leads_out_of_the_folder(tmp_path, table):
+def test_no_path_leads_out_of_the_folder(tmp_path):
     folder = tmp_path / "a" / "scans"
     folder.mkdir(parents=True)
-    (folder / "labels.csv").write_text(table)
+    (folder / "labels.csv").write_text("path,age\n../../x.nii,1\n")
     (folder / "here.nii").touch()
     scans.write(tmp_path, scans.draw([1, 2])[:1], ["x.nii"])
     for read in (read_volumes, read_labelled_volumes):

@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import RidgeCV
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from sklearn.neighbors import KNeighborsClassifier
 
+from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
+from ordinate.estimators.predictions import Predictions
+from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import (
     calibrate,
     check_suspects,
@@ -59,8 +61,8 @@ def test_simple_predictors_know_the_training_samples_alone(rng):
     assert [each.name for each in (linear, forest, boosting)] == [
         "cumulative link model", "random forest", "gradient boosting"
     ]  # fmt: skip
-    boosted = HistGradientBoostingClassifier(random_state=0).fit(seen.astype(np.float32), labels)
-    decided = of.model.decide(boosted.predict_proba(inputs.astype(np.float32)))
+    boosted = HistGradientBoostingClassifier(random_state=0).fit(seen, labels)
+    decided = of.model.decide(boosted.predict_proba(inputs))
     np.testing.assert_array_equal(boosting.predicted, decided)
 
 
@@ -69,8 +71,23 @@ def test_simple_models_of_a_target_are_those_of_scikit_learn(rng):
     of = contents(rng.normal(size=30), np.zeros(30), names=None, inputs=inputs, trained_on=(seen, targets))
     found = {each.name: each.predicted for each in score_all(of)[3:]}
     assert list(found) == ["ridge regression", "random forest", "gradient boosting"]
-    expected = RidgeCV(np.logspace(-3, 3, 13)).fit(seen.astype(np.float32), targets).predict(inputs.astype(np.float32))
-    np.testing.assert_allclose(found["ridge regression"], expected, rtol=1e-5, atol=1e-7)
+    expected = ExtraTreesRegressor(200, max_features=2, random_state=0).fit(seen, targets).predict(inputs)
+    np.testing.assert_allclose(found["random forest"], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [BlendClassifier, BlendRegressor])
+def test_a_blend_is_compared_with_its_parts_instead(kind, rng, few_trees):
+    X = rng.normal(size=(90, 2))
+    y = 1e3 + X[:, 0] + 0.5 * rng.normal(size=90)
+    if kind is BlendClassifier:
+        y = np.digitize(y - 1e3, [-0.5, 0.5])
+    model = kind(members=4, folds=2, epochs=40, random_state=0).fit(X, y)
+    found = {each.name: each.predicted for each in score_all(gather(Predictions.of(model, X, y), (X, y)))}
+    names = [name for name in found if name.endswith(" alone")]
+    assert "random forest" not in found
+    assert len(names) == len(model.shares_) > 1
+    for name in names:
+        assert np.abs(found[name] - y).mean() < np.abs(y - np.median(y)).mean()
 
 
 def test_simple_models_give_no_probability_to_ranks_that_they_have_not_seen(rng):
@@ -159,7 +176,9 @@ def test_planted_label_errors_among_ranks_are_suspects_worst_first(rng):
     labels = true.copy()
     for row, label in planted.items():
         labels[row] = label
-    found = find_suspects(contents(labels, labels, embeddings=embeddings), nearest(embeddings, 10))
+    probabilities = np.full((90, 3), 0.1) + 0.7 * np.eye(3)[true]
+    of = contents(labels, true, "abc", embeddings=embeddings, probabilities=probabilities)
+    found = find_suspects(of, nearest(embeddings, 10))
     assert set(found["row"]) == set(planted)
     assert dict(zip(found["row"], found["suggested"], strict=True)) == {0: "a", 40: "b", 3: "a"}
     assert found["suspicion"].is_monotonic_decreasing
@@ -169,8 +188,9 @@ def test_planted_label_errors_among_targets_are_suspects(rng):
     target = np.linspace(0, 1, 100)
     labels = target + rng.normal(scale=0.1, size=100)
     labels[50] = 3.0
-    found = find_suspects(contents(labels, labels, names=None), nearest(target[:, None], 10))
-    assert (found["row"][0], found["suspicion"][0]) == (50, 1)
+    found = find_suspects(contents(labels, target, names=None), nearest(target[:, None], 10))
+    assert (found["row"][0], found["suggested"][0]) == (50, f"{target[50]:.4g}")
+    assert found["suspicion"][0] > 20
     assert len(found) < 6
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ordinate.checks import check_choice, check_flag, check_stream, check_whole
-from ordinate.data.images.augmentation import AUGMENTATIONS
+from ordinate.data.images.augmentation import augmentations
 from ordinate.data.images.pillow import MAX_PIXELS
 from ordinate.data.options import DataOptions
 from ordinate.errors import OrdinateError
@@ -45,7 +45,7 @@ class ImageOptions(DataOptions):
             held-out samples and prediction use it as it is.
 
     Example:
-        >>> ImageOptions(size=64, augmentation="supcr").size
+        >>> ImageOptions(size=64, augmentation="flip").size
         64
     """
 
@@ -83,7 +83,7 @@ class ImageOptions(DataOptions):
         if self.channels not in (None, 1, 3):
             raise OrdinateError("channels", repr(self.channels), "1 (grey) or 3 (RGB)")
         check_flag(self.mirror, "mirror")
-        check_choice(self.augmentation, AUGMENTATIONS, "augmentation")
+        check_choice(self.augmentation, augmentations(), "augmentation")
         if self.views is not None:
             check_whole(self.views, "views")
         if self.frozen and not self.pretrained:

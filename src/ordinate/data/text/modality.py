@@ -1,4 +1,6 @@
-"""Texts and pairs of texts, read as words with vectors or as tokens of a transformer."""
+"""Texts and pairs of texts, read as tokens of a transformer or as the readers of extensions do."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +14,13 @@ from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts, as_texts
 from ordinate.data.text.token_reader import TokenReader
 from ordinate.data.text.transformer import MINILM
-from ordinate.data.text.word_reader import WordReader
-from ordinate.encoders.given import Encoder
+from ordinate.encoders.given import Encoder, describe_encoder
 from ordinate.errors import OrdinateError
+from ordinate.extensions import extensions, load_object
+
+ADDED: dict[str, Any] = {
+    name: load_object(place) for extension in extensions() for name, place in extension.text_readers.items()
+}
 
 
 class Text(Modality):
@@ -22,10 +28,10 @@ class Text(Modality):
 
     name = "text"
     expected = "text: n strings, or (n, 2) strings of pairs"
-    readers = (WordReader, TokenReader)
+    readers = (TokenReader, *dict.fromkeys(ADDED.values()))
     parameter = "text"
     options_class = TextOptions
-    encoders = ("bilstm", MINILM)
+    encoders = (*(name for name in ADDED if name != "own"), MINILM)
 
     def recognises(self, X: object, options: DataOptions | None = None) -> bool:
         return options is not None or isinstance(X, Texts)
@@ -46,8 +52,11 @@ class Text(Modality):
     def fit(self, X: Texts, options: TextOptions, *, encoder: Encoder, progress: bool) -> tuple[TextReader, Texts]:
         if encoder == "auto":
             encoder = MINILM if options.word_vectors is None else "bilstm"
-        if encoder == "bilstm" or not isinstance(encoder, str):
-            return WordReader.fit(X, options), X
+        name = encoder if isinstance(encoder, str) else "own"
+        if name in ADDED:
+            return ADDED[name].fit(X, options), X
+        if not isinstance(encoder, str):
+            raise OrdinateError("encoder", describe_encoder(encoder), "the name of a transformer for texts")
         if options.word_vectors is not None:
             raise OrdinateError("word_vectors", f"{options.word_vectors} with the encoder {encoder!r}", "None")
         reader = TokenReader.fit(X, options, encoder)

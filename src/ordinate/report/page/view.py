@@ -351,11 +351,11 @@ def _suspects(found: pd.DataFrame, contents: Contents, options: ReportOptions) -
     first = named.head(30)
     table = first.assign(name=first["sample"], suspicion=[f"{value:.2f}" for value in first["suspicion"]])
     csv = base64.b64encode(without_formulas(named).to_csv(index=False).encode()).decode()
-    how = "Their label is far from the median of the ten nearest samples"
+    how = "Their label is far from the prediction, for samples with similar predictions"
     if given:
         how = "Predictions by models that had not seen them disagree with these labels"
     elif contents.names:
-        how = "At least 8 of the ten nearest samples agree on one other rank"
+        how = "The model and the ten nearest samples expect another rank"
     how += ", the worst first"
     if len(found) > len(first):
         how += f"; here are the first {len(first)} of {len(found)}"

@@ -215,8 +215,7 @@ def _about_labels(duplicates: Duplicates, suspects: pd.DataFrame) -> Iterator[Ca
     if len(suspects):
         yield Caution(
             f"{_count(len(suspects), 'label')} to check",
-            "Their nearest samples have another label, or models trained without them predict another; see “Labels to "
-            "check”.",
+            "The model, or models trained without them, predict another label; see “Labels to check”.",
         )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ordinate import OrdinateError
-from ordinate.data.text.words import read_word_vectors, tokenize
+from ordinate_papers.words.words import read_word_vectors, tokenize
 
 VECTORS = {"the": [0.5, -1.0], "dog": [2.0, 0.25], ". . .": [1.5, 3.0], "été": [-0.5, 0.0]}
 LINES = "".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in VECTORS.items())

@@ -13,10 +13,10 @@ from ordinate.data.saved_fields import JsonObject
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.reader import TextReader
 from ordinate.data.text.samples import Texts
-from ordinate.data.text.words import read_word_vectors, tokenize
 from ordinate.encoders.given import Encoder, describe_encoder, new_given_network
 from ordinate.encoders.network import feature_width
-from ordinate.encoders.text import BiLSTM, WordNetwork
+from ordinate_papers.words.networks import BiLSTM, WordNetwork
+from ordinate_papers.words.words import read_word_vectors, tokenize
 
 PADDING, UNKNOWN, FIRST_WORD = 0, 1, 2
 

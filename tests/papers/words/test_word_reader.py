@@ -5,7 +5,7 @@ import pytest
 
 from ordinate.data.text.options import TextOptions
 from ordinate.data.text.samples import as_texts
-from ordinate.data.text.word_reader import WordReader
+from ordinate_papers.words.reader import WordReader
 
 VECTORS = "the 1 2\ndog 3 4\nruns 5 6\nof 7 8\n"
 
