@@ -79,7 +79,7 @@ def watch(method, data, batch_size=16):
 
 
 class StopBefore(Callback):
-    """Stops a training before one of its batches, as an error would."""
+    """Stops a training before one of its batches but the first, and before the checkpoint of the one before."""
 
     def __init__(self, epoch, batch):
         self.place = (epoch, batch)

@@ -82,6 +82,8 @@ def _train_as(
         devices = options["devices"]
         torch.cuda.set_device(place if isinstance(devices, int) else devices[place])
     dist.init_process_group(_backend(accelerator), init_method=f"file://{meeting}", rank=place, world_size=count)
+    for tensor in (*arguments[0].parameters(), *arguments[0].buffers()):
+        tensor.data = tensor.data.clone()  # The processes share the memory of what they are given.
     with training_until(end):
         train(*arguments, **options)
     dist.destroy_process_group()
