@@ -335,27 +335,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     parser.add_argument("--cache", type=Path, default=home / "ordinate-files", help="folder of files (%(default)s)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of cases (all)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of cases to read again (all)")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes (%(default)s)")
     parser.add_argument("--limit", type=float, default=120, help="seconds for each reading (%(default)s)")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.path.insert(0, str(ROOT / "src"))
     packages, cases = read_cases()
-    if options.only:
-        cases = [case for case in cases if case.name in options.only]
-    for name in dict.fromkeys(case.package for case in cases):
+    wanted = [case for case in cases if not options.only or case.name in options.only]
+    for name in dict.fromkeys(case.package for case in wanted):
         with contextlib.suppress(UnavailableError):
             packages[name].archive(options.cache)  # One download each, before the processes start.
     with ThreadPoolExecutor(options.jobs) as pool:
-        records = list(pool.map(lambda case: measure(case, packages, options.cache, options.limit), cases))
+        records = list(pool.map(lambda case: measure(case, packages, options.cache, options.limit), wanted))
+    if options.only:  # The others keep what the last run found.
+        kept = {record["name"]: record for record in json.loads(results_of(__file__).read_text())}
+        kept |= {record["name"]: record for record in records}
+        records = [kept[case.name] for case in cases if case.name in kept]
     counts: dict[str, int] = {}
     for record in records:
         counts[record["outcome"]] = counts.get(record["outcome"], 0) + 1
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
-    if not options.only:
-        write(results_of(__file__), records)
-        write_page(records)
+    write(results_of(__file__), records)
+    write_page(records)
     sys.exit(any(record["outcome"] not in GOOD for record in records))
 
 
