@@ -181,3 +181,12 @@ def test_what_cannot_be_done_is_said_and_writes_nothing(models, folder, capsys, 
     assert main([argument.replace("MODEL", str(models / "ranks")) for argument in arguments]) == 2
     assert capsys.readouterr().err.startswith(f"ordinate: {message}")
     assert sorted(folder.rglob("*")) == before
+
+
+def test_a_misspelt_column_is_named_with_the_one_that_is_meant(models, folder, capsys):
+    names = list(ordinate.load(models / "ranks").feature_names_in_)
+    table = pd.DataFrame(0.0, index=range(3), columns=[names[0].upper(), *names[1:]])
+    table.to_csv("other.csv", index=False)
+    assert main(["predict", str(models / "ranks"), "other.csv"]) == 2
+    assert f"lacks the column {names[0]}, expected" in (said := capsys.readouterr().err)
+    assert f"did you mean '{names[0].upper()}'?" in said
