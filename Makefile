@@ -35,7 +35,7 @@ OLDEST := tests/losses tests/heads tests/metrics tests/functional/test_supcr.py 
 oldest: ## run tests of the base in a fresh environment with the oldest versions of what it requires
 	$(PYTHON) -m venv --clear .venv-oldest
 	$(subst $(VENV),.venv-oldest,$(BIN))/python -m pip install --quiet --constraint constraints-oldest.txt \
-		--editable '.[demo,parquet,pictures,report,train]' beartype hypothesis pytest
+		--editable '.[demo,parquet,pictures,report]' beartype hypothesis pytest
 	OMP_NUM_THREADS=1 $(subst $(VENV),.venv-oldest,$(BIN))/python -m pytest $(OLDEST)
 
 docs: $(READY) ## build the site into docs/_build/html, run its examples, check its links, open it in a browser

@@ -83,7 +83,7 @@ REFUSED = {
     "predict full table.csv": "model: full holds no config.json",
     "report full table.csv": "model: full holds no config.json",
     "report model nowhere.csv": "nowhere.csv: no such file",
-    "compare model full --data table.csv": "model: full holds no config.json",
+    "evaluate model full table.csv": "model: full holds no config.json",
     "suspects nowhere.csv --target grade": "nowhere.csv: no such file",
     "search model nowhere.csv --among table.csv": "nowhere.csv: no such file",
     "export full": "model: full holds no config.json",

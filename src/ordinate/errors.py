@@ -70,11 +70,14 @@ def did_you_mean(given: str, known: Iterable[str], shown: Callable[[str], str] =
     Example:
         >>> did_you_mean("grad", ["age", "grade"])
         "did you mean 'grade'?"
+        >>> did_you_mean("AGE", ["age", "grade"])
+        "did you mean 'age'?"
     """
-    near = difflib.get_close_matches(given, list(known), n=1)
+    small = {name.casefold(): name for name in known}  # Capitals make no difference.
+    near = difflib.get_close_matches(given.casefold(), list(small), n=1)
     if not near:
         return None
-    return f"did you mean {shown(near[0])}?"
+    return f"did you mean {shown(small[near[0]])}?"
 
 
 def _rebuild(

@@ -172,7 +172,7 @@ def test_batches_go_to_any_method_in_python(models, folder, in_batches):
     [
         (["predict", "MODEL", "new.csv", "--jobs", "0"], "--jobs: got 0, expected a whole number of at least 1"),
         (["transform", "MODEL", "new.csv", "--out", "new.csv"], "--out: new.csv is what the command reads"),
-        (["transform", "MODEL", "other.csv", "--out", "a.npy"], "other.csv: lacks the column number"),
+        (["transform", "MODEL", "other.csv", "--out", "a.npy"], "other.csv: lacks the columns number"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_writes_nothing(models, folder, capsys, arguments, message):

@@ -59,7 +59,7 @@ def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_
     printed = re.findall(r"^[* ] (\S.*?)  +((?: *-?\d+\.\d{3}){3,4})$", capsys.readouterr().out, re.MULTILINE)
     columns = {"swd": ("accuracy", "mae", "quadratic_weighted_kappa"), "diabetes": ("mae", "rmse", "r2", "spearman")}
     assert [(name, numbers.split()) for name, numbers in printed] == [
-        (model, [f"{metrics[column]:.3f}" for column in columns[name]])
+        (model, [f"{metrics[column]:z.3f}" for column in columns[name]])
         for name, models in measured.items()
         for model, metrics in models.items()
     ]

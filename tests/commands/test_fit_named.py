@@ -48,4 +48,4 @@ def test_what_cannot_be_is_said(here, arguments, message, capsys):
 def test_a_file_of_that_name_comes_first(here, capsys):
     (here / "airfoil").write_text("not a table")
     assert cli.main(["fit", "airfoil", "--target", "y"]) == 2
-    assert "airfoil: expected a file that ends in" in capsys.readouterr().err
+    assert "airfoil: its ending names no known format" in capsys.readouterr().err

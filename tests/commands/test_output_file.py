@@ -64,7 +64,7 @@ def test_a_place_where_no_file_can_be_is_an_error(files, out, said):
 
 @pytest.mark.parametrize("command", [
     ["predict", "model", "data.csv"], ["report", "model", "data.csv"],
-    ["compare", "model", "model", "--data", "data.csv"],
+    ["evaluate", "model", "model", "data.csv"],
     ["suspects", "data.csv", "--target", "grade"], ["search", "model", "data.csv", "--among", "data.csv"],
 ])  # fmt: skip
 def test_every_command_with_a_file_to_write_refuses_before_it_reads(files, capsys, command):

@@ -97,7 +97,7 @@ def test_series_are_searched(capsys):
 WRONG = {
     "too many": (("model", "new.csv", "knees.csv", None, 49, None), "k: got 49, expected a whole number from 1 to 48"),
     "no such label": (("model", "new.csv", "knees.csv", "grad", 1, None), "no column 'grad'; did you mean 'grade'"),
-    "other columns": (("model", "other.csv", "knees.csv", None, 1, None), "other.csv: lacks the column number"),
+    "other columns": (("model", "other.csv", "knees.csv", None, 1, None), "other.csv: lacks the columns number"),
     "no such data": (("model", "new.csv", "knee.csv", None, 1, None), "knee.csv: no such file; did you mean knees.csv"),
 }
 

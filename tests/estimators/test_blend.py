@@ -15,8 +15,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
-from ordinate.estimators import simple_models
-from ordinate.estimators.blend import RankBlend, TargetBlend
+from ordinate.estimators import blend_method, simple_models
 from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.export import export_model
 from ordinate.estimators.simple_models import filled_in
@@ -397,9 +396,8 @@ def test_boosted_trees_are_given_up_on_the_fold_with_which_they_gain_nothing(mak
     fits = []
     shares = iter([0.1, 0.1, 0.0])
     monkeypatch.setattr("ordinate.estimators.blend_method.best_share", lambda *_: next(shares))
-    kind = RankBlend if make is ranks else TargetBlend
-    boosting = kind.boosting
-    monkeypatch.setattr(kind, "boosting", lambda method: fits.append(1) or boosting(method))
+    new = blend_method.new_boosting
+    monkeypatch.setattr(blend_method, "new_boosting", lambda classes: fits.append(1) or new(classes))
     assert "boosting" not in make(epochs=2).fit(X, y).unseen_losses_
     assert len(fits) == 3
 

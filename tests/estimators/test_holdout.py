@@ -70,7 +70,7 @@ def test_every_rank_keeps_samples_to_train_on_where_the_groups_allow_it():
         (np.zeros(48), "validation_fraction: holds out whole groups, and groups are one"),
         (ranks_of(TARGET), "every division of 3 groups leaves a rank without a sample"),
         (GROUPS[:-1], r"groups: got shape \(47,\), expected \(48,\), one per sample"),
-        (np.where(np.arange(48) == 5, np.nan, 1.0), "groups: got 1 missing values"),
+        (np.where(np.arange(48) == 5, np.nan, 1.0), "groups: got 1 missing value,"),
     ],
 )
 def test_groups_that_allow_no_division_are_refused(groups, message):

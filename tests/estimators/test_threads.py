@@ -45,6 +45,6 @@ def test_models_load_while_others_are_fitted(tmp_path):
 
 
 def test_a_fit_that_fails_leaves_the_turn_to_others():
-    with pytest.raises(ValueError, match="ranks with two samples"), ThreadPoolExecutor(1) as threads:
+    with pytest.raises(ValueError, match="rank with two samples or more"), ThreadPoolExecutor(1) as threads:
         threads.submit(lambda: cloc().fit(X[:4], [0, 0, 0, 1])).result()
     fit("cloc", 0)

@@ -77,7 +77,7 @@ def check_data(data: str, targets: Sequence[str] = ()) -> CsvFormat | None:
         require_path(path)
     if path.is_file() and path.stat().st_size == 0:
         raise OrdinateError(path, problem="is empty", expected="a table with a header and samples")
-    if path.is_file():
+    if path.is_file() and "ordinate.data.registry" not in sys.modules:  # Python may have registered other kinds.
         require_ending(path)
     if not path.name.lower().endswith(CSV) or not path.is_file():
         return None

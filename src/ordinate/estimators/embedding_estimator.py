@@ -296,7 +296,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return bounds
 
     def evaluate(self, X: Any, y: Any = None) -> dict[str, Any]:
-        """Return the metrics of labelled samples by name, see :func:`~ordinate.estimators.evaluation.measure`.
+        """Return the metrics of labelled samples by name, see :func:`~ordinate.estimators.evaluation.evaluate`.
 
         Args:
             X: Samples (n) of the model's kind of data.

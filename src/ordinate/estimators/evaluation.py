@@ -18,7 +18,26 @@ MOST_COMPARED = 10_000  # At most this many samples, drawn at random, are compar
 
 
 def evaluate(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> Metrics:
-    """Return the metrics of a fitted model on labelled samples, see :func:`measure`."""
+    """Return the metrics of a fitted model on labelled samples, ready for JSON.
+
+    Ranks: accuracy, MAE, quadratic weighted kappa, error rates between adjacent ranks, K-NN accuracy of the embedding,
+    and CLOC's margins. Targets: MAE, RMSE, R2, Pearson, Spearman and geometric mean error.
+
+    Args:
+        model: Fitted estimator.
+        X: Samples (n) of its kind of data.
+        y: Labels (n,) or targets (n, p).
+
+    Raises:
+        OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
+
+    Example:
+        >>> from ordinate import OTDClassifier
+        >>> X = np.linspace(0, 1, 40)[:, None]
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X[:, 0] > 0.5)
+        >>> sorted(evaluate(model, X, X[:, 0] > 0.5))[:2]
+        ['accuracy', 'adjacent_error_rates']
+    """
     return measure(Predictions.of(model, X, y))
 
 

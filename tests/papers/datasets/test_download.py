@@ -82,7 +82,7 @@ def test_a_file_with_another_hash_is_refused_and_removed(download, tmp_path):
 
 def test_a_server_that_breaks_off_leaves_nothing(download, tmp_path):
     broken = replace(download, url=download.url.replace("whole", "broken"))
-    assert_refused(broken, tmp_path, f"got {len(CONTENT) // 2} bytes, expected {len(CONTENT)}; try again later")
+    assert_refused(broken, tmp_path, f"got {len(CONTENT) // 2:,} bytes, expected {len(CONTENT):,}; try again later")
     assert fetch(download, tmp_path).read_bytes() == CONTENT
 
 
@@ -98,7 +98,7 @@ def test_without_a_network_it_says_so(download, tmp_path):
 
 def test_a_server_that_never_stops_is_left(download, tmp_path):
     endless = replace(download, url=download.url.replace("whole", "endless"))
-    assert_refused(endless, tmp_path, f"expected {len(CONTENT)}; try again later")
+    assert_refused(endless, tmp_path, f"expected {len(CONTENT):,}; try again later")
 
 
 def test_another_file_of_the_name_is_left_alone(download, server, tmp_path):

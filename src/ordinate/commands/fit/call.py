@@ -77,7 +77,9 @@ def fit(
             with redirect_stdout(None) if verbose == 0 else nullcontext():
                 train_and_save(given)
         except OrdinateError as error:
-            raise error.naming(path, "data") from error
+            if isinstance(data, pd.DataFrame):
+                raise error.naming(path, "data") from error
+            raise
         model: EmbeddingEstimator = load(folder)
         model.held_out_ = HeldOut.read(folder)
         model.target_ = target if target is None or isinstance(target, str) else list(target)
