@@ -69,12 +69,14 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU")
 def test_a_mistake_is_answered_before_anything_heavy_is_imported():
-    run = subprocess.run([sys.executable, "-c", WITHOUT, *MISTAKES], capture_output=True, text=True, check=True)
+    mistakes = dict(MISTAKES)
+    if Path("/dev/nvidiactl").exists():  # A GPU is no mistake where there is one.
+        mistakes = {line: said for line, said in mistakes.items() if "accelerator=" not in line}
+    run = subprocess.run([sys.executable, "-c", WITHOUT, *mistakes], capture_output=True, text=True, check=True)
     *said, last = run.stderr.split("\n2\n")
     assert last == ""
-    for line, expected in zip(said, MISTAKES.values(), strict=True):
+    for line, expected in zip(said, mistakes.values(), strict=True):
         assert line.removeprefix("ordinate: ").startswith(expected)
 
 
@@ -90,6 +92,8 @@ def test_values_of_other_kinds_are_left_to_the_reader(monkeypatch):
     """What --missing, --order or text make of a label shows only when it is read."""
     monkeypatch.setattr("ordinate.commands.fit.command.fit", lambda options, started: None)
     Path("words.csv").write_text("age,grade\n" + "1,low\n2,high\n" * 10)
+    Path("ranks.csv").write_text("age,grade\n" + "1,NA\n2,Po\n" * 10)
+    assert main(["fit", "ranks.csv", "--target", "grade", "--order", "NA,Po"]) == 0
     Path("coded.csv").write_text("age,grade\n" + "1,4\n2,0.5\n" * 10)
     assert main(["fit", "words.csv", "--target", "grade", "--method", "cloc"]) == 0
     assert main(["fit", "coded.csv", "--target", "grade", "--missing", "0.5", "--method", "cloc"]) == 0

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.fit_options import FitOptions, ranks_in
 from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions
 from ordinate.counts import counted
@@ -101,7 +101,8 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
         return
     if not cells:
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
-    labels = [cell for cell in cells if cell not in MISSING]
+    missing = set(MISSING) - set(() if options.order is None else ranks_in(options.order))  # NA may be a rank.
+    labels = [cell for cell in cells if cell not in missing]
     if not labels:
         raise OrdinateError(path, problem=f"no row has a label in {name!r}", expected="a label per row")
     if len(labels) < LEAST_ROWS:
