@@ -20,12 +20,12 @@ from ordinate.data.csv_format import (
     MISSING,
     CsvFormat,
     cells_of,
-    note_on_header,
     opened,
     recognise,
     usual_separator,
     without_mark,
 )
+from ordinate.data.header_rows import note_on_header
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import first_named, not_text
 from ordinate.errors import OrdinateError

@@ -20,6 +20,7 @@ from typing import IO, Any, cast
 
 from ordinate.counts import counted
 from ordinate.data.file_kinds import require_kind
+from ordinate.data.header_rows import AMOUNT, rows_in_header
 from ordinate.data.paths import not_text
 from ordinate.errors import OrdinateError
 
@@ -31,10 +32,7 @@ BLANKS = " "  # Stands for blanks and tabs, one or several.
 # "None" may be a grade.
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL"]
 NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?")
-AMOUNT = re.compile(r"[-+<>=$€£¥₹ ]*[.,]?\d")  # Numbers, dates and times begin like this, names of columns do not.
 COMMENT = re.compile(r'\s*"?#')
-IMPORT_ID = re.compile(r"""\{\s*['"]+ImportId['"]""")  # Qualtrics writes such cells below the questions.
-RESPONSES = ("response", "open-ended response")  # SurveyMonkey writes one of them below most questions.
 
 
 @dataclass(frozen=True)
@@ -215,54 +213,11 @@ def recognise(
     )
 
 
-def rows_in_header(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows below the names of the columns belong to the header, as in exports of survey platforms.
-
-    Qualtrics writes the questions below the names, and ``{"ImportId": ...}`` below these; SurveyMonkey writes
-    "Response" below most questions, and nothing below numbers and dates of its own.
-
-    Args:
-        names: Names of the columns.
-        rows: Cells of the rows below, as text; blank ones are empty.
-
-    Example:
-        >>> rows_in_header(["StartDate", "Q1"], [["Start Date", "Age?"], ['{"ImportId":"a"}', '{"ImportId":"b"}']])
-        2
-        >>> rows_in_header(["Respondent ID", "Pain?"], [["", "Response"], ["118", "mild"]])
-        1
-        >>> rows_in_header(["patient", "outcome"], [["118", "Response"], ["119", "Progression"]])
-        0
-    """
-    for place, row in enumerate(rows[:2]):
-        present = [cell for cell in row if cell]
-        if present and all(map(IMPORT_ID.match, present)):
-            return place + 1
-    if len(rows) < 2 or any(AMOUNT.match(cell) and not _letters(cell) for cell in rows[0]):
-        return 0
-    columns = list(zip(names, rows[0], zip_longest(*rows[1:], fillvalue=""), strict=False))
-    once = [(name, cell) for name, cell, others in columns if cell and cell not in others]
-    if sum(_letters(name) == _letters(cell) != "" for name, cell in once) > 1:
-        return 1
-    responses = sum(cell.strip().casefold() in RESPONSES for _, cell in once)
-    has_gap = any(not cell and all(others) for _, cell, others in columns)
-    return int(responses > 0 and (has_gap or 2 * responses > len(columns)))
-
-
-def _letters(text: str) -> str:
-    """Return the letters of a text as small ones: StartDate and Start Date have the same."""
-    return "".join(filter(str.isalpha, text.casefold()))
-
-
 def _places_below(text: str, separator: str, count: int) -> list[int]:
     """Return the places of the first rows below the header among the lines of a text; blank lines count too."""
     rows = enumerate(cells_of(io.StringIO(text), separator))
     places = (place for place, row in rows if row)
     return list(islice(places, 1, 1 + count)) if count else []
-
-
-def note_on_header(count: int) -> str:
-    """Return the note on rows below the names of the columns that belong to the header."""
-    return f"left out {counted(count, 'row')} below the header with questions and the like, not answers"
 
 
 def column_cells(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> list[str] | None:

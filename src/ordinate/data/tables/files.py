@@ -11,7 +11,7 @@ import pandas as pd
 
 from ordinate.counts import counted
 from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, warn
-from ordinate.data.csv_format import CSV, MISSING, note_on_header, rows_in_header
+from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.file_formats import (
     ARFF,
     ARROW,
@@ -25,6 +25,7 @@ from ordinate.data.file_formats import (
     require_packages,
 )
 from ordinate.data.file_kinds import LOOKED_AT, require_kind
+from ordinate.data.header_rows import note_on_header, rows_in_header
 from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import reading, require_names, require_path
