@@ -21,8 +21,8 @@ from skordinal.classifiers import LogisticAT
 from ordinate import CLOCClassifier
 from ordinate.data.splits import split_rows
 from ordinate.decisions import RULES, better_rule, compare_rules, predict_ranks
-from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import rank_report
+from ordinate.model.labels import to_ranks
 from ordinate.report.text import table
 from runs import Run, complete, parser_of, where
 

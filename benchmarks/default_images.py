@@ -86,7 +86,7 @@ def calibration_errors(model: Any, folder: Path, table: pd.DataFrame) -> dict[st
     """Return the calibration error on the test images, and without the temperature of the model if it has one."""
     tested = table[table["split"] == "test"]
     ranks = tested["grade"].to_numpy()
-    embeddings = model.embed_new(ImageFiles([folder / path for path in tested["path"]]))
+    embeddings = model.fitted.embed_new(ImageFiles([folder / path for path in tested["path"]]))
 
     def error() -> float:
         probabilities = model.probabilities_of(embeddings)

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from ordinate import Head
 from ordinate.errors import OrdinateError
-from ordinate.estimators.export import export_model
 from ordinate.estimators.registry import build, models, unavailable
 from ordinate.estimators.samples import check_input
 from ordinate.extensions import Task
+from ordinate.model.export import export_model
 from ordinate.report.text import table
 from runs import Run, complete, parser_of
 
@@ -64,7 +64,7 @@ def measure(name: str, model: str, task: Task) -> Run:
     new, _ = draw(name, NEW_ROWS, seed=1)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            path = export_model(estimator, Path(folder) / "model.onnx").path
+            path = export_model(estimator.fitted, Path(folder) / "model.onnx").path
         except OrdinateError as error:
             return {"refused": str(error).split("\x1b")[0].split("; ")[0]}
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])

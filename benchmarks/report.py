@@ -67,7 +67,7 @@ def measure(name: str, samples: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         started = time.perf_counter()
-        write_report(model, X, y, path, training=training)
+        write_report(model.fitted, X, y, path, training=training)
         seconds = time.perf_counter() - started
         return {
             "data": name,

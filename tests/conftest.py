@@ -93,7 +93,7 @@ def few_trees():
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(importlib.import_module("ordinate.estimators.simple_models").FOREST, "n_estimators", 60)
-        patch.setitem(importlib.import_module("ordinate.estimators.simple_models").BOOSTED_TARGETS, "max_iter", 10)
+        patch.setitem(importlib.import_module("ordinate.blend.simple_models").FOREST, "n_estimators", 60)
+        patch.setitem(importlib.import_module("ordinate.blend.simple_models").BOOSTED_TARGETS, "max_iter", 10)
         patch.setitem(HistGradientBoostingClassifier.__init__.__kwdefaults__, "max_iter", 10)
         yield

@@ -10,7 +10,7 @@ import pytest
 import ordinate
 from ordinate.cli import main
 from ordinate.decisions import calibrate_ranks, cost_matrix, decide, predict_ranks, rank_sets
-from ordinate.estimators.held_out import HeldOut
+from ordinate.model.held_out import HeldOut
 from tests.estimators.examples import draw_frame, ranks_of
 
 pytestmark = pytest.mark.usefixtures("unpainted")

@@ -18,7 +18,8 @@ from ordinate.data.decoded import PixelReader
 from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import map_batches
+from ordinate.model.batches import map_batches
+from ordinate.model.model import Model
 from ordinate.training.staged_method import StagedMethod
 from tests.data import pictures
 
@@ -381,7 +382,7 @@ def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch,
     whole, some = pd.read_csv("whole.csv"), pd.read_csv("some.csv")
     reasons = []
     paths = [f"knees/{path}" for path in TABLE["path"]]
-    [(_, first), *_] = map_batches(load("model"), "predict", [paths], left_out=reasons.append)
+    [(_, first), *_] = map_batches(load("model").fitted, Model.predict, [paths], left_out=reasons.append)
     assert (first.tolist(), len(reasons)) == (some["prediction"].tolist(), 2)
     pd.testing.assert_frame_equal(some, whole[~whole["path"].str.endswith(tuple(names))].reset_index(drop=True))
     assert main(["transform", "model", "knees", "--jobs", jobs, "--skip-unreadable", "--out", "embedded.csv"]) == 0

@@ -15,11 +15,11 @@ import torch
 import ordinate
 from ordinate.cli import main
 from ordinate.decisions import cost_matrix, predict_ranks
-from ordinate.estimators.evaluation import evaluate
-from ordinate.estimators.export import export_model
-from ordinate.estimators.held_out import HeldOut
-from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.registry import models
+from ordinate.model.evaluation import evaluate
+from ordinate.model.export import export_model
+from ordinate.model.held_out import HeldOut
+from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather
 from ordinate_papers.protocols.trial import score
 from ordinate_papers.tables.models import build
@@ -85,16 +85,16 @@ def hold_ranks_together(model, folder):
     columns = printed[[f"probability_{name}" for name in NAMES]].to_numpy()
     np.testing.assert_allclose(columns, probabilities, rtol=0, atol=1e-6)
 
-    page = gather(Predictions.of(model, new, truth))
+    page = gather(Predictions.of(model.fitted, new, truth))
     assert page.predicted.tolist() == ranks.tolist()
     np.testing.assert_allclose(page.probabilities, probabilities, rtol=0, atol=1e-12)
 
-    held_out = HeldOut.measure(model, new, truth)
+    held_out = HeldOut.measure(model.fitted, new, truth)
     assert held_out.labels.tolist() == true.tolist()
     np.testing.assert_allclose(held_out.predicted, probabilities, rtol=0, atol=1e-12)
 
     expected = {"accuracy": (ranks == true).mean(), "mae": np.abs(ranks - true).mean()}
-    assert {name: evaluate(model, new, truth)[name] for name in expected} == pytest.approx(expected)
+    assert {name: evaluate(model.fitted, new, truth)[name] for name in expected} == pytest.approx(expected)
     assert {name: score(model, new, truth)[name] for name in expected} == pytest.approx(expected)
     assert model.score(new, truth) == pytest.approx(expected["accuracy"])
     return labels
@@ -139,17 +139,19 @@ def test_every_model_of_a_continuous_target_predicts_the_same_at_every_face(name
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").predict(new), predicted)
     np.testing.assert_allclose(by_command(tmp_path)["prediction"], predicted, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(gather(Predictions.of(model, new, NEW[:, 0])).predicted, predicted, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(HeldOut.measure(model, new, NEW[:, 0]).predicted, predicted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        gather(Predictions.of(model.fitted, new, NEW[:, 0])).predicted, predicted, rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(HeldOut.measure(model.fitted, new, NEW[:, 0]).predicted, predicted, rtol=0, atol=1e-12)
     error = pytest.approx(np.abs(predicted - NEW[:, 0]).mean())
-    assert evaluate(model, new, NEW[:, 0])["mae"] == score(model, new, NEW[:, 0])["mae"] == error
+    assert evaluate(model.fitted, new, NEW[:, 0])["mae"] == score(model, new, NEW[:, 0])["mae"] == error
 
 
 @pytest.mark.parametrize(("suffix", "decision"), [(".onnx", COSTS), (".pt2", "median")], ids=["costs", "median"])
 def test_an_exported_graph_decides_as_the_model(decision, suffix, tmp_path):
     model = fitted("cloc", "ranks", decision=decision)
-    exported = export_model(model, tmp_path / f"model{suffix}")
-    samples = model.read(frame(NEW))
+    exported = export_model(model.fitted, tmp_path / f"model{suffix}")
+    samples = model.fitted.read(frame(NEW))
     if suffix == ".onnx":
         import onnxruntime
 

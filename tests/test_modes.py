@@ -8,8 +8,8 @@ import pytest
 
 from ordinate.cli import main
 from ordinate.commands.table_file import write_table
-from ordinate.estimators.export import export_model
-from ordinate.estimators.held_out import HeldOut
+from ordinate.model.export import export_model
+from ordinate.model.held_out import HeldOut
 from ordinate.report.page import write_report
 from ordinate_papers.protocols.parts import KeptParts
 from ordinate_papers.tables.results import Result, ResultsFile
@@ -29,14 +29,14 @@ def fit(model, path):
 
 def keep_held_out(model, path):
     path.mkdir()
-    HeldOut.measure(model, X, Y).write(path)
+    HeldOut.measure(model.fitted, X, Y).write(path)
 
 
 WRITERS = {
     "saved model": lambda model, path: model.save(path),
     "held-out samples": keep_held_out,
-    "graph": lambda model, path: export_model(model, path.with_suffix(".pt2")),
-    "report": lambda model, path: write_report(model, X, Y, path, projections=("pca",)),
+    "graph": lambda model, path: export_model(model.fitted, path.with_suffix(".pt2")),
+    "report": lambda model, path: write_report(model.fitted, X, Y, path, projections=("pca",)),
     "csv": lambda model, path: write_table([pd.DataFrame({"row": [1]})], str(path)),
     "parts": lambda model, path: KeptParts(path)("size 8", lambda: {"mae": 0.5}),
     "results": lambda model, path: ResultsFile(path).append(Run("a", "b"), Result()),

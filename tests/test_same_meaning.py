@@ -14,7 +14,7 @@ import ordinate
 from ordinate import BlendClassifier
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
-from ordinate.estimators.held_out import HeldOut
+from ordinate.model.held_out import HeldOut
 from tests.estimators.examples import cloc, draw_table, for_every_classifier, for_every_regressor, otd, ranks_of, supcr
 
 X, TARGET = draw_table(60)
@@ -38,7 +38,7 @@ def by_command(model, data, folder, *options):
 def test_csv_keeps_small_differences_of_large_targets(tmp_path):
     target = TARGET * 1000 + 1.7e9
     model = supcr(epochs=(20, 5)).fit(TABLE[:40], target[:40])
-    held_out = HeldOut.measure(model, TABLE[40:], target[40:])
+    held_out = HeldOut.measure(model.fitted, TABLE[40:], target[40:])
     model.save(tmp_path / "model")
     held_out.write(tmp_path / "model")
     TABLE.to_csv(tmp_path / "new.csv", index=False)

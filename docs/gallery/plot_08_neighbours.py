@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ordinate import ImageOptions, OTDClassifier
-from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import knn_accuracy_curve
+from ordinate.model.neighbour_index import NeighbourIndex
 from ordinate_papers.figures.plots import image_search, knn_curve
 
 # %%
@@ -48,7 +48,7 @@ network = nn.Sequential(
 )  # fmt: skip
 images = ImageOptions(augmentation="none", workers=0)
 model = OTDClassifier(encoder=network, data=images, epochs=25, random_state=0).fit(X_train, y_train)
-index = NeighbourIndex.build(model, X_train, y_train)
+index = NeighbourIndex.build(model.fitted, X_train, y_train)
 
 # %%
 # Neighbours with another label are crossed out. The model predicts the last two queries wrongly.

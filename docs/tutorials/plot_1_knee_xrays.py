@@ -17,9 +17,9 @@ from torch import nn
 
 from ordinate import CLOCClassifier, ImageOptions
 from ordinate.decisions import rank_coverage
-from ordinate.estimators.held_out import HeldOut, predict_sets
-from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import rank_report
+from ordinate.model.held_out import HeldOut, predict_sets
+from ordinate.model.neighbour_index import NeighbourIndex
 from ordinate_papers.figures import plots
 from ordinate_papers.figures.plots import image_search
 
@@ -113,7 +113,7 @@ plots.embedding(model.transform(images[test]), grades[test], names)
 # the others their nearest training images. A cross marks neighbours of another grade. The first three test
 # images are typical of their grade, the last one lies between the grades 2 and 3.
 
-index = NeighbourIndex.build(model, images[train], grades[train])
+index = NeighbourIndex.build(model.fitted, images[train], grades[train])
 queries = [
     np.abs(severity[test] - value).argmin() for value in (0.5, 2.5, 4.5, 3.0)
 ]
@@ -136,8 +136,8 @@ image_search(
 # Instead of one grade, the model can predict a set of neighbouring grades that contains the true grade in 90% of cases
 # on average. We call the model certain if this prediction set has only one grade.
 
-held_out = HeldOut.measure(model, images[calibration], grades[calibration])
-lowest, highest = predict_sets(model, held_out, images[test], coverage=0.9)
+held_out = HeldOut.measure(model.fitted, images[calibration], grades[calibration])
+lowest, highest = predict_sets(model.fitted, held_out, images[test], coverage=0.9)
 coverage = rank_coverage(
     grades[test], np.column_stack([lowest, highest]), num_classes=5
 )

@@ -21,8 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ordinate import BlendClassifier
-from ordinate.estimators.importance import column_importance
 from ordinate.metrics import rank_report
+from ordinate.model.importance import column_importance
 from ordinate_papers.figures import plots
 
 # %%
@@ -125,7 +125,7 @@ plots.predicted_ranks(ranks, predicted, ["-2", "-1", "0", "+1", "+2"])
 # Permutation importance measures how much the error grows on test data when the values of one column are shuffled. The
 # lines are 95% intervals.
 
-importance = column_importance(model, X_test, y_test)
+importance = column_importance(model.fitted, X_test, y_test)
 figure, axes = plt.subplots(figsize=(6.4, 2.1), layout="constrained")
 sides = np.abs(
     importance[["low", "high"]].to_numpy().T - importance.importance.to_numpy()

@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from ordinate import SupCRRegressor
-from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import mean_average_precision, ndcg
+from ordinate.model.neighbour_index import NeighbourIndex
 from ordinate_papers.figures import plots
 
 # %%
@@ -84,7 +84,7 @@ plots.embedding(embeddings[new], wear[new])
 # ``NeighbourIndex`` holds the embeddings of the past pumps. The figure shows a new, worn pump and the five most similar
 # past pumps:
 
-index = NeighbourIndex.build(model, curves[past], wear[past])
+index = NeighbourIndex.build(model.fitted, curves[past], wear[past])
 query = 300 + np.abs(wear[new] - 75).argmin()
 found = index.search(curves[query : query + 1], k=5)
 figure, grid = plt.subplots(

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         SupReMixRegressor,
         load,
     )
-    from ordinate.estimators.batches import read_batches
     from ordinate.training.options import Training
 
 
@@ -48,13 +47,12 @@ _HOMES = {
     "TextOptions": "ordinate.data.text.options",
     "Training": "ordinate.training.options",
     "VolumeOptions": "ordinate.data.volumes.options",
-    "read_batches": "ordinate.estimators.batches",
     "OrdinateError": "ordinate.errors",
     **{
         name: f"ordinate.{name}"
         for name in (
             "adapters", "data", "decisions", "encoders", "estimators", "functional", "heads", "losses", "methods",
-            "metrics", "report", "training",
+            "metrics", "model", "report", "training",
         )
     },
 }  # fmt: skip
@@ -63,7 +61,7 @@ __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier",
     "Head", "ImageOptions", "OTDClassifier", "OrdinateError", "ParquetTable",
     "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
-    "fit", "load", "read_batches",
+    "fit", "load",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

@@ -69,13 +69,15 @@ def table(folder):
 def images(folder):
     ranks = np.arange(60) % 3
     model = otd(encoder="test_resnet", epochs=3).fit(pictures.draw(ranks), ranks)
-    return write_report(model, pictures.draw(ranks, seed=1), ranks, folder / "images.html", projections=("pca", "tsne"))
+    return write_report(
+        model.fitted, pictures.draw(ranks, seed=1), ranks, folder / "images.html", projections=("pca", "tsne")
+    )
 
 
 @pytest.fixture(scope="session")
 def targets(folder):
     X, target = draw_series(60)
-    return write_report(supcr().fit(X, target), X, target, folder / "targets.html", projections=("pca",))
+    return write_report(supcr().fit(X, target).fitted, X, target, folder / "targets.html", projections=("pca",))
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +85,7 @@ def several(folder):
     X, target = draw_table(60)
     two = np.column_stack([target, 10 * X[:, 0]])
     path = folder / "several.html"
-    return write_report(supcr().fit(X, two), X, two, path, target=("east", HOSTILE), projections=("pca",))
+    return write_report(supcr().fit(X, two).fitted, X, two, path, target=("east", HOSTILE), projections=("pca",))
 
 
 @pytest.fixture(params=["table", "images", "targets", "several"])
@@ -207,7 +209,7 @@ def test_labels_to_check_are_downloaded_as_csv(open_page, folder):
     X, target = draw_table(60)
     y = ranks_of(target)
     suspects = pd.DataFrame({"row": [3], "label": ["0"], "suggested": [HOSTILE], "suspicion": [0.75]})
-    path = write_report(otd().fit(X, y), X, y, folder / "suspects.html", suspects=suspects, projections=("pca",))
+    path = write_report(otd().fit(X, y).fitted, X, y, folder / "suspects.html", suspects=suspects, projections=("pca",))
     page = open_page(path)
     link = page.locator("a[download]")
     content = base64.b64decode(link.get_attribute("href").split("base64,")[1]).decode()
@@ -269,7 +271,7 @@ def test_the_readme_shows_a_page_of_real_images(open_page, folder):
     settings = {"encoder": "test_resnet", "epochs": (2, 6), "batch_size": 32, "random_state": 0}
     model = CLOCClassifier(data=ImageOptions(size=28), **settings).fit(data.samples[train], ranks[train])
     seen, unseen = (data.samples[train], ranks[train]), (data.samples[test], ranks[test])
-    path = write_report(model, *unseen, folder / "retina.html", training=seen, target="retinopathy grade")
+    path = write_report(model.fitted, *unseen, folder / "retina.html", training=seen, target="retinopathy grade")
     page = open_page(path)
     pictures_of = Path(os.environ.get("ORDINATE_SCREENSHOTS", folder))
     page.screenshot(path=pictures_of / "report-top.png", clip={"x": 0, "y": 0, "width": 1280, "height": 760})

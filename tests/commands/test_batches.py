@@ -11,7 +11,7 @@ import ordinate
 from ordinate import ImageOptions
 from ordinate.cli import main
 from ordinate.data.modality import Reader
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.model.model import Model
 from tests.data import pictures
 from tests.estimators.examples import draw_frame, otd, ranks_of, supcr
 
@@ -49,8 +49,8 @@ def run(*arguments):
 def in_batches(monkeypatch):
     """Read 7 samples at a time from here on, and return how many each batch had."""
     sizes = []
-    read = EmbeddingEstimator.read
-    monkeypatch.setattr(EmbeddingEstimator, "read", lambda self, X: sizes.append(len(X)) or read(self, X))
+    read = Model.read
+    monkeypatch.setattr(Model, "read", lambda self, X: sizes.append(len(X)) or read(self, X))
     return lambda: monkeypatch.setattr(Reader, "read_at_once", 7) or sizes
 
 
@@ -160,7 +160,7 @@ def test_images_are_read_by_their_paths(folder, in_batches, monkeypatch):
 def test_batches_go_to_any_method_in_python(models, folder, in_batches):
     in_batches()
     model = ordinate.load(models / "ranks")
-    batches = ordinate.read_batches(model, "new.csv")
+    batches = model.read_batches("new.csv")
     assert len(batches) == ROWS
     whole = pd.read_csv("new.csv")[model.feature_names_in_]
     for method in (model.predict, model.predict_proba, model.rank_probabilities, model.transform):

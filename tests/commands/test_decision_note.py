@@ -8,7 +8,7 @@ from skordinal.datasets import load_era
 from ordinate.cli import main
 from ordinate.commands.fit.train import decision_note, measured_note
 from ordinate.decisions import compare_rules
-from ordinate.estimators.predictions import Predictions
+from ordinate.model.predictions import Predictions
 from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
 
 X, TARGET = draw_table()
@@ -43,14 +43,14 @@ def test_nothing_is_said_of_what_may_be_chance_or_was_chosen_by_costs(decision):
 
 
 def test_a_continuous_target_has_no_decision():
-    assert measured_note([Predictions.of(supcr().fit(X, TARGET), X, TARGET)]) is None
+    assert measured_note([Predictions.of(supcr().fit(X, TARGET).fitted, X, TARGET)]) is None
 
 
 def test_what_is_measured_is_the_model_on_the_samples():
     ranks = ranks_of(TARGET + np.random.default_rng(0).normal(scale=2, size=len(TARGET)), 5)
     model = cloc(epochs=(20, 20)).fit(X, ranks)
     expected = decision_note(model, compare_rules(ranks, model.rank_probabilities(X)))
-    assert measured_note([Predictions.of(model, X, ranks)]) == expected
+    assert measured_note([Predictions.of(model.fitted, X, ranks)]) == expected
 
 
 def test_fit_says_it_before_it_measures(tmp_path, monkeypatch, capsys):

@@ -13,7 +13,7 @@ import pytest
 
 import ordinate
 from ordinate.cli import main
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.model.model import Model
 from tests.data import pictures
 from tests.estimators.examples import draw_table, ranks_of
 
@@ -31,13 +31,13 @@ GIVEN = {
 def embedded(monkeypatch):
     """How often each sample was embedded, by its bytes as the encoder reads it."""
     counts = Counter()
-    embed = EmbeddingEstimator.embed
+    embed = Model.embed
 
     def count(self, x):
         counts.update(sample.numpy().tobytes() for sample in x)
         return embed(self, x)
 
-    monkeypatch.setattr(EmbeddingEstimator, "embed", count)
+    monkeypatch.setattr(Model, "embed", count)
     return counts
 
 
@@ -56,4 +56,4 @@ def test_a_held_out_sample_is_embedded_once(given, embedded, tmp_path, monkeypat
     model = ordinate.load("model")
     test = json.loads(Path("model/split.json").read_text())["test"]
     held_out = pd.read_csv(data).drop(columns="y").iloc[test] if samples.ndim == 2 else samples[test]
-    assert [counts[sample.numpy().tobytes()] for sample in model.read(held_out)] == [1] * len(test)
+    assert [counts[sample.numpy().tobytes()] for sample in model.fitted.read(held_out)] == [1] * len(test)

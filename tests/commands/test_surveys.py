@@ -14,7 +14,7 @@ from ordinate import OTDClassifier, TableOptions
 from ordinate.cli import main
 from ordinate.data.tables.files import read_samples
 from ordinate.errors import OrdinateError
-from ordinate.estimators.batches import reading_of
+from ordinate.model.batches import reading_of
 
 QUICK = ["--method", "otd", "--epochs", "1", "--quiet", "--out", "model"]
 HEALTH = {-9: "-9. Refused", -8: "-8. Don't know", 1: "1. Poor", 2: "2. Fair", 3: "3. Good"}
@@ -188,7 +188,7 @@ def test_a_model_that_keeps_refusals_keeps_them_in_prediction(capsys):
     assert main([*command, *QUICK, "--no-report"]) == 0
     assert columns_of_model()["asked"]["categories"] == ["Refused", "no", "yes"]
     model = ordinate.load("model")
-    read = read_samples("survey.sav", how=reading_of(model))
+    read = read_samples("survey.sav", how=reading_of(model.fitted))
     assert read["asked"].notna().all()
 
 

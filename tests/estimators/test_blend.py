@@ -14,21 +14,22 @@ from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from ordinate import BlendClassifier, BlendRegressor
+from ordinate.blend import simple_models
+from ordinate.blend.simple_models import filled_in
 from ordinate.errors import OrdinateError
-from ordinate.estimators import blend_method, simple_models
+from ordinate.estimators import blend_method
 from ordinate.estimators.blend_method import Blend
-from ordinate.estimators.export import export_model
-from ordinate.estimators.simple_models import filled_in
 from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
 from ordinate.methods.members import Members
 from ordinate.methods.unseen_folds import UnseenSamples
+from ordinate.model.export import export_model
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import draw_series, draw_table, in_groups, ranks_of
 from tests.estimators.test_kill_and_resume import assert_same_fit
-from tests.estimators.test_persistence import assert_same_model, save_and_load
+from tests.model.test_saving import assert_same_model, save_and_load
 
 QUICK = {"members": 4, "folds": 4, "embedding_dim": 4, "epochs": 8, "random_state": 0}
 X, TARGET = draw_table(80)
@@ -112,7 +113,7 @@ def test_errors_of_unseen_samples_are_those_of_a_model_without_their_fold(make, 
     monkeypatch.setattr("ordinate.estimators.blend_method.assign_folds", lambda *_: fold)
     y = y if make is ranks else 100 * y
     model = make(epochs=1, trees=False).fit(X, y)
-    own = model.read(X).double()
+    own = model.fitted.read(X).double()
     expected = np.empty(80)
     for number in range(4):
         unseen = fold == number
@@ -141,7 +142,7 @@ def test_a_saved_model_is_the_same_with_every_part(make, y, tmp_path, monkeypatc
 @pytest.mark.parametrize("suffix", [".pt2", ".onnx"])
 def test_an_exported_blend_has_every_part(make, y, suffix, tmp_path, monkeypatch):
     share_equally(monkeypatch)
-    exported = export_model(make().fit(X, y), tmp_path / f"model{suffix}")
+    exported = export_model(make().fit(X, y).fitted, tmp_path / f"model{suffix}")
     assert max(exported.differences.values()) < 1e-4
 
 

@@ -11,7 +11,7 @@ import ordinate
 from ordinate import BlendClassifier, BlendRegressor, ImageOptions, OrdinateError
 from ordinate.encoders.image import build_image_encoder
 from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
-from ordinate.estimators.export import export_model
+from ordinate.model.export import export_model
 from tests.data import pictures
 from tests.estimators.examples import Make
 
@@ -89,7 +89,7 @@ def test_a_feature_that_does_not_vary_gives_no_noise():
 
 
 def test_it_is_exported_with_its_network(fitted, tmp_path):
-    exported = export_model(fitted[ranks], tmp_path / "model.onnx")
+    exported = export_model(fitted[ranks].fitted, tmp_path / "model.onnx")
     assert max(exported.differences.values()) < 1e-3
 
 

@@ -8,8 +8,8 @@ import torch
 
 from ordinate import CLOCClassifier, OTDClassifier, Training
 from ordinate.estimators.calibration import calibrate
-from ordinate.estimators.predictions import Predictions
 from ordinate.heads.ranks import Temperature
+from ordinate.model.predictions import Predictions
 from tests.estimators.test_probabilities import draw
 
 EPOCHS = {CLOCClassifier: (4, 8), OTDClassifier: 5}
@@ -38,7 +38,7 @@ def fit(kind, samples, **options):
 def test_the_temperature_is_the_one_of_the_scores_and_keeps_the_most_probable_rank(kind):
     model, trial, (X, y) = fit(kind, draw(80)), fit(kind, draw(80, seed=1)), draw(200, seed=2)
     before, weights = model.rank_probabilities(X), np.random.default_rng(0).uniform(size=200)
-    unseen = Predictions.of(trial, X, y)
+    unseen = Predictions.of(trial.fitted, X, y)
     assert calibrate(model, [unseen], weights)
     embeddings = torch.from_numpy(trial.transform(X))
     predictor = trial.predictor_
@@ -61,5 +61,5 @@ def test_scores_of_a_calibrated_model_and_settings_that_exclude_it_change_nothin
         (fit(kind, draw(80), optimization="paper"), plain),
     ):
         before = model.rank_probabilities(X)
-        assert not calibrate(model, [Predictions.of(trial, X, y)])
+        assert not calibrate(model, [Predictions.of(trial.fitted, X, y)])
         np.testing.assert_array_equal(model.rank_probabilities(X), before)

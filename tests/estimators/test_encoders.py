@@ -14,7 +14,7 @@ from torch import nn
 
 import ordinate
 from ordinate import ImageOptions, OrdinateError, TextOptions
-from ordinate.estimators.export import export_model
+from ordinate.model.export import export_model
 from tests.data import pictures
 from tests.data.small_transformer import write_transformer
 from tests.data.small_vision import write_vision_network
@@ -289,9 +289,9 @@ def test_networks_of_users_are_exported(case, tmp_path):
     model = cloc(encoder=encoder, **options).fit(X, ranks)
     if isinstance(options.get("data"), TextOptions):
         with pytest.raises(OrdinateError, match="export: got a model of text"):
-            export_model(model, tmp_path / "model.onnx")
+            export_model(model.fitted, tmp_path / "model.onnx")
     else:
-        assert export_model(model, tmp_path / "model.onnx").differences["embedding"] < 1e-6
+        assert export_model(model.fitted, tmp_path / "model.onnx").differences["embedding"] < 1e-6
 
 
 class SizeOfItsOwn(nn.Linear):
@@ -305,5 +305,5 @@ def test_a_network_that_no_graph_can_hold_is_said_so(tmp_path):
     X, target = draw_table(24)
     model = cloc(encoder=SizeOfItsOwn(3, 4)).fit(X, ranks_of(target))
     with pytest.raises(OrdinateError, match=r"encoder: cannot be exported as \.pt2"):
-        export_model(model, tmp_path / "model.pt2")
+        export_model(model.fitted, tmp_path / "model.pt2")
     assert not list(tmp_path.iterdir())

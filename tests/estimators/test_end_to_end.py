@@ -9,7 +9,7 @@ from ordinate.options import head_losses
 from ordinate_papers.extension import ON_BINS
 from tests.estimators.conformity import parametrize_with_essential_checks, run_check
 from tests.estimators.examples import SMALL, draw_series, draw_table, in_groups, supcr, supremix
-from tests.estimators.test_persistence import assert_same_model, save_and_load
+from tests.model.test_saving import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
 for_every_loss = pytest.mark.parametrize("loss", head_losses())

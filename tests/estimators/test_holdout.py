@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from ordinate import BlendClassifier
+from ordinate.blend.shares import assign_folds
 from ordinate.data.splits import Units, split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators import blend_method, rank_classifier
 from ordinate.estimators import samples as training_samples
 from ordinate.estimators.pipeline import draw_seed
 from ordinate.estimators.samples import hold_out
-from ordinate.estimators.shares import assign_folds
 from tests.estimators.examples import CLASSIFIERS, draw_table, for_every_estimator, labels_for, otd, ranks_of, supcr
 
 X, TARGET = draw_table()

@@ -17,8 +17,8 @@ from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Decoded, Preprocessing
 from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
-from ordinate.estimators.export import export_model
 from ordinate.methods.supcr import SupCR
+from ordinate.model.export import export_model
 from ordinate.training import loop as training
 from ordinate.training.staged_method import StagedMethod
 from tests import processes
@@ -85,7 +85,7 @@ def test_an_image_and_its_mirror_image_are_one_to_a_model_that_mirrors(make, tmp
     loaded = ordinate.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.transform(NEW), model.transform(NEW))
     if make is otd:
-        export_model(model, tmp_path / "model.pt2")  # which compares what it wrote with the model
+        export_model(model.fitted, tmp_path / "model.pt2")  # which compares what it wrote with the model
     loaded.encoder_.mirror = False
     expected = (loaded.transform(NEW) + loaded.transform(MIRRORED)) / 2
     np.testing.assert_allclose(model.transform(NEW), expected, atol=1e-6)
@@ -162,7 +162,7 @@ def test_the_encoder_sees_the_middle_of_images_that_are_resized_to_more_than_its
     images = ImageOptions(size=12, resize=16, augmentation="hid", workers=0)
     model = fit(otd, epochs=1, data=images)
     batches = ViewBatches(
-        model.read(DRAWN), torch.arange(60), *model.reader_.views(images, model.checked_method().views)
+        model.fitted.read(DRAWN), torch.arange(60), *model.reader_.views(images, model.checked_method().views)
     )
     views = {view.shape for view in batches[0, [1, 2]][0]}
     assert views == {(1, 12, 12)}

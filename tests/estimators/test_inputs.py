@@ -96,7 +96,7 @@ def test_a_column_unlike_that_of_training_is_warned_of(frame_model, change, warn
 
 
 def test_an_array_has_the_columns_of_the_frame_in_training_in_their_order(frame_model):
-    with pytest.warns(UserWarning, match="X does not have valid feature names, but SupCRRegressor was fitted with"):
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but Model was fitted with"):
         predicted = frame_model.predict(FRAME.to_numpy(dtype=object))
     assert (predicted == frame_model.predict(FRAME)).all()
 

@@ -5,7 +5,7 @@ import pytest
 
 import ordinate
 from ordinate.errors import OrdinateError
-from ordinate.estimators.export import export_model
+from ordinate.model.export import export_model
 from ordinate.training.callback import Callback
 from tests.estimators.examples import draw_table, otd
 
@@ -55,7 +55,7 @@ def test_an_end_in_relu_keeps_embeddings_at_or_above_0_through_saving_and_export
     assert otd().fit(X, Y).transform(X).min() < 0
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(ordinate.load(tmp_path / "model").transform(X), embeddings)
-    assert export_model(model, tmp_path / "model.pt2").differences["embedding"] < 1e-9
+    assert export_model(model.fitted, tmp_path / "model.pt2").differences["embedding"] < 1e-9
 
 
 def test_an_unknown_criterion_is_refused():

@@ -9,7 +9,7 @@ from ordinate_papers.estimators import OrdinalClassifier
 from ordinate_papers.methods.ordinal import LOSSES
 from tests.estimators.conformity import EQUIVALENCE, parametrize_with_essential_checks, run_check
 from tests.estimators.examples import Make, draw_frame, draw_table, ranks_of
-from tests.estimators.test_persistence import assert_same_model, save_and_load
+from tests.model.test_saving import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET, 4)

@@ -6,9 +6,9 @@ import pytest
 
 from ordinate import BlendClassifier, OTDClassifier, SupCRRegressor, load
 from ordinate.errors import OrdinateError
-from ordinate.estimators.held_out import HeldOut, predict_sets
-from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics import accuracy, mae
+from ordinate.model.held_out import HeldOut, predict_sets
+from ordinate.model.neighbour_index import NeighbourIndex
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(160, 3)), columns=["a", "b", "c"])
@@ -33,7 +33,7 @@ def targets():
 def test_an_interval_is_that_of_held_out_samples(ranks, targets):
     for model, y in ((ranks, RANKS), (targets, TARGET)):
         lower, upper = model.predict_interval(X[NEW], 0.8)
-        expected = predict_sets(model, HeldOut.measure(model, X[HELD], y[HELD]), X[NEW], 0.8)
+        expected = predict_sets(model.fitted, HeldOut.measure(model.fitted, X[HELD], y[HELD]), X[NEW], 0.8)
         np.testing.assert_array_equal([lower, upper], expected)
 
 
@@ -59,7 +59,7 @@ def test_a_model_without_held_out_samples_says_how_to_get_them(tmp_path):
 
 def test_a_loaded_model_has_the_held_out_samples_of_its_folder(ranks, tmp_path):
     ranks.save(tmp_path / "model")
-    HeldOut.measure(ranks, X[HELD], RANKS[HELD]).write(tmp_path / "model")
+    HeldOut.measure(ranks.fitted, X[HELD], RANKS[HELD]).write(tmp_path / "model")
     again = load(tmp_path / "model").predict_interval(X[NEW])
     np.testing.assert_array_equal(again, ranks.predict_interval(X[NEW]))
 
@@ -79,7 +79,7 @@ def test_contributions_and_similar_samples(ranks):
     parts = ranks.explain(X[NEW][:2], X[TRAIN])
     assert parts.columns.tolist() == ["baseline", "a", "b", "c"]
     similarity, rows = ranks.similar(X[NEW], X[TRAIN], k=4)
-    expected = NeighbourIndex.build(ranks, X[TRAIN]).search(X[NEW], 4)
+    expected = NeighbourIndex.build(ranks.fitted, X[TRAIN]).search(X[NEW], 4)
     np.testing.assert_array_equal(rows, expected.rows)
     np.testing.assert_array_equal(similarity, expected.similarity)
 

@@ -15,11 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from ordinate import ImageOptions
 from ordinate.adapters.lightning import LightningData
 from ordinate.errors import OrdinateError
-from ordinate.estimators.export import export_model
 from ordinate.estimators.plain import CrossEntropyClassifier
 from ordinate.estimators.samples import relative_weights
 from ordinate.heads.linear import fit_ridge
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
+from ordinate.model.export import export_model
 from ordinate_papers.estimators.gol import GOLClassifier
 from ordinate_papers.estimators.mwr import MWRClassifier
 from ordinate_papers.estimators.poe import POEClassifier
@@ -37,7 +37,7 @@ from tests.estimators.examples import (
     ranks_of,
     supcr,
 )
-from tests.estimators.test_persistence import assert_same_model, save_and_load
+from tests.model.test_saving import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET)
@@ -132,7 +132,7 @@ def test_neighbours_count_by_their_weights():
 def test_a_weighted_model_is_saved_loaded_and_exported(make, tmp_path):
     model = make().fit(X, RANKS, 1 + WEIGHTS)
     assert_same_model(model, save_and_load(model, tmp_path), X)
-    export_model(model, tmp_path / "graph.pt2")  # which checks the graph against the model
+    export_model(model.fitted, tmp_path / "graph.pt2")  # which checks the graph against the model
 
 
 def test_views_of_an_image_have_its_weight():
@@ -145,7 +145,7 @@ def test_views_of_an_image_have_its_weight():
     assert np.isfinite(model.predict(images)).all()
     module = LightningData(supcr(**options, validation_fraction=0.0), images, np.arange(24.0), weights)
     _, y, drawn = module.train_dataloader().dataset[0, [3, 5]]
-    rows = y[:, 0] + module.estimator.labels_.offset[0]
+    rows = y[:, 0] + module.labels.offset[0]
     assert rows.tolist() == [3.0, 3.0, 5.0, 5.0]
     assert drawn.tolist() == [(1.0 + row % 3) / weights.mean() for row in (3, 3, 5, 5)]
 

@@ -14,7 +14,8 @@ from ordinate import (
     Training,
     VolumeOptions,
 )
-from ordinate.estimators.persistence import from_plain, to_plain
+from ordinate.estimators.params import from_plain
+from ordinate.plain_values import to_plain
 from ordinate_papers.methods.imbalance import Imbalance
 
 OPTIONS = {

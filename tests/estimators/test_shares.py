@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ordinate.estimators.shares import assign_folds, choose_shares
+from ordinate.blend.shares import assign_folds, choose_shares
 
 RANDOM = np.random.default_rng(0)
 Y = RANDOM.normal(size=(300, 1))

@@ -53,7 +53,7 @@ def test_worker_processes_change_nothing(paths):
 
 def test_pixels_stream_by_themselves_where_memory_does_not_hold_them(paths, monkeypatch):
     def streams(model, X=None):
-        return isinstance(model.read(paths if X is None else X), StreamedPixels)
+        return isinstance(model.fitted.read(paths if X is None else X), StreamedPixels)
 
     assert not streams(fit(otd, paths, epochs=1))
     monkeypatch.setattr(streamed, "available_memory", lambda: 2 * DRAWN.nbytes - 2)

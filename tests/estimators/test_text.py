@@ -147,7 +147,7 @@ def test_without_the_package_of_minilm_the_error_says_what_to_do(monkeypatch):
 
 
 def test_a_model_of_text_is_not_exported(tmp_path):
-    from ordinate.estimators.export import export_model
+    from ordinate.model.export import export_model
 
     with pytest.raises(OrdinateError, match=r"^export: got a model of text"):
-        export_model(cloc(**BILSTM).fit(X, ranks_of(Y)), tmp_path / "model.onnx")
+        export_model(cloc(**BILSTM).fit(X, ranks_of(Y)).fitted, tmp_path / "model.onnx")

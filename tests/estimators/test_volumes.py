@@ -11,7 +11,7 @@ from ordinate.data.streamed import StreamedPixels
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
-from ordinate.estimators.export import export_model
+from ordinate.model.export import export_model
 from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import scans
@@ -61,7 +61,7 @@ def test_volumes_that_stream_train_the_weights_of_volumes_in_memory(tmp_path, wo
     for name, value in expected.method_.state_dict().items():
         assert torch.equal(value, model.method_.state_dict()[name]), name
     assert model.history_ == expected.history_
-    assert isinstance(model.read(paths), StreamedPixels)
+    assert isinstance(model.fitted.read(paths), StreamedPixels)
     np.testing.assert_array_equal(model.predict(paths), expected.predict(paths))
     paths[5].write_bytes(b"")
     with pytest.raises(OrdinateError, match=f"{paths[5].name}: is empty, expected a NIfTI volume"):
@@ -108,7 +108,7 @@ def test_other_data_than_in_training_is_refused(X, trained):
 
 def test_an_exported_graph_agrees_with_the_estimator(tmp_path):
     model = fit(supremix, epochs=(1, 1))
-    exported = export_model(model, tmp_path / "model.pt2")
+    exported = export_model(model.fitted, tmp_path / "model.pt2")
     assert exported.input_shape == (1, 16, 16, 16)
     graph = torch.export.load(exported.path).module()
     found = graph(model.reader_.transform(NEW))["prediction"].detach().numpy()

@@ -22,7 +22,7 @@ from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Request
 from ordinate.data.rows import BatchedSamples
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.estimators.batches import read_unlabelled
+from ordinate.model.batches import read_unlabelled
 from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
 from tests.data.images.test_dicom import palette, write_compressed, write_dicom
 from tests.data.tables.sas_table import write_iris

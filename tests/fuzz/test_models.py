@@ -15,7 +15,7 @@ import pytest
 
 from ordinate import CLOCClassifier, SupCRRegressor, TextOptions, load
 from ordinate.commands.report import read_samples
-from ordinate.estimators.held_out import HeldOut
+from ordinate.model.held_out import HeldOut
 from tests.data.small_transformer import write_transformer
 from tests.fuzz.damage import BYTES, pick
 from tests.fuzz.trials import run_command, seeds, succeeds_or_is_refused
@@ -55,7 +55,7 @@ def good(tmp_path_factory):
     }
     for name, model in models.items():
         model.save(folder / name)
-    HeldOut.measure(models["table"], table[:20], grades[:20]).write(folder / "table")
+    HeldOut.measure(models["table"].fitted, table[:20], grades[:20]).write(folder / "table")
     split = {"data": "0" * 64, "target": "grade", "train": list(range(30)), "test": list(range(30, 40))}
     (folder / "table" / SPLIT).write_text(json.dumps(split))
     predicted = {name: predict(model, samples[name]) for name, model in models.items()}
@@ -117,7 +117,7 @@ def test_a_damaged_split_is_refused(seed, model, good):
     random = np.random.default_rng(seed)
     pick(random, [damage, change_value])(folder / SPLIT, random)
     with succeeds_or_is_refused(str(folder), "model"):
-        read_samples(load(folder), str(folder), str(good.data), "grade")
+        read_samples(load(folder).fitted, str(folder), str(good.data), "grade")
 
 
 def damage(path, random):

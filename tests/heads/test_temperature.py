@@ -7,9 +7,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from torch import nn
 
-from ordinate.estimators.persistence import describe_predictor, restore_predictor
 from ordinate.heads import NeighbourVote
 from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities, scores_of_votes
+from ordinate.model.saving import describe_predictor, restore_predictor
 
 SCORES = np.random.default_rng(0).normal(size=(80, 4)) * 5
 

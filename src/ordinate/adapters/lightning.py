@@ -162,7 +162,7 @@ class LightningData(lightning.LightningDataModule):
         X, y, sample_weight, validation, groups: The arguments of its ``fit``.
 
     Attributes:
-        estimator: Copy of the estimator that knows the classes and how samples are read.
+        labels: What the ranks or targets are.
 
     Raises:
         OrdinateError: parameters, samples or labels that ``fit`` refuses.
@@ -188,14 +188,15 @@ class LightningData(lightning.LightningDataModule):
         groups: ArrayLike | None = None,
     ) -> None:
         super().__init__()
-        self.estimator: EmbeddingEstimator = clone(estimator)
-        self._method = self.estimator.checked_method()
-        self._data = learn_labels_and_reader(self.estimator, self._method, X, y, sample_weight, validation, groups)
+        self._estimator: EmbeddingEstimator = clone(estimator)
+        self._method = self._estimator.checked_method()
+        self._data = learn_labels_and_reader(self._estimator, self._method, X, y, sample_weight, validation, groups)
+        self.labels = self._method.labels
 
     def new_method(self) -> StagedMethod:
         """Return the untrained method of the estimator, with its own encoder."""
         with own_random_numbers(self._data.seed, gpus=True):
-            return new_module(self.estimator, self._method, self._data)[0]
+            return new_module(self._estimator, self._method, self._data)[0]
 
     def train_dataloader(self) -> Loader:
         data, seed = self._data.training, self._data.seed

@@ -19,8 +19,8 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import BatchedSamples, Samples
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
-from ordinate.estimators.batches import map_batches, read_unlabelled, reading_of, trained_columns
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
+from ordinate.model.model import Model
 
 Batch = TypeVar("Batch", bound=tuple[Sized, object])
 Results = Iterator[tuple[Samples, NDArray[np.float64]]]  # Each batch comes with what a model returns for it.
@@ -31,26 +31,26 @@ class FileOfSamples:
     """The samples of a file, for a saved model.
 
     Args:
-        estimator: The model.
+        model: The model.
         data: Path of the file, or of a folder or zip.
         skip_unreadable: Whether images and volumes that cannot be read are left out.
         jobs: Number of processes that share the work.
     """
 
-    estimator: EmbeddingEstimator
+    model: Model
     data: str
     skip_unreadable: bool = False
     jobs: int = 1
     left_out: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.skip_unreadable and not isinstance(self.estimator.reader_, PixelReader):
+        if self.skip_unreadable and not isinstance(self.model.reader, PixelReader):
             raise OrdinateError("--skip-unreadable", problem="the model reads neither images nor volumes")
 
     @cached_property
     def samples(self) -> Samples:
         """The samples as they lie in the file, of a table with all columns."""
-        return read_unlabelled(self.data, self._note_unreadable, reading_of(self.estimator))
+        return read_unlabelled(self.data, self._note_unreadable, reading_of(self.model))
 
     @property
     def _note_unreadable(self) -> Callable[[str], None] | None:
@@ -59,9 +59,7 @@ class FileOfSamples:
 
     def read(self) -> BatchedSamples:
         """Return the samples in batches."""
-        return BatchedSamples(
-            trained_columns(self.estimator, self.samples, self.data), self.estimator.reader_.read_at_once
-        )
+        return BatchedSamples(trained_columns(self.model, self.samples, self.data), self.model.reader.read_at_once)
 
     def named(
         self, results: Results, identity: Sequence[str], keep: Sequence[str] = ()
@@ -81,8 +79,8 @@ class FileOfSamples:
         names = list(dict.fromkeys([*identity, *keep]))
         columns: Iterable[pd.DataFrame] = repeat(pd.DataFrame())
         if names:
-            trained = set(getattr(self.estimator, "feature_names_in_", ()))
-            columns = columns_of(self.samples, names, trained, self.estimator.reader_.read_at_once)
+            trained = set(self.model.feature_names_in)
+            columns = columns_of(self.samples, names, trained, self.model.reader.read_at_once)
         start = 0
         for (X, result), kept in zip(results, columns, strict=False):
             paths = modality_of(X).paths(X)
@@ -94,9 +92,9 @@ class FileOfSamples:
                 yield pd.DataFrame({"row": np.arange(start, start + len(X))}).join(kept), result
             start += len(X)
 
-    def results(self, method: str, batches: BatchedSamples) -> Results:
+    def results(self, method: Callable[[Model, Samples], NDArray[np.float64]], batches: BatchedSamples) -> Results:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
-        results = map_batches(self.estimator, method, batches, self.jobs, self._note_unreadable)
+        results = map_batches(self.model, method, batches, self.jobs, self._note_unreadable)
         return with_progress(results, len(batches))
 
     @contextmanager

@@ -24,11 +24,11 @@ from ordinate.estimators import (
     SupReMixRegressor,
 )
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.evaluation import Metrics
-from ordinate.estimators.held_out import HeldOut
-from ordinate.estimators.persistence import write_estimator
-from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, rank_report
+from ordinate.model.evaluation import Metrics
+from ordinate.model.held_out import HeldOut
+from ordinate.model.predictions import Predictions
+from ordinate.model.saving import write_model
 from ordinate.report.page import write_report
 from ordinate.report.page.measures import Predictor
 from ordinate.report.text import table
@@ -144,11 +144,11 @@ def _keep(
         model.set_params(training__checkpoint_dir=None, verbose=0)
         folder = result / f"{job.name}-{name.lower()}"
         folder.mkdir(exist_ok=True)
-        write_estimator(model, folder)
-        predictions = Predictions.of(model, *unseen)
+        write_model(model.fitted, folder)
+        predictions = Predictions.of(model.fitted, *unseen)
         HeldOut.of(predictions).write(folder)
         write_report(
-            model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=job.target,
+            predictions.model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=job.target,
             projections=("pca", "tsne"), command="ordinate demo", on_scores=reported.append,
         )  # fmt: skip
     ours = [replace(predictors[0], name=name) for name, predictors in zip(models, reported, strict=True)]

@@ -15,9 +15,9 @@ from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, reco
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.paths import absent_files, first_named, is_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError
-from ordinate.estimators.model_folder import require_model
 from ordinate.estimators.recipes import read_recipe
 from ordinate.estimators.registry import models
+from ordinate.model.folder import require_model
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
 from ordinate.training.options import Training

@@ -13,10 +13,10 @@ from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.evaluation import measure_targets
-from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.samples import LabelledSamples
+from ordinate.model.evaluation import measure_targets
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import Predictor, score_all
 from ordinate.report.text import table
@@ -25,22 +25,20 @@ from ordinate.report.text import table
 def evaluate(models: Sequence[str], data: str, target: str | None, out: str | None) -> None:
     """Print the metrics of models, or write them to ``out`` too; the arguments are the options of the command line."""
     names = names_of(models)
-    estimators = {name: load(model) for name, model in zip(names, models, strict=True)}
+    fitted = {name: load(model).fitted for name, model in zip(names, models, strict=True)}
     wanted = target or read_split(models[0])["target"]
-    samples = {
-        name: read_samples(estimators[name], model, data, wanted) for name, model in zip(names, models, strict=True)
-    }
+    samples = {name: read_samples(fitted[name], model, data, wanted) for name, model in zip(names, models, strict=True)}
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())
     if len(rows) == 0:  # Every row was used to train some model.
         rows = np.arange(len(first.y))
-    predictions = {name: Predictions.of(estimators[name], *samples[name].take(rows)) for name in names}
+    predictions = {name: Predictions.of(fitted[name], *samples[name].take(rows)) for name in names}
     _require_one_label(predictions)
     if isinstance(wanted, list):
         found = _of_targets(predictions, wanted)
     else:
-        training = _training(estimators[names[0]], models[0], wanted, first)
+        training = _training(fitted[names[0]], models[0], wanted, first)
         scored = {name: score_all(gather(each, training)) for name, each in predictions.items()}
         own = {name: of_model[0] for name, of_model in scored.items()}
         found = _of_scores({**own, **{each.name: each for each in scored[names[0]][1:]}})
@@ -78,15 +76,13 @@ def _require_one_label(predictions: dict[str, Predictions]) -> None:
             raise OrdinateError("models", problem=problem, expected="models of one label")
 
 
-def _training(
-    estimator: EmbeddingEstimator, model: str, target: str | None, samples: ReportSamples
-) -> LabelledSamples | None:
+def _training(fitted: Model, model: str, target: str | None, samples: ReportSamples) -> LabelledSamples | None:
     """Return the samples that a model was trained on, for simple models; None if their file is not there any more."""
     if samples.trained is None:
         path = trained_on(model)
         if path is None or not Path(path).exists():
             return None
-        samples = read_samples(estimator, model, path, target)
+        samples = read_samples(fitted, model, path, target)
     return None if samples.trained is None else samples.take(samples.trained)
 
 

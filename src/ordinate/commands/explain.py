@@ -18,12 +18,11 @@ from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import read_unlabelled, reading_of, trained_columns
-from ordinate.estimators.contributions import ROWS_AT_ONCE, column_contributions
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.importance import column_importance
-from ordinate.estimators.occlusion import expected_label, occlusion_map
-from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.model.batches import read_unlabelled, reading_of, trained_columns
+from ordinate.model.contributions import ROWS_AT_ONCE, column_contributions
+from ordinate.model.importance import column_importance
+from ordinate.model.model import Model
+from ordinate.model.occlusion import expected_label, occlusion_map
 from ordinate.report.heat_map import heat_map
 from ordinate.report.output import check_free
 from ordinate.report.text import table
@@ -43,33 +42,31 @@ def explain(
     overwrite: bool = False,
 ) -> None:
     """Measure what a saved model predicts from; the arguments are the options of the command line."""
-    estimator = load(model)
-    kind = modality_of_reader(estimator.reader_).name
+    fitted = load(model).fitted
+    kind = modality_of_reader(fitted.reader).name
     if kind == "tables":
         check_new(out, [model, data], overwrite=overwrite)
         if rows:
-            _explain_rows(estimator, model, data, rows, out)
+            _explain_rows(fitted, model, data, rows, out)
             return
-        _explain_columns(estimator, model, data, target, repeats, out)
+        _explain_columns(fitted, model, data, target, repeats, out)
     elif kind == "images":
         if out is None:
             raise OrdinateError("out", problem="is missing", expected="a new folder for the pictures")
         check_free(Path(out))
-        _explain_images(estimator, data, images, Path(out))
+        _explain_images(fitted, data, images, Path(out))
     else:
         raise OrdinateError("model", f"a model of {kind}", "a model of a table (columns) or of images (their parts)")
 
 
-def _explain_columns(
-    estimator: EmbeddingEstimator, model: str, data: str, target: str | None, repeats: int, out: str | None
-) -> None:
+def _explain_columns(fitted: Model, model: str, data: str, target: str | None, repeats: int, out: str | None) -> None:
     """Print the permutation importance of every column, or write it to ``out``; the rows are those of the report."""
-    samples = read_samples(estimator, model, data, target or read_split(model)["target"])
+    samples = read_samples(fitted, model, data, target or read_split(model)["target"])
     X, y = samples.take(samples.measured)
     X = in_memory(X)
     if not isinstance(X, pd.DataFrame):
         raise OrdinateError(data, problem="holds no table with columns", expected="a csv or parquet file")
-    found = column_importance(estimator, X, y, repeats=repeats)
+    found = column_importance(fitted, X, y, repeats=repeats)
     if out is not None:
         write_table([found], out)
     seen = ", some of which the model may have been trained on" if samples.trained is None else ""
@@ -79,26 +76,26 @@ def _explain_columns(
     print(table(["column", "importance", "interval"], rows))
 
 
-def _explain_rows(estimator: EmbeddingEstimator, model: str, data: str, rows: Sequence[int], out: str | None) -> None:
+def _explain_rows(fitted: Model, model: str, data: str, rows: Sequence[int], out: str | None) -> None:
     """Print what each column contributes to the predictions of some rows, or write it to ``out``, too."""
-    X = _table(estimator, data)
+    X = _table(fitted, data)
     absent = [row for row in rows if row >= len(X)]
     if absent:
         raise OrdinateError("--row", absent[0], f"a row of {data}, from 0 to {len(X) - 1}")
     trained = trained_on(model)
     background, of = X, data
     if trained is not None and Path(trained).exists():
-        background, of = _table(estimator, trained), trained
+        background, of = _table(fitted, trained), trained
     asked = take(X, np.array(rows))
-    found = column_contributions(estimator, asked, take(background, random_part(len(background), MOST_BACKGROUND)))
+    found = column_contributions(fitted, asked, take(background, random_part(len(background), MOST_BACKGROUND)))
     found.insert(0, "row", list(rows))
     if out is not None:
         write_table([found], out)
-    unit = "rank, from 0" if isinstance(estimator, RankClassifier) else "target"
+    unit = "rank, from 0" if fitted.is_of_ranks else "target"
     for place, row in enumerate(rows):
         baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
         parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]
-        label = plain_text(estimator.predict(asked[place : place + 1])[0])
+        label = plain_text(fitted.predict(asked[place : place + 1])[0])
         print(
             f"row {row}: predicts {label}; expected {unit}: {baseline + parts.sum():.3f}, the {baseline:.3f} of rows "
             f"of {of} and what the columns add\n"
@@ -107,21 +104,21 @@ def _explain_rows(estimator: EmbeddingEstimator, model: str, data: str, rows: Se
         print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
 
 
-def _table(estimator: EmbeddingEstimator, data: str) -> pd.DataFrame:
+def _table(fitted: Model, data: str) -> pd.DataFrame:
     """Return the columns of a file that a model was trained on."""
-    samples = trained_columns(estimator, read_unlabelled(data, how=reading_of(estimator)), data)
+    samples = trained_columns(fitted, read_unlabelled(data, how=reading_of(fitted)), data)
     return pd.concat(map(in_memory, BatchedSamples(samples, ROWS_AT_ONCE)))
 
 
-def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: Path) -> None:
+def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
     """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes."""
-    X = trained_columns(estimator, read_unlabelled(data, how=reading_of(estimator)), data)
+    X = trained_columns(fitted, read_unlabelled(data, how=reading_of(fitted)), data)
     X = take(X, np.arange(min(images, len(X))))
     paths = modality_of(X).paths(X)
     names = row_names(np.arange(len(X))) if paths is None else paths.tolist()
-    pixels = loaded(estimator.read(X))
-    predicted = expected_label(estimator, pixels)
-    maps = [occlusion_map(estimator, image) for image in pixels]
+    pixels = loaded(fitted.read(X))
+    predicted = expected_label(fitted, pixels)
+    maps = [occlusion_map(fitted, image) for image in pixels]
     largest = max(float(np.abs(each).max()) for each in maps) or 1.0
     out.mkdir(parents=True, exist_ok=True)
     rows = []
@@ -129,7 +126,7 @@ def _explain_images(estimator: EmbeddingEstimator, data: str, images: int, out: 
         file = f"{place}_{Path(name).stem.replace(' ', '_')}.png"
         heat_map(pixels[place].numpy(), values, largest).save(out / file)
         rows.append([file, f"{label:z.3f}", f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
-    of = "expected rank, from 0" if isinstance(estimator, RankClassifier) else "prediction"
+    of = "expected rank, from 0" if fitted.is_of_ranks else "prediction"
     print(
         "red parts raise the prediction and blue parts lower it, compared with a grey patch instead of them; the full "
         f"colour stands for {largest:.3g}\n"

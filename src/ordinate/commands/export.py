@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.export import ONNX, TORCH, export_model
+from ordinate.model.export import ONNX, TORCH, export_model
 
 
 def export(model: str, file_format: str, out: str | None) -> None:
@@ -13,7 +13,7 @@ def export(model: str, file_format: str, out: str | None) -> None:
     path = Path(out or f"{Path(model).resolve().name}{suffix}")
     if path.suffix != suffix:
         raise OrdinateError("--out", out, f"a name that ends in {suffix}, as --format is {file_format}")
-    exported = export_model(load(model), path)
+    exported = export_model(load(model).fitted, path)
     print(f"graph: {exported.path}")
     print(f"  input samples {_shape(exported.input_shape)}")
     for name, shape in exported.outputs.items():

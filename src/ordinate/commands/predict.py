@@ -14,9 +14,8 @@ from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.held_out import HeldOut
-from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.model.held_out import HeldOut
+from ordinate.model.model import Model
 
 
 def predict(
@@ -35,15 +34,13 @@ def predict(
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     if by_rank and coverage is None:
         raise OrdinateError("--by-rank", expected="--coverage SHARE, which it modifies")
-    estimator = load(model)
-    samples = FileOfSamples(estimator, data, skip_unreadable, jobs)
-    estimator.reader_.way_out = "; --skip-unreadable leaves them out"
-    classes, method = None, "predict"
-    if isinstance(estimator, RankClassifier):
-        classes, method = estimator.ordered_classes_.tolist(), "rank_probabilities"
+    fitted = load(model).fitted
+    samples = FileOfSamples(fitted, data, skip_unreadable, jobs)
+    fitted.reader.way_out = "; --skip-unreadable leaves them out"
+    classes = None if fitted.classes is None else fitted.classes.tolist()
     chosen = parse_decision(decision, parse_costs(costs, classes), classes)
     if chosen is not None:
-        estimator.set_params(decision=chosen)
+        fitted = fitted.deciding_by(chosen)
     held_out, calibration = None, None
     if coverage is not None:
         held_out = HeldOut.read(model)
@@ -52,11 +49,11 @@ def predict(
     targets = kept["target"] if isinstance(kept["target"], list) else None
 
     def parts() -> Iterator[pd.DataFrame]:
-        results = samples.results(method, samples.read())
+        results = samples.results(Model.predict_numbers, samples.read())
         for names, predicted in samples.named(results, kept["identity"], keep_columns):
-            frame = _table(estimator, predicted, targets)
+            frame = _table(fitted, predicted, targets)
             if held_out is not None and calibration is not None:
-                lower, upper = held_out.sets(estimator, predicted, calibration)
+                lower, upper = held_out.sets(fitted, predicted, calibration)
                 frame = frame.assign(**_columns("lower", lower, targets), **_columns("upper", upper, targets))
             twice = names.columns.intersection(frame.columns)
             if len(twice):
@@ -76,13 +73,11 @@ def _columns(name: str, values: NDArray[np.generic], targets: Sequence[str] | No
     return {f"{name}_{target}": column for target, column in zip(targets or count(), values.T, strict=False)}
 
 
-def _table(
-    estimator: EmbeddingEstimator, predicted: NDArray[np.float64], targets: Sequence[str] | None
-) -> pd.DataFrame:
+def _table(model: Model, predicted: NDArray[np.float64], targets: Sequence[str] | None) -> pd.DataFrame:
     """Return the predictions of a batch."""
-    if not isinstance(estimator, RankClassifier):
+    if not model.is_of_ranks:
         return pd.DataFrame(_columns("prediction", predicted, targets))
-    table = pd.DataFrame({"prediction": estimator.ordered_classes_[estimator.decide(predicted)]})
-    for label, column in zip(estimator.ordered_classes_, predicted.T, strict=True):
+    table = pd.DataFrame({"prediction": model.as_labels(predicted)})
+    for label, column in zip(model.ranks, predicted.T, strict=True):
         table[f"probability_{label}"] = column
     return table

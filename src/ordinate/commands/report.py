@@ -26,12 +26,11 @@ from ordinate.data.rows import take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import reading_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.held_out import HeldOut
-from ordinate.estimators.model_folder import CONFIG
-from ordinate.estimators.predictions import Predictions
-from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.model.batches import reading_of
+from ordinate.model.folder import CONFIG
+from ordinate.model.held_out import HeldOut
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 from ordinate.report.page import write_report
 from ordinate.report.page.contents import Labels
 
@@ -59,22 +58,22 @@ class ReportSamples:
 def report(model: str, data: str, target: str | None, out: str, suspects: str | None = None) -> None:
     """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
     start = time.monotonic()
-    estimator = load(model)
+    fitted = load(model).fitted
     target = target or read_split(model)["target"]
     doubted = None if suspects is None else _read_suspects(suspects)
-    samples = read_samples(estimator, model, data, target)
+    samples = read_samples(fitted, model, data, target)
     X, y = samples.take(samples.measured)
     if doubted is not None:
         doubted = _among(doubted, samples.rows[samples.measured])
     training, predictions, costs = None, None, None
     if samples.trained is not None:
         training = samples.take(samples.trained)
-    if isinstance(estimator, RankClassifier) and not isinstance(estimator.rule, str):
-        predictions = Predictions.of(estimator, X, y)
+    if fitted.is_of_ranks and not isinstance(fitted.rule, str):
+        predictions = Predictions.of(fitted, X, y)
         held_out = HeldOut.of(predictions)
-        costs = costs_of_rules(compare_decisions(held_out.labels, held_out.predicted, estimator.rule))
+        costs = costs_of_rules(compare_decisions(held_out.labels, held_out.predicted, fitted.rule))
     path = write_report(
-        estimator,
+        fitted,
         X,
         y,
         out,
@@ -121,7 +120,7 @@ def hashes(model: str) -> dict[str, str]:
     return {f"Model, sha256 of {name}": digest for name, digest in saved.items()}
 
 
-def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: str | list[str] | None) -> ReportSamples:
+def read_samples(fitted: Model, model: str, data: str, target: str | list[str] | None) -> ReportSamples:
     """Read the labelled samples of a file, folder, zip or image set as a saved model expects them.
 
     ``target`` is the column of the label, or a list of those of several targets.
@@ -131,32 +130,32 @@ def read_samples(estimator: EmbeddingEstimator, model: str, data: str, target: s
     more: list[str] = []
     if isinstance(target, list):
         target, *more = target
-    if not isinstance(estimator, RankClassifier) and estimator.labels_.outputs != 1 + len(more):
-        expected = f"the {counted(estimator.labels_.outputs, 'column')} that {model} was fitted to"
+    if not fitted.is_of_ranks and fitted.labels.outputs != 1 + len(more):
+        expected = f"the {counted(fitted.labels.outputs, 'column')} that {model} was fitted to"
         raise OrdinateError("--target", repr(target), expected, "without --target, the model's folder names them")
     kept = read_split(model)
-    how = replace(reading_of(estimator, target), keep_missing=kept["keep_missing"])
+    how = replace(reading_of(fitted, target), keep_missing=kept["keep_missing"])
     if kept["missing"]:
         how = replace(how, missing=tuple(kept["missing"]))
     request = Request(target, more_targets=tuple(more), how=how)
-    samples = _read(estimator, data, request)
-    X = fit_to(estimator, samples.X, data)
+    samples = _read(fitted, data, request)
+    X = fit_to(fitted, samples.X, data)
     paths = samples.paths
     if paths is None:
         paths = modality_of(X).paths(X)
     every = np.arange(len(samples.y))
     measured, trained = _sides(model, samples)
-    labels = labels_for(estimator, samples.y, samples.name)
+    labels = labels_for(fitted, samples.y, samples.name)
     return ReportSamples(
         X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained
     )
 
 
-def labels_for(estimator: EmbeddingEstimator, y: pd.Series | pd.DataFrame, name: str) -> Labels:
+def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
     """Return labels of the type of the model's classes, or targets."""
-    if not isinstance(estimator, RankClassifier) or isinstance(y, pd.DataFrame):
+    if not fitted.is_of_ranks or isinstance(y, pd.DataFrame):
         return understand_labels(y, "continuous", None, name).values
-    known = {plain_text(label): label for label in estimator.ordered_classes_.tolist()}
+    known = {plain_text(label): label for label in fitted.ranks.tolist()}
     y = as_numbers(y.infer_objects())
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
@@ -171,8 +170,8 @@ def labels_for(estimator: EmbeddingEstimator, y: pd.Series | pd.DataFrame, name:
     return np.array([known[text] for text in shown])
 
 
-def _read(estimator: EmbeddingEstimator, data: str, request: Request) -> Samples:
-    reader = estimator.reader_
+def _read(fitted: Model, data: str, request: Request) -> Samples:
+    reader = fitted.reader
     modality = modality_of_data(data)
     if not modality.holds_arrays and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")

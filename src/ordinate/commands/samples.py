@@ -33,10 +33,10 @@ from ordinate.data.tables.row_columns import (
 )
 from ordinate.data.text.samples import as_texts
 from ordinate.errors import OrdinateError
-from ordinate.estimators.batches import trained_columns
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.samples import check_sample_weight
 from ordinate.extensions import extensions, load_object
+from ordinate.model.batches import trained_columns
+from ordinate.model.model import Model
 
 OptionsOf = Callable[[Modality], Any]
 SizeFor = Callable[[pd.Series, pd.Series | None, Preprocessing, float, tuple[int, int]], tuple[int, int]]
@@ -247,12 +247,12 @@ def decode_array(samples: Samples, request: Request, options_of: OptionsOf) -> S
     return replace(samples, X=X)
 
 
-def fit_to(estimator: EmbeddingEstimator, X: Any, data: str) -> Any:
+def fit_to(model: Model, X: Any, data: str) -> Any:
     """Return samples with the columns of the training data, their files read once for everything that needs them."""
-    X = trained_columns(estimator, X, data)
-    if hasattr(estimator, "feature_names_in_"):
+    X = trained_columns(model, X, data)
+    if model.feature_names_in:
         return X
-    return estimator.reader_.decode(X)
+    return model.reader.decode(X)
 
 
 def row_names(rows: NDArray[np.int64]) -> list[str]:

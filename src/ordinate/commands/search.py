@@ -18,11 +18,11 @@ from ordinate.data.rows import BatchedSamples, Samples
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.estimators.batches import map_batches, read_unlabelled, reading_of, trained_columns
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.neighbour_index import NeighbourIndex
 from ordinate.metrics.embedding import unit_norm
 from ordinate.metrics.inputs import check_neighbours
+from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
+from ordinate.model.model import Model
+from ordinate.model.neighbour_index import NeighbourIndex
 from ordinate.report.text import table
 
 Labels = pd.Series | pd.DataFrame
@@ -36,15 +36,15 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     folder per rank have labels without it. A missing label stays empty. ``among`` is read in batches, of which only the
     embeddings are kept.
     """
-    estimator = load(model)
-    references, labels = _references(among, target, reading_of(estimator, target))
+    fitted = load(model).fitted
+    references, labels = _references(among, target, reading_of(fitted, target))
     check_neighbours(k, len(references))
-    file = FileOfSamples(estimator, query)
+    file = FileOfSamples(fitted, query)
     queries = file.read()
     identity = read_split(model)["identity"]
-    asked = np.concatenate([embeddings for _, embeddings in map_batches(estimator, "transform", queries, jobs)])
-    embeddings = _embed(estimator, references, among, target, jobs)
-    found = NeighbourIndex(estimator, embeddings, labels).nearest(unit_norm(asked), k)
+    asked = np.concatenate([embeddings for _, embeddings in map_batches(fitted, Model.transform, queries, jobs)])
+    embeddings = _embed(fitted, references, among, target, jobs)
+    found = NeighbourIndex(fitted, embeddings, labels).nearest(unit_norm(asked), k)
     frame = pd.DataFrame(
         {
             "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
@@ -83,14 +83,12 @@ def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, L
     return labelled.samples, labelled.labels
 
 
-def _embed(
-    estimator: EmbeddingEstimator, references: Samples, data: str, target: str | None, jobs: int
-) -> NDArray[np.float64]:
+def _embed(fitted: Model, references: Samples, data: str, target: str | None, jobs: int) -> NDArray[np.float64]:
     """Return the embeddings of the samples to search, which are read in batches."""
-    if hasattr(references, "columns") and not hasattr(estimator, "feature_names_in_"):
+    if hasattr(references, "columns") and not fitted.feature_names_in:
         references = references[[name for name in references.columns if name != target]]
-    batches = BatchedSamples(trained_columns(estimator, references, data), estimator.reader_.read_at_once)
-    results = with_progress(map_batches(estimator, "transform", batches, jobs), len(references))
+    batches = BatchedSamples(trained_columns(fitted, references, data), fitted.reader.read_at_once)
+    results = with_progress(map_batches(fitted, Model.transform, batches, jobs), len(references))
     return np.concatenate([embeddings for _, embeddings in results])
 
 

@@ -14,18 +14,19 @@ from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.data.new_files import new_file
 from ordinate.estimators import load
+from ordinate.model.model import Model
 
 
 def transform(model: str, data: str, *, skip_unreadable: bool = False, jobs: int = 1, out: str) -> None:
     """Write embeddings to ``out``: a table whose rows are named as in predictions, or an array in an npy file."""
     is_array = out.lower().endswith(".npy")
-    estimator = load(model)
-    samples = FileOfSamples(estimator, data, skip_unreadable, jobs)
+    fitted = load(model).fitted
+    samples = FileOfSamples(fitted, data, skip_unreadable, jobs)
     if not is_array:
-        estimator.reader_.way_out = "; --skip-unreadable leaves them out"
+        fitted.reader.way_out = "; --skip-unreadable leaves them out"
     batches = samples.read()
-    embedded = samples.results("transform", batches)
-    dimensions = estimator.embedding_dim_
+    embedded = samples.results(Model.transform, batches)
+    dimensions = fitted.embedding_dim
     if is_array:
         rows = len(batches)
         with new_file(Path(out)) as pending:

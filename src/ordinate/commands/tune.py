@@ -23,8 +23,8 @@ from ordinate.commands.workspace import partial_folder
 from ordinate.counts import counted
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
-from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
+from ordinate.model.predictions import Predictions
 
 DEFAULTS, CHOSEN = "defaults", "chosen"
 MOST_OUT_OF_FOLD = 20_000  # The blend knows its errors on so many samples.
@@ -136,13 +136,13 @@ class Tuning:
         plan = make_plan(options, Source.of(options), self.data)
         samples, label = self.training.samples, plan.label
 
-        def fitted(rows: NDArray[np.int64]) -> Any:
+        def trained(rows: NDArray[np.int64]) -> Any:
             weights, groups = column_of(samples.weights, rows), column_of(samples.groups, rows)
             model = plan.estimator(options.method)
             return model.fit(take(samples.X, rows), label.values[rows], weights, groups=groups)
 
         if self.is_out_of_fold:
-            errors: NDArray[np.float64] = fitted(self.training.division.rows).unseen_errors_[BLEND]
+            errors: NDArray[np.float64] = trained(self.training.division.rows).unseen_errors_[BLEND]
             return errors
         found: list[NDArray[np.float64]] = []
         for number, (rows, unseen) in enumerate(self.training.parts()):
@@ -150,7 +150,8 @@ class Tuning:
                 trial.report(self.mean(np.concatenate(found)), number)
                 if trial.should_prune():
                     raise optuna.TrialPruned
-            found.append(Predictions.of(fitted(rows), take(samples.X, unseen), label.values[unseen]).absolute_errors)
+            model = trained(rows).fitted
+            found.append(Predictions.of(model, take(samples.X, unseen), label.values[unseen]).absolute_errors)
         return np.concatenate(found)
 
 

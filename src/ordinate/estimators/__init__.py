@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from ordinate.estimators.blend import BlendClassifier, BlendRegressor
     from ordinate.estimators.cloc import CLOCClassifier
     from ordinate.estimators.head_options import Head
+    from ordinate.estimators.loading import load
     from ordinate.estimators.otd import OTDClassifier
-    from ordinate.estimators.persistence import load
     from ordinate.estimators.plain import CrossEntropyClassifier, EndToEndRegressor
     from ordinate.estimators.supcr import SupCRRegressor
     from ordinate.estimators.supremix import SupReMixRegressor
@@ -24,7 +24,7 @@ _HOMES = {
     "OTDClassifier": "ordinate.estimators.otd",
     "SupCRRegressor": "ordinate.estimators.supcr",
     "SupReMixRegressor": "ordinate.estimators.supremix",
-    "load": "ordinate.estimators.persistence",
+    "load": "ordinate.estimators.loading",
 }
 
 __all__ = [

@@ -7,15 +7,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.decisions import compare_rules
+from ordinate.blend.simple_models import MOST_PER_TREE, of_all_ranks
+from ordinate.decisions import compare_rules, predict_ranks
 from ordinate.estimators.blend_method import Blend
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.rank_classifier import RankClassifier, check_rank_options
-from ordinate.estimators.simple_models import MOST_PER_TREE, of_all_ranks
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
+from ordinate.model.labels import RankLabels
 from ordinate.training.time_budget import training_end
 
 if TYPE_CHECKING:
@@ -66,6 +67,21 @@ class BlendParameters:
     trees: bool = True
     epochs: int | None = None
 
+    @property
+    def shares_(self) -> dict[str, float]:
+        shares: dict[str, float] = cast(EmbeddingEstimator, self).fact("shares_")
+        return shares
+
+    @property
+    def unseen_losses_(self) -> dict[str, float]:
+        losses: dict[str, float] = cast(EmbeddingEstimator, self).fact("unseen_losses_")
+        return losses
+
+    @property
+    def unseen_errors_(self) -> dict[str, NDArray[np.float64]]:
+        errors: dict[str, NDArray[np.float64]] = vars(self)["method_"].unseen_errors
+        return errors
+
 
 @estimator_dataclass
 class BlendClassifier(BlendParameters, RankClassifier):
@@ -85,7 +101,8 @@ class BlendClassifier(BlendParameters, RankClassifier):
         ([0, 2], 1.0)
     """
 
-    method: ClassVar[str] = "ordinate.estimators.blend:RankBlend"
+    def new_method(self) -> "RankBlend":
+        return RankBlend(self)
 
 
 @estimator_dataclass
@@ -105,8 +122,10 @@ class BlendRegressor(BlendParameters, TargetRegressor):
         ((1,), True)
     """
 
-    method: ClassVar[str] = "ordinate.estimators.blend:TargetBlend"
     one_dimension: ClassVar[bool] = True
+
+    def new_method(self) -> "TargetBlend":
+        return TargetBlend(self)
 
 
 class RankBlend(Blend):
@@ -121,8 +140,7 @@ class RankBlend(Blend):
         super().check()
 
     def num_classes(self) -> int | None:
-        count: int = self.settings.labels_.outputs
-        return count
+        return self.labels.outputs
 
     def members_class(self) -> Any:
         from ordinate.methods.members import RankMembers
@@ -133,7 +151,11 @@ class RankBlend(Blend):
         return -np.log(np.maximum(predictions[np.arange(len(y)), y], least))
 
     def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
-        return np.abs(self.settings.decide(predictions) - y).astype(np.float64)
+        return np.abs(self.decide(predictions) - y).astype(np.float64)
+
+    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the ranks (n,) that the model predicts from probabilities (n, C)."""
+        return predict_ranks(probabilities, self.settings.rule_for(self.reader, cast(RankLabels, self.labels)))
 
     def fit_linear(
         self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
@@ -149,7 +171,7 @@ class RankBlend(Blend):
 
     def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
         scores = compare_rules(self.simple.y, predictions, self.simple.weights)
-        fitted.values["decision_scores_"] = scores
+        fitted.facts["decision_scores_"] = scores
 
 
 class TargetBlend(Blend):
@@ -202,5 +224,5 @@ class TargetBlend(Blend):
         return predicted
 
     def finish(self, fitted: Fitted) -> nn.Module:
-        fitted.values |= {"head_name_": "linear", "head_scores_": {}}
+        fitted.facts |= {"head_name_": "linear", "head_scores_": {}}
         return super().finish(fitted)

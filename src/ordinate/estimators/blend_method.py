@@ -14,22 +14,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from ordinate.checks import check_flag, check_whole
-from ordinate.data.modality import Modality, Reader
-from ordinate.data.rows import random_part
-from ordinate.data.samplers import ShuffledBatches
-from ordinate.data.tables.features import TableFeatures
-from ordinate.data.training_batches import ArrayBatches
-from ordinate.encoders.blend_head import BlendHead
-from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
-from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
-from ordinate.encoders.trees import BoostedTrees, Trees
-from ordinate.errors import OrdinateError
-from ordinate.estimators.frozen_features import frozen_features
-from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of, fewer_epochs
-from ordinate.estimators.samples import CheckedSamples
-from ordinate.estimators.shares import assign_folds, best_share, blend, choose_shares
-from ordinate.estimators.simple_models import (
+from ordinate.blend.shares import assign_folds, best_share, blend, choose_shares
+from ordinate.blend.simple_models import (
     FEWEST_TREES,
     SHARE_OF_TREES,
     SimpleModels,
@@ -42,8 +28,23 @@ from ordinate.estimators.simple_models import (
     new_forest,
     unseen_by_fold,
 )
+from ordinate.checks import check_flag, check_whole
+from ordinate.data.modality import Modality, Reader
+from ordinate.data.rows import random_part
+from ordinate.data.samplers import ShuffledBatches
+from ordinate.data.tables.features import TableFeatures
+from ordinate.data.training_batches import ArrayBatches
+from ordinate.encoders.blend_head import BlendHead
+from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
+from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
+from ordinate.encoders.trees import BoostedTrees, Trees
+from ordinate.errors import OrdinateError
+from ordinate.estimators.frozen_features import frozen_features
+from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
+from ordinate.estimators.samples import CheckedSamples
 from ordinate.heads.cumulative_link import CumulativeLink
 from ordinate.methods.unseen_folds import FoldBatches
+from ordinate.model.embedding import device_of
 from ordinate.torchrun import joined_processes
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
@@ -198,7 +199,9 @@ class Blend(Method):
         training, batches, _ = data
         of_folds = FoldBatches(training.x, training.y, training.weights, self.fold, self.settings.members)
         module.validate_on(of_folds, self.simple.rows, self.simple.x.float())
-        options = replace(options, accelerator=device_of(options).type)  # The networks need float64 for labels.
+        options = replace(
+            options, accelerator=device_of(options.accelerator).type
+        )  # The networks need float64 for labels.
         end = training_end()
         if end is not None and self.settings.trees:  # Boosted trees are fitted after the networks.
             end = replace(end, until=end.until - SHARE_OF_TREES * (end.until - end.now))
@@ -217,7 +220,7 @@ class Blend(Method):
     def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
         if self.images is not None:
             features = frozen_features(
-                self.images.network, training, self.options, device_of(self.training),
+                self.images.network, training, self.options, device_of(self.training.accelerator),
                 progress=bool(self.settings.verbose),
             )  # fmt: skip
             some = torch.from_numpy(random_part(len(features.x), 2000))  # They determine the components.
@@ -345,7 +348,7 @@ class Blend(Method):
         unseen_losses = {}
         for name, predicted in predictions.items():
             unseen_losses[name] = float(np.average(losses(predicted), weights=simple.weights))
-        fitted.values |= {"shares_": shares, "unseen_losses_": unseen_losses}
+        fitted.facts |= {"shares_": shares, "unseen_losses_": unseen_losses}
         fitted.notes.append(self._note(unseen_losses, shares))
         head = self._add_parts(module, simple, shares)
         fitted.embedding_dim = module.encoder.out_features
@@ -354,7 +357,7 @@ class Blend(Method):
         for name, predicted in predictions.items():
             errors[name] = np.full(len(fitted.training.x), np.nan)
             errors[name][simple.rows.numpy()] = self.absolute_errors(predicted, simple.y, module)
-        fitted.unsaved["unseen_errors_"] = errors
+        fitted.module.unseen_errors = errors
         del self.simple  # The model keeps its method.
         return head
 

@@ -1,15 +1,17 @@
 """Calibration of a model by predictions of samples that models of the same settings have not seen."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.rank_classifier import UNCALIBRATED
 from ordinate.heads.ranks import RankLogits, Temperature, VoteProbabilities
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 
 
 def calibrate(
@@ -32,7 +34,7 @@ def calibrate(
     predictor, training = model.predictor_, model.training
     has_temperature = isinstance(predictor, VoteProbabilities | RankLogits)
     is_open = training.calibration == "auto" and not training.follows_paper
-    is_uncalibrated = all(map(_is_uncalibrated, (model, *(part.model for part in unseen))))
+    is_uncalibrated = all(map(_is_uncalibrated, (model.model_, *(part.model for part in unseen))))
     if not (unseen and has_temperature and is_open and is_uncalibrated):
         return False
     probabilities = np.concatenate([part.probabilities for part in unseen if part.probabilities is not None])
@@ -40,9 +42,10 @@ def calibrate(
     scores = torch.from_numpy(np.log(np.maximum(probabilities, least)))
     counted = None if weights is None else torch.from_numpy(np.asarray(weights, dtype=np.float64))
     predictor.temperature = Temperature.fit(scores, torch.from_numpy(true), counted)
-    model.notes_ = [note for note in model.notes_ if not note.startswith(UNCALIBRATED)]
+    kept = [note for note in model.notes_ if not note.startswith(UNCALIBRATED)]
+    model.model_ = replace(model.model_, notes=kept)
     return True
 
 
-def _is_uncalibrated(model: EmbeddingEstimator) -> bool:
-    return any(note.startswith(UNCALIBRATED) for note in model.notes_)
+def _is_uncalibrated(model: Model) -> bool:
+    return any(note.startswith(UNCALIBRATED) for note in model.notes)

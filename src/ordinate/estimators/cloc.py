@@ -1,8 +1,8 @@
 """CLOC with scikit-learn's interface."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from ordinate.estimators.method import Facts, Fitted, fewer_epochs, warn
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs
 from ordinate.heads.ranks import RankLogits
+from ordinate.model.labels import RankLabels
 from ordinate.options import PairReduction
 
 if TYPE_CHECKING:
@@ -70,22 +71,26 @@ class CLOCClassifier(RankClassifier):
     mmnp_weight: float = 1.0
     reduction: PairReduction = "pair_mean"
 
-    method: ClassVar[str] = "ordinate.estimators.cloc:CLOCMethod"
+    def new_method(self) -> "CLOCMethod":
+        return CLOCMethod(self)
 
-    def targets(self, y: Labels, *, reset: bool) -> NDArray[np.int32]:
-        """Return the ranks (n,) of labels; ``reset`` learns the classes first."""
-        ranks = super().targets(y, reset=reset)
-        if reset:
-            self.margins_by_rank()  # An error in them comes before any work.
-        return ranks
+    @property
+    def margins_(self) -> NDArray[np.float64]:
+        margins: NDArray[np.float64] = self.fact("margins_")
+        return margins
 
-    def margins_by_rank(self) -> dict[tuple[int, int], float] | None:
-        """Return the critical margins by the ranks of their labels."""
+    def learn_labels(self, y: Labels) -> RankLabels:
+        """Return the labels of training samples."""
+        labels = super().learn_labels(y)
+        self.margins_by_rank(labels.names)  # An error in them comes before any work.
+        return labels
+
+    def margins_by_rank(self, names: Sequence[Any]) -> dict[tuple[int, int], float] | None:
+        """Return the critical margins by the ranks of their labels, which are ``names`` from low to high."""
         if self.critical_margins is None:
             return None
         if not isinstance(self.critical_margins, Mapping):
             raise OrdinateError("critical_margins", repr(self.critical_margins), "labels and margins, as {(1, 2): 0.8}")
-        names = self.labels_.names
         boundaries = {pair: rank for rank, pair in enumerate(pairwise(names))}
         margins = {}
         for boundary, margin in self.critical_margins.items():
@@ -131,7 +136,7 @@ class CLOCMethod(RankMethod):
             encoder,
             facts.embedding_dim,
             facts.outputs,
-            margins=settings.margins_by_rank(),
+            margins=settings.margins_by_rank(self.labels.names),
             floor=settings.margin_floor,
             shared=settings.shared_margins,
             phase_epochs=phases,
@@ -142,14 +147,19 @@ class CLOCMethod(RankMethod):
         )
 
     def predictor(self, fitted: Fitted) -> nn.Module:
-        module, classes = fitted.module, self.settings.ordered_classes_
+        module, classes = fitted.module, self.labels.classes
         if module.collapsed_boundaries:
             named = ", ".join(f"{classes[low]} | {classes[high]}" for low, high in module.collapsed_boundaries)
             warn(
                 f"the margins at the boundaries {named} have collapsed to almost 0 (CLOC, Appendix B); "
                 "end phase one earlier, or set margin_floor or critical_margins"
             )
-        fitted.values["margins_"] = module.mmnp.margins.detach().numpy()
+        margins = module.mmnp.margins.detach().numpy()
+        fixed = self.settings.margins_by_rank(self.labels.names) or {}
+        fitted.facts["margins_"] = margins
+        collapsed = [(rank, rank + 1) in module.collapsed_boundaries for rank in range(len(margins))]
+        fitted.facts["collapsed_margins_"] = np.array(collapsed)
+        fitted.facts["fixed_margins_"] = np.array([(rank, rank + 1) in fixed for rank in range(len(margins))])
         temperature = self.temperature(fitted, scorer=lambda trained, embeddings: trained.module.classifier(embeddings))
         return RankLogits(module.classifier, temperature)
 

@@ -4,9 +4,10 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import pandas as pd
@@ -14,32 +15,32 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import nn
 
 from ordinate.checks import check_embedding_dim, check_network_folder, check_whole
-from ordinate.data.findings import collected, report
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import require_names
-from ordinate.data.registry import modality_of
-from ordinate.data.rows import Labels, random_part
+from ordinate.data.rows import BatchedSamples, Labels, random_part
 from ordinate.encoders.given import Encoder, is_named
 from ordinate.errors import OrdinateError, did_you_mean
-from ordinate.estimators.labels import RankLabels, TargetLabels
-from ordinate.estimators.method import Method, device_of, embed
-from ordinate.estimators.novelty import MOST_COMPARED, Novelty
-from ordinate.estimators.persistence import save_estimator
+from ordinate.estimators.method import Method
+from ordinate.estimators.params import origin_of, warn_of_code
 from ordinate.estimators.pipeline import Fit, learn_labels_and_reader
-from ordinate.estimators.samples import LabelledSamples, check_kind, check_options, unpack
-from ordinate.extensions import load_object
+from ordinate.estimators.samples import CheckedSamples, LabelledSamples, check_options
+from ordinate.model.held_out import RECORD, HeldOut, predict_sets
+from ordinate.model.labels import RankLabels, TargetLabels
+from ordinate.model.model import Model, accepting_all
+from ordinate.model.novelty import MOST_COMPARED
+from ordinate.model.saving import save_model
 from ordinate.option_group import OptionGroup, Settings
 from ordinate.training.options import Training
 
 if TYPE_CHECKING:
     from ordinate.data.tables.parquet_table import ParquetTable
+    from ordinate.model.export import Exported
     from ordinate.training.staged_method import StagedMethod
 
-HELD_OUT = "ordinate.estimators.held_out:HeldOut"  # It is above the estimators, as is what other questions need.
 Estimator = TypeVar("Estimator", bound=type[Any])
 
 
@@ -105,6 +106,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         verbose: 1 shows a progress bar.
 
     Attributes:
+        model_: The fitted model, see :class:`~ordinate.model.Model`; ``fitted`` is the same with the parameters of now.
         encoder_: The trained encoder.
         predictor_: Module from embeddings to predictions.
         method_: The trained module of the method; not part of a saved model.
@@ -123,20 +125,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     data: DataOptions | None = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
-    encoder_: nn.Module = field(init=False)
-    predictor_: nn.Module = field(init=False)
+    model_: Model = field(init=False)
     method_: "StagedMethod" = field(init=False)
-    reader_: Reader = field(init=False)
-    labels_: RankLabels | TargetLabels = field(init=False)
-    embedding_dim_: int = field(init=False)
-
-    method: ClassVar[str]  # The place of its Method, as "module:Class".
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.three_d_array = True
+        tags = accepting_all(super().__sklearn_tags__())
         tags.target_tags.required = True
         tags.non_deterministic = False
         return tags
@@ -173,9 +166,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise OrdinateError("training", repr(self.training), "ordinate.Training(...)")
         check_options(self.data, self.encoder)
         check_encoder(self)
-        method: Method = load_object(self.method)(self)
+        method = self.new_method()
         method.check()
         return method
+
+    @abstractmethod
+    def new_method(self) -> Method:
+        """Return how the estimator trains and predicts."""
 
     def fit(
         self,
@@ -204,61 +201,87 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         method = self.checked_method()
         data = learn_labels_and_reader(self, method, X, y, sample_weight, validation, groups)
-        self.reader_ = data.reader
         self.n_features_in_ = data.reader.n_features_in
         self.n_batches_ = len(data.batches)
         fit = Fit(self, method, data)
         fitted = fit.run()
         self.method_ = fit.module
-        self.encoder_ = fit.module.encoder
-        self.predictor_ = fit.predictor
-        self.embedding_dim_ = fitted.embedding_dim
-        self.history_ = fit.history
-        self.n_iter_ = len(fit.history)
-        self.fitted_values_ = fitted.values
-        for name, value in {**fitted.values, **fitted.unsaved}.items():
-            setattr(self, name, value)
-        self.notes_ = [*data.reader.notes, *fitted.notes, *data.notes]
+        self.model_ = fit.model(fitted)
         if data.validation is not None and fitted.training is data.training:  # They were not trained on in the end.
-            self.learn_novelty(fitted.embed_rows(data.validation.x, random_part(len(data.validation.x), MOST_COMPARED)))
+            rows = random_part(len(data.validation.x), MOST_COMPARED)
+            self.model_ = self.model_.with_novelty(fitted.embed_rows(data.validation.x, rows))
         return self
 
     @abstractmethod
-    def targets(self, y: Labels, *, reset: bool) -> Labels:
-        """Return training targets of labels; ``reset`` learns the labels first."""
+    def learn_labels(self, y: Labels) -> RankLabels | TargetLabels:
+        """Return the labels of training samples."""
 
-    def read(self, X: object) -> Tensor:
-        """Return samples as a batch of the encoder."""
-        samples, _ = unpack(X, (), self.data)
-        modality = modality_of(samples, self.data)
-        check_kind(self.reader_, modality)
-        return self.reader_.read(modality.check(self, samples, reset=False))
+    def weights_in_training(self, samples: CheckedSamples, labels: Any) -> NDArray[np.float64] | None:
+        """Return the weights (n,) of training samples; None for equal ones."""
+        return samples.weights
 
-    def embed(self, x: Tensor) -> Tensor:
-        """Return embeddings (n, d) of samples that were read, in float64."""
-        return embed(self.encoder_, self.reader_, device_of(self.training), x)
+    # The fitted model.
 
-    def embed_new(self, X: object) -> Tensor:
-        """Return embeddings (n, d) of new samples, and warn where many lie outside what training had seen."""
-        with collected() as findings:
-            embeddings = self.embed(self.read(X))
-        novelty = self.fitted_values_.get("novelty_")
-        if novelty is not None:
-            findings += Novelty(**novelty).findings(self.predictor_, embeddings)
-        report(findings)
-        return embeddings
+    @property
+    def fitted(self) -> Model:
+        """The fitted model as one value, which :mod:`ordinate.model` takes; it predicts by the parameters of now."""
+        check_is_fitted(self)
+        return replace(self.model_, origin=origin_of(self, self.model_.reader))
 
-    def learn_novelty(self, held_out: Tensor) -> None:
-        """Keep how far embeddings (n, d) of held-out samples lie from those of training, if the predictor has these."""
-        novelty = Novelty.measure(self.predictor_, held_out)
-        if novelty is not None:
-            self.novelty_ = asdict(novelty)
-            self.fitted_values_["novelty_"] = self.novelty_
+    @property
+    def encoder_(self) -> nn.Module:
+        return self.model_.encoder
+
+    @property
+    def predictor_(self) -> nn.Module:
+        return self.model_.predictor
+
+    @property
+    def reader_(self) -> Reader:
+        return self.model_.reader
+
+    @property
+    def labels_(self) -> RankLabels | TargetLabels:
+        return self.model_.labels
+
+    @property
+    def embedding_dim_(self) -> int:
+        return self.model_.embedding_dim
+
+    @property
+    def history_(self) -> list[dict[str, float]]:
+        return self.model_.history
+
+    @property
+    def n_iter_(self) -> int:
+        return len(self.model_.history)
+
+    @property
+    def notes_(self) -> list[str]:
+        return self.model_.notes
+
+    @property
+    def novelty_(self) -> Settings:
+        return self.fact("novelty_")
+
+    def fact(self, name: str) -> Any:
+        """Return a result of the fit by its name.
+
+        Raises:
+            AttributeError: there is none, as of an estimator that is not fitted.
+        """
+        facts = self.model_.facts
+        if name not in facts:
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        return facts[name]
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return the embeddings (n, ``embedding_dim_``) of samples, float64."""
-        check_is_fitted(self)
-        return self.embed(self.read(X)).numpy()
+        return self.fitted.transform(X)
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> Labels:
+        """Return the predictions of samples."""
+        return self.fitted.predict(X)
 
     def calibrate(self, X: object, y: object) -> Self:
         """Keep predictions of labelled samples that training has not seen, for :meth:`predict_interval`.
@@ -269,8 +292,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             X: Samples (n) of the model's kind of data.
             y: Labels (n,) or targets (n, p).
         """
-        check_is_fitted(self)
-        self.held_out_ = load_object(HELD_OUT).measure(self, X, y)
+        self.held_out_ = HeldOut.measure(self.fitted, X, y)
         return self
 
     def predict_interval(
@@ -288,15 +310,42 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Raises:
             OrdinateError: the model is not calibrated, or with too few samples for the coverage.
         """
+        return predict_sets(self.fitted, self._held_out(), X, coverage, by_rank=by_rank)
+
+    def _held_out(self) -> HeldOut:
+        """Return the predictions that the model keeps, or its folder, of samples that it was not trained on."""
         check_is_fitted(self)
-        predict_sets = load_object("ordinate.estimators.held_out:predict_sets")
-        bounds: tuple[Labels, Labels] = predict_sets(
-            self, load_object(HELD_OUT).known(self), X, coverage, by_rank=by_rank
-        )
-        return bounds
+        known = vars(self)
+        if "held_out_" in known:
+            kept: HeldOut = known["held_out_"]
+            return kept
+        if "folder_" in known and (known["folder_"] / RECORD).is_file():
+            return HeldOut.read(known["folder_"])
+        hint = "calibrate(X, y) with samples that it was not trained on"
+        raise OrdinateError("model", problem="keeps no predictions of held-out samples", hint=hint)
+
+    def read_batches(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> BatchedSamples:
+        """Return the samples of a file, folder or zip in batches, each of which the other methods accept as X.
+
+        See :func:`~ordinate.model.batches.read_batches`.
+
+        Args:
+            path: A csv, tsv, parquet (file or folder of files), npz, or a folder or zip of images or volumes.
+            left_out: Function called with every image or volume that a labels.csv names and that is not there; None
+                raises.
+        """
+        from ordinate.model.batches import read_batches
+
+        return read_batches(self.fitted, path, left_out)
+
+    def export(self, path: str | Path) -> "Exported":
+        """Write the inference as one graph for other runtimes, see :func:`~ordinate.model.export.export_model`."""
+        from ordinate.model.export import export_model
+
+        return export_model(self.fitted, path)
 
     def evaluate(self, X: Any, y: Any = None) -> dict[str, Any]:
-        """Return the metrics of labelled samples by name, see :func:`~ordinate.estimators.evaluation.evaluate`.
+        """Return the metrics of labelled samples by name, see :func:`~ordinate.model.evaluation.evaluate`.
 
         Args:
             X: Samples (n) of the model's kind of data.
@@ -310,8 +359,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 raise OrdinateError("y", None, "the labels of the samples")
             require_names(X.columns, [target] if isinstance(target, str) else target, "X")
             X, y = X[list(self.feature_names_in_)], X[target]
-        metrics: dict[str, Any] = load_object("ordinate.estimators.evaluation:evaluate")(self, X, y)
-        return metrics
+        from ordinate.model.evaluation import evaluate
+
+        return evaluate(self.fitted, X, y)
 
     def explain(self, X: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
         """Return what each column of a table contributes to the predictions of samples.
@@ -321,11 +371,11 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             background: Samples (m) that they are compared with, such as those of training.
 
         Returns:
-            A row for each sample, see :func:`~ordinate.estimators.contributions.column_contributions`.
+            A row for each sample, see :func:`~ordinate.model.contributions.column_contributions`.
         """
-        check_is_fitted(self)
-        found: pd.DataFrame = load_object("ordinate.estimators.contributions:column_contributions")(self, X, background)
-        return found
+        from ordinate.model.contributions import column_contributions
+
+        return column_contributions(self.fitted, X, background)
 
     def similar(
         self, X: ArrayLike | pd.DataFrame, among: ArrayLike | pd.DataFrame, k: int = 10
@@ -340,7 +390,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Returns:
             The similarities (n, k), the highest first, and the rows (n, k) of ``among``.
         """
-        found = load_object("ordinate.estimators.neighbour_index:NeighbourIndex").build(self, among).search(X, k)
+        from ordinate.model.neighbour_index import NeighbourIndex
+
+        found = NeighbourIndex.build(self.fitted, among).search(X, k)
         return found.similarity, found.rows
 
     def report(self, path: str | Path, X: object, y: object, training: LabelledSamples | None = None) -> Path:
@@ -355,20 +407,19 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Returns:
             The path.
         """
-        check_is_fitted(self)
-        written: Path = load_object("ordinate.report.page:write_report")(self, X, y, path, training=training)
-        return written
+        from ordinate.report.page import write_report
+
+        return write_report(self.fitted, X, y, path, training=training)
 
     @property
     def method_name(self) -> str:
         """The name of the method, as people call it."""
-        return str(load_object(self.method)(self).name)
+        return self.new_method().name
 
     @property
     def unweighted(self) -> str | None:
         """Why samples cannot be weighted; None if they can."""
-        reason: str | None = load_object(self.method)(self).unweighted
-        return reason
+        return self.new_method().unweighted
 
     @property
     def _n_features_out(self) -> int:
@@ -379,8 +430,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         The folder must not hold anything yet; it appears whole or not at all. :func:`ordinate.load` reads it.
         """
-        check_is_fitted(self)
-        save_estimator(self, Path(folder))
+        fitted = self.fitted
+        warn_of_code(self)
+        save_model(fitted, Path(folder))
 
 
 def check_encoder(estimator: EmbeddingEstimator) -> None:

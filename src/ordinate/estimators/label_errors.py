@@ -11,17 +11,18 @@ from sklearn.base import clone
 
 from ordinate.checks import check_whole
 from ordinate.counts import counted
+from ordinate.data.other_containers import unpack
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.data.splits import Units, keep_together, split_folds
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.labels import find_classes, to_ranks
 from ordinate.estimators.pipeline import draw_seed
 from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.samples import check_groups, check_input, unpack
+from ordinate.estimators.samples import check_groups, check_input
 from ordinate.estimators.target_regressor import TargetRegressor
+from ordinate.model.labels import find_classes, to_ranks
 
 Rows = NDArray[np.int64]
 

@@ -25,9 +25,10 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.registry import named_encoders
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
+from ordinate.model.embedding import embed
+from ordinate.model.labels import RankLabels, TargetLabels
 from ordinate.option_group import Settings
 from ordinate.training.loop import train
-from ordinate.training.machine import single_thread_if_small
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 from ordinate.training.staged_method import StagedMethod
@@ -52,8 +53,7 @@ class Fitted:
         held_out_by_share: Whether validation samples are a share of the samples, which may be trained on afterwards.
         all_weights: Weights of training and validation samples together; None for equal ones.
         seconds: Seconds that training took.
-        values: Fitted attributes of the estimator by name, which a saved model keeps.
-        unsaved: Fitted attributes that a saved model does not keep.
+        facts: Other results of the fit by name, see :class:`~ordinate.model.Model`.
         notes: What the user should know.
     """
 
@@ -69,8 +69,7 @@ class Fitted:
     held_out_by_share: bool
     all_weights: Tensor | None = None
     seconds: float = 0.0
-    values: Settings = field(default_factory=dict)
-    unsaved: Settings = field(default_factory=dict)
+    facts: Settings = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def embed(self, x: Any) -> Tensor:
@@ -114,8 +113,13 @@ class Method(ABC):
         estimator: The estimator, whose parameters are the settings of the method.
 
     Attributes:
+        labels: Labels of the training samples, once they are learned.
+        reader: How samples are read, once it is learned.
         units: What of the training samples stays on one side of a split, once they are read; None for nothing.
     """
+
+    labels: RankLabels | TargetLabels
+    reader: Reader
 
     name: str
     views = 1  # Views of an image in a batch, if its augmentation draws any.
@@ -278,31 +282,3 @@ def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | N
 def warn(message: str) -> None:
     """Warn the user of a fit."""
     warnings.warn(message, UserWarning, stacklevel=5)
-
-
-def device_of(training: Training) -> torch.device:
-    """Return the device that encoders in float32 run on."""
-    on_gpu = training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
-    return torch.device("cuda") if on_gpu else torch.device("cpu")
-
-
-def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Tensor) -> Tensor:
-    """Return embeddings (n, d) in float64; a sample's embedding does not depend on the rest of its batch.
-
-    Encoders of images and volumes run in float32 on the device; float64 would take them far longer.
-    """
-    rows = reader.embedded_at_once(x)
-    if reader.in_float32:
-        encoder = encoder.to(device)
-        with torch.no_grad():
-            parts = [encoder(part.to(device)).double().cpu() for part in x.split(rows)]
-        encoder.cpu()
-        return torch.cat(parts)
-    with torch.no_grad(), single_thread_if_small(encoder, x, min(rows, len(x))):
-        rows = min(rows, getattr(encoder, "most_rows", rows))
-        first = encoder(x[:rows].double())
-        embeddings = first.new_empty(len(x), *first.shape[1:])  # Joined parts would take twice the memory.
-        embeddings[:rows] = first
-        for start in range(rows, len(x), rows):
-            embeddings[start : start + rows] = encoder(x[start : start + rows].double())
-        return embeddings

@@ -1,6 +1,6 @@
 """OTD with scikit-learn's interface."""
 
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,8 @@ class OTDClassifier(RankClassifier):
     monitored: Monitored = "loss"
     ends_in_relu: bool = False
 
-    method: ClassVar[str] = "ordinate.estimators.otd:OTDMethod"
+    def new_method(self) -> "OTDMethod":
+        return OTDMethod(self)
 
 
 class OTDMethod(RankMethod):
@@ -79,7 +80,7 @@ class OTDMethod(RankMethod):
         return 10.0
 
     def batches(self, targets: NDArray[np.int64], batch_size: int, seed: int) -> RankBatches:
-        last = self.settings.labels_.outputs - 1
+        last = self.labels.outputs - 1
         return RankBatches(targets, batch_size, required={0: 1, last: 2}, seed=seed)
 
     def encoder(self, reader: Reader, options: "DataOptions | None", saved: Settings | None = None) -> nn.Module:
@@ -115,7 +116,7 @@ class OTDMethod(RankMethod):
         training, k = fitted.training, int(self.settings.n_neighbors)
         rows = random_part_of_ranks(training.y.numpy(), MOST_EMBEDDED, k)
         embeddings = unit(fitted.embed_rows(training.x, rows)).float().double()
-        classes = self.settings.labels_.outputs
+        classes = self.labels.outputs
         return NeighbourVote(embeddings, training.y[rows], classes, k, training.weights_of(rows))
 
 

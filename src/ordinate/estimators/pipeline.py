@@ -28,7 +28,7 @@ from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.errors import OrdinateError
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
-from ordinate.estimators.method import Batches, Facts, Fitted, Method, device_of
+from ordinate.estimators.method import Batches, Facts, Fitted, Method
 from ordinate.estimators.samples import (
     LabelledSamples,
     check_kind,
@@ -37,6 +37,8 @@ from ordinate.estimators.samples import (
     relative_weights,
     with_units,
 )  # fmt: skip
+from ordinate.model.embedding import device_of
+from ordinate.model.model import Model, Origin
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import is_first_process, joined_processes, shared_number
 from ordinate.training.machine import check_accelerator, optimized
@@ -125,7 +127,8 @@ def learn_labels_and_reader(
     check_accelerator(estimator.training.accelerator)
     folder = estimator.training.folder
     samples = checked_samples(estimator, method, X, y, sample_weight, groups, reset=True)
-    samples, note = with_units(samples, estimator.labels_.outputs if estimator.labels_.stratified else None)
+    labels = method.labels
+    samples, note = with_units(samples, labels.outputs if labels.stratified else None)
     seed = draw_seed(estimator.random_state, folder)
     held_out = None
     if validation is not None:
@@ -133,17 +136,18 @@ def learn_labels_and_reader(
     elif len(samples) >= few:
         share = method.validation_share(samples)
         if share > 0:
-            samples, held_out = divide(samples, share, seed, stratify=estimator.labels_.stratified)
+            samples, held_out = divide(samples, share, seed, stratify=labels.stratified)
     method.units = samples.units
     modality = modality_of(samples.X)
     options = method.data_options(modality)
     reader, decoded = modality.fit(samples.X, options, encoder=estimator.encoder, progress=bool(estimator.verbose))
-    reader.on_gpu = device_of(estimator.training).type == "cuda"
+    method.reader = reader
+    reader.on_gpu = device_of(estimator.training.accelerator).type == "cuda"
     x = reader.read(decoded, folder)
     y = torch.from_numpy(samples.targets)
     views = reader.views(options, method.views)
     training = ArrayBatches(x, y) if views is None else ViewBatches(x, y, *views)
-    training.weights = relative_weights(estimator.labels_.weights_in_training(samples))
+    training.weights = relative_weights(estimator.weights_in_training(samples, labels))
     method.check_samples(reader, training)
     held_out_batches = all_weights = None
     if held_out is not None:
@@ -162,7 +166,7 @@ def new_module(estimator: "EmbeddingEstimator", method: Method, data: FitData) -
     facts = Facts(
         reader=data.reader,
         targets=data.training.y,
-        outputs=estimator.labels_.outputs,
+        outputs=method.labels.outputs,
         embedding_dim=method.embedding_dim or feature_width(encoder, data.reader.blank(2), "the encoder"),
         n_batches=len(data.batches),
         batch_size=method.batch_size(data.reader, len(data.training)),
@@ -217,12 +221,32 @@ class Fit:
             self.predictor = self.method.finish(fitted)
         return fitted
 
+    def model(self, fitted: Fitted) -> Model:
+        """Return the fitted model."""
+        estimator, reader = self.estimator, self.data.reader
+        return Model(
+            name=self.method.name,
+            origin=Origin(type(estimator).__name__, {}),
+            n_features_in=int(estimator.n_features_in_),
+            feature_names_in=tuple(map(str, getattr(estimator, "feature_names_in_", ()))),
+            data=estimator.data,
+            reader=reader,
+            encoder=fitted.module.encoder,
+            predictor=self.predictor,
+            labels=self.method.labels,
+            embedding_dim=fitted.embedding_dim,
+            device=fitted.device,
+            facts=fitted.facts,
+            history=self.history,
+            notes=[*reader.notes, *fitted.notes, *self.data.notes],
+        )
+
     def _fitted(self) -> Fitted:
         data = self.data
         return Fitted(
             module=self.module,
             reader=data.reader,
-            device=device_of(self.options),
+            device=device_of(self.options.accelerator),
             embedding_dim=self.embedding_dim,
             training=data.training,
             validation=data.validation,
@@ -237,14 +261,14 @@ class Fit:
         """Raise an error if memory does not suffice for training; say what it takes if that is much."""
         trained = [weight for weight in self.module.parameters() if weight.requires_grad]
         size = 3 * sum(weight.numel() * weight.element_size() for weight in trained)  # Gradients and moments too.
-        if device_of(self.options).type != "cuda":
+        if device_of(self.options.accelerator).type != "cuda":
             require_memory(size, "training", "fewer columns or a smaller encoder take less")
         if self.estimator.verbose and size > 2**30:
             print(f"training takes about {size / 2**30:.2g} GiB of memory in addition to the data and the network")
 
     def _embed_frozen(self, encoder: FrozenImageEncoder) -> None:
         """Compute the features of a network that is not trained once."""
-        data, device, progress = self.data, device_of(self.options), bool(self.estimator.verbose)
+        data, device, progress = self.data, device_of(self.options.accelerator), bool(self.estimator.verbose)
         data.training = frozen_features(encoder, data.training, data.options, device, progress=progress)
         if data.validation is not None:
             data.validation = frozen_features(encoder, data.validation, data.options, device, progress=progress)

@@ -1,6 +1,6 @@
 """Networks without a contrastive loss with scikit-learn's interface: the baselines of the four methods."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from torch import nn
 
@@ -38,7 +38,8 @@ class CrossEntropyClassifier(RankClassifier):
 
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate.estimators.plain:CrossEntropyMethod"
+    def new_method(self) -> "CrossEntropyMethod":
+        return CrossEntropyMethod(self)
 
 
 class RankBaseline(RankMethod):
@@ -96,7 +97,8 @@ class EndToEndRegressor(TargetRegressor):
     epochs: int = 500
     imbalance: BalanceOptions | None = None
 
-    method: ClassVar[str] = "ordinate.estimators.plain:EndToEndMethod"
+    def new_method(self) -> "EndToEndMethod":
+        return EndToEndMethod(self)
 
 
 class EndToEndMethod(TargetMethod):

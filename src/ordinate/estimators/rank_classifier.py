@@ -2,17 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from ordinate.blend.shares import assign_folds
 from ordinate.data.modality import Reader
 from ordinate.data.rows import Labels, random_part
 from ordinate.data.streamed import StreamedPixels
@@ -21,11 +21,11 @@ from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
-from ordinate.estimators.labels import RankLabels, check_labels
 from ordinate.estimators.method import Fitted, Method
-from ordinate.estimators.samples import CheckedSamples, check_class_weight
-from ordinate.estimators.shares import assign_folds
+from ordinate.estimators.samples import CheckedSamples, check_class_weight, weights_of_ranks
 from ordinate.heads.ranks import Temperature
+from ordinate.model.labels import RankLabels, check_labels
+from ordinate.model.model import Model, Rule
 from ordinate.option_group import Settings
 from ordinate.training.time_budget import training_end
 
@@ -54,27 +54,38 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
     class_order: Sequence[Any] | None = None
     decision: str | ArrayLike | None = "auto"
     class_weight: str | Mapping[Any, float] | None = None
-    labels_: RankLabels = field(init=False)
 
     @property
     def classes_(self) -> Labels:
         """The classes in sorted order."""
-        return np.sort(self.labels_.classes)
+        return np.sort(self.model_.ranks)
 
     @property
     def ordered_classes_(self) -> Labels:
         """The classes from the lowest rank to the highest."""
-        return self.labels_.classes
+        return self.model_.ranks
 
-    def targets(self, y: Labels, *, reset: bool) -> NDArray[np.int32]:
-        """Return the ranks (n,) of labels; ``reset`` learns the classes first."""
-        if reset:
-            self.labels_ = RankLabels.learn(y, self.class_order, self.class_weight)
-            self.checked_decision()
-        ranks = self.labels_.encode(y)
-        if reset:
-            self.labels_.check_several(ranks)
-        return ranks
+    @property
+    def decision_scores_(self) -> dict[str, dict[str, float]] | None:
+        scores: dict[str, dict[str, float]] | None = self.fact("decision_scores_")
+        return scores
+
+    @property
+    def fitted(self) -> Model:
+        """The fitted model as one value, which :mod:`ordinate.model` takes; it predicts by the parameters of now."""
+        return replace(super().fitted, rule=self.rule)
+
+    def learn_labels(self, y: Labels) -> RankLabels:
+        """Return the labels of training samples."""
+        labels = RankLabels.learn(y, self.class_order)
+        self.checked_decision(labels)
+        return labels
+
+    def weights_in_training(self, samples: CheckedSamples, labels: RankLabels) -> NDArray[np.float64] | None:
+        """Return the weights (n,) of training samples, times those of their classes."""
+        if self.class_weight is None:
+            return samples.weights
+        return weights_of_ranks(self.class_weight, labels.names, samples.targets, samples.weights)
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every class.
@@ -87,18 +98,11 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
 
     def rank_probabilities(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank, from the lowest to the highest (``ordered_classes_``)."""
-        check_is_fitted(self)
-        return self.probabilities_of(self.embed_new(X))
-
-    def probabilities_of(self, embeddings: Tensor) -> NDArray[np.float64]:
-        """Return (n, C), the probability of every rank of embeddings (n, d)."""
-        with torch.no_grad():
-            return self.predictor_(embeddings).double().numpy()
+        return self.fitted.predict_numbers(X)
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> Labels:
         """Return (n,), the class that ``decision`` predicts; with the median it is not always the most probable one."""
-        probabilities = self.rank_probabilities(X)
-        return self.ordered_classes_[self.decide(probabilities)]
+        return self.fitted.predict(X)
 
     def predict_set(
         self, X: ArrayLike | pd.DataFrame, coverage: float = 0.9, *, by_rank: bool = False
@@ -129,18 +133,22 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         return predict_ranks(probabilities, self.rule)
 
     @property
-    def rule(self) -> str | NDArray[np.float64]:
+    def rule(self) -> Rule:
         """The decision in use: ``"mode"``, ``"median"``, or costs (C, C)."""
-        if isinstance(self.decision, str) and self.decision == "auto":
-            return defaults_of(self.reader_).decision or self.usual_decision
-        return self.checked_decision()
+        return self.rule_for(self.model_.reader, cast(RankLabels, self.model_.labels))
 
-    def checked_decision(self) -> str | NDArray[np.float64]:
+    def rule_for(self, reader: Reader, labels: RankLabels) -> Rule:
+        """Return the decision of a model of such samples and labels."""
+        if isinstance(self.decision, str) and self.decision == "auto":
+            return defaults_of(reader).decision or self.usual_decision
+        return self.checked_decision(labels)
+
+    def checked_decision(self, labels: RankLabels) -> Rule:
         """Return the given decision, or the paper's; costs by rank, also of a table that names its labels."""
         given = self.decision
         if given is None or (isinstance(given, str) and given == "auto"):
             return self.usual_decision
-        classes = self.ordered_classes_.tolist()
+        classes = labels.classes.tolist()
         try:
             return check_decision(costs_by_rank(given, classes), len(classes))
         except OrdinateError as error:
@@ -167,6 +175,7 @@ class RankMethod(Method):
     """What methods of ranks have in common."""
 
     usual_decay = 3.0
+    labels: RankLabels
 
     def check(self) -> None:
         check_rank_options(self)
@@ -189,7 +198,7 @@ class RankMethod(Method):
             with torch.no_grad():
                 probabilities = predictor(fitted.embed(validation.x)).double().numpy()
             scores = compare_rules(validation.y.numpy(), probabilities, validation.weights)
-        fitted.values["decision_scores_"] = scores
+        fitted.facts["decision_scores_"] = scores
         return predictor
 
     @abstractmethod

@@ -49,7 +49,7 @@ class Recipe:
 
     def build(self, **others: object) -> "EmbeddingEstimator":
         """Return an unfitted estimator with the recipe's settings, and others that take their place."""
-        from ordinate.estimators.persistence import from_plain  # This imports torch.
+        from ordinate.estimators.params import from_plain  # This imports torch.
 
         kind = load_object(next(iter(model(self.method).estimators.values())))
         return kind(**from_plain(self.settings)).set_params(**from_plain(others))

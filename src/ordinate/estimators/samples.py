@@ -1,114 +1,30 @@
 """Samples, labels, weights and groups that a fit is given: how they are checked, read and held out."""
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from ordinate.checks import check_positive
 from ordinate.counts import counted
 from ordinate.data.modality import Modality, Reader
-from ordinate.data.options import DataOptions
+from ordinate.data.other_containers import unpack
 from ordinate.data.registry import modalities, modality_of, modality_of_reader
-from ordinate.data.rows import Labels, Samples, column_of, take
+from ordinate.data.rows import Labels, column_of, take
 from ordinate.data.splits import Units, keep_together, split_units
-from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
+from ordinate.model.labels import RankLabels
 
 if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
     from ordinate.estimators.method import Method
 
 LabelledSamples = tuple[Any, ...]  # (X, y) or (X, y, sample_weight).
-
-
-def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any]:
-    """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
-
-    Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
-    streams, by the options of its kind of data, are read whenever they are needed; for their labels once. Labels in
-    parquet files are read.
-    """
-    if isinstance(y, ParquetTable):
-        y = _one_column(y)
-    if isinstance(X, DataLoader):
-        return _of_batches(X, y)
-    if isinstance(X, Dataset):
-        return _streamed(X, y, options) or _of_items(X, y)
-    if hasattr(X, "toarray"):  # A sparse matrix.
-        return X.toarray(), y
-    if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # Polars, pyarrow and datasets have this method.
-        return X.to_pandas(), y
-    return X, y
-
-
-def _one_column(y: ParquetTable) -> pd.Series:
-    if len(y.columns) != 1:
-        raise OrdinateError("y", f"a table of {counted(len(y.columns), 'column')}", "one column, as table[['label']]")
-    return y[y.columns[0]]
-
-
-def _streamed(X: Dataset[object], y: Labels | None, options: DataOptions | None) -> tuple[Any, Labels] | None:
-    """Return the samples and labels of a Dataset that streams; None for another one."""
-    if isinstance(X, IterableDataset):
-        return None
-    for modality in modalities():
-        if modality.options_class is not None and isinstance(options, modality.options_class):
-            samples = modality.of_dataset(X, options)
-            if samples is not None:
-                return samples, samples.labels(options.workers) if y is None else y
-    return None
-
-
-def _of_batches(loader: DataLoader[object], y: Labels | None) -> tuple[Samples, Labels | None]:
-    """Return the samples and labels of a DataLoader, in the order in which it gives them."""
-    samples, labels = _samples_and_labels(loader)
-    if not samples:
-        raise OrdinateError("X", "a DataLoader without batches", "samples")
-    if y is None and labels:
-        y = np.concatenate(labels)
-    return np.concatenate(samples), y
-
-
-def _of_items(items: Dataset[object], y: Labels | None) -> tuple[Samples, Labels | None]:
-    """Return the samples of a Dataset as an array, those of an iterable one as they come."""
-    if isinstance(items, IterableDataset):
-        samples, labels = _samples_and_labels(items)
-    else:
-        samples, labels = _samples_and_labels(map(items.__getitem__, range(len(cast(Sized, items)))))
-    if y is None and labels:
-        y = np.asarray(labels)
-    if not samples:
-        return np.zeros((0,)), y
-    shapes = {sample.shape for sample in samples}
-    is_grey = samples[0].ndim == 2 and samples[0].dtype == np.uint8  # Grey pictures come without channels.
-    if len(shapes) > 1 and samples[0].ndim == 2 and not is_grey:  # Series may differ in length.
-        return samples, y
-    if len(shapes) > 1:
-        shown = sorted(shapes)[:3]
-        raise OrdinateError("X", f"a Dataset of samples of different shapes, such as {shown}", "one shape")
-    stacked = np.stack(samples)
-    if is_grey:
-        stacked = stacked[:, None]
-    return stacked, y
-
-
-def _samples_and_labels(parts: Iterable[object]) -> tuple[list[Labels], list[Labels]]:
-    """Return the first and the second entry of everything that a Dataset or DataLoader gives."""
-    samples, labels = [], []
-    for part in parts:
-        if not isinstance(part, tuple | list):
-            part = (part,)  # noqa: PLW2901
-        sample, *rest = part
-        samples.append(np.asarray(sample))
-        labels += [np.asarray(label) for label in rest[:1] if label is not None]
-    return samples, labels
 
 
 def check_options(options: object, encoder: object) -> None:
@@ -337,7 +253,7 @@ def checked_samples(
         raise OrdinateError("y", problem=f"{name} requires y to be passed, but the target y is None")
     X = check_input(estimator, X, reset=reset)
     if sample_weight is None:
-        samples = CheckedSamples(X, estimator.targets(labels, reset=reset), groups=groups)
+        samples = CheckedSamples(X, _targets(estimator, method, labels, reset=reset), groups=groups)
     else:
         samples = weighted_samples(estimator, method, X, labels, sample_weight, groups, reset=reset)
     if len(samples.targets) != len(samples.X):
@@ -361,15 +277,25 @@ def weighted_samples(
     weights = check_sample_weight(sample_weight, len(X))
     counted = np.flatnonzero(weights)
     if len(counted) == len(X):
-        return CheckedSamples(X, estimator.targets(y, reset=reset), weights, groups)
+        return CheckedSamples(X, _targets(estimator, method, y, reset=reset), weights, groups)
     if len(y) != len(X):
         raise _other_number(y, X)
     if groups is not None:
         groups = check_groups(groups, len(X))
-    targets = estimator.targets(take(y, counted), reset=reset)
+    targets = _targets(estimator, method, take(y, counted), reset=reset)
     if reset:
-        estimator.labels_.check_left_out(take(y, np.flatnonzero(weights == 0)))
+        method.labels.check_left_out(take(y, np.flatnonzero(weights == 0)))
     return CheckedSamples(take(X, counted, renumber=True), targets, weights[counted], column_of(groups, counted))
+
+
+def _targets(estimator: "EmbeddingEstimator", method: "Method", y: Labels, *, reset: bool) -> Labels:
+    """Return the training targets of labels; ``reset`` learns the labels first."""
+    if reset:
+        method.labels = estimator.learn_labels(y)
+    targets = method.labels.encode(y)
+    if reset and isinstance(method.labels, RankLabels):
+        method.labels.check_several(np.asarray(targets, dtype=np.int32))
+    return targets
 
 
 def _other_number(y: Sized, X: Sized) -> OrdinateError:

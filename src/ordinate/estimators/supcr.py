@@ -1,15 +1,14 @@
 """SupCR with scikit-learn's interface."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
+from ordinate.model.labels import TargetLabels
 from ordinate.options import LabelDistance, Similarity, SupCROptions
 
 if TYPE_CHECKING:
@@ -46,16 +45,17 @@ class SupCRRegressor(ContrastiveParameters, TargetRegressor):
     num_positives: int | None = SupCROptions.num_positives
     tie_tolerance: float = SupCROptions.tie_tolerance
 
-    method: ClassVar[str] = "ordinate.estimators.supcr:SupCRMethod"
+    def new_method(self) -> "SupCRMethod":
+        return SupCRMethod(self)
 
-    def targets(self, y: "Labels", *, reset: bool) -> NDArray[np.float32]:
-        """Return training targets (n, p) of labels; ``reset`` learns their offset first."""
-        targets = super().targets(y, reset=reset)
-        if self.label_distance == "angular" and targets.shape[1] != 2:
+    def learn_labels(self, y: "Labels") -> TargetLabels:
+        """Return the labels of training samples."""
+        labels = super().learn_labels(y)
+        if self.label_distance == "angular" and labels.outputs != 2:
             expected = "(pitch, yaw) in radians for label_distance 'angular'"
             hint = "give 'l1' for other targets"
-            raise OrdinateError("y", f"{targets.shape[1]} target(s) per sample", expected, hint)
-        return targets
+            raise OrdinateError("y", f"{labels.outputs} target(s) per sample", expected, hint)
+        return labels
 
 
 class SupCRMethod(ContrastiveMethod):

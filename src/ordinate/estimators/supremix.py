@@ -42,8 +42,14 @@ class SupReMixRegressor(ContrastiveParameters, TargetRegressor):
     beta: Sequence[float] = (2.0, 8.0)
     window: float | str = "auto"
 
-    method: ClassVar[str] = "ordinate.estimators.supremix:SupReMixMethod"
     one_dimension: ClassVar[bool] = True
+
+    def new_method(self) -> "SupReMixMethod":
+        return SupReMixMethod(self)
+
+    @property
+    def window_(self) -> float:
+        return float(self.fact("window_"))
 
 
 class SupReMixMethod(ContrastiveMethod):
@@ -78,7 +84,7 @@ class SupReMixMethod(ContrastiveMethod):
         return module
 
     def finish(self, fitted: Fitted) -> nn.Module:
-        fitted.values["window_"] = self.window
+        fitted.facts["window_"] = self.window
         return super().finish(fitted)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
@@ -12,7 +12,6 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice, check_whole
@@ -24,13 +23,13 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.head_options import Head, HeadKind
-from ordinate.estimators.labels import TargetLabels
 from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, usual_optimization, warn
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.methods.balance import Balance, BalanceOptions
+from ordinate.model.labels import TargetLabels
 from ordinate.option_group import Settings
 from ordinate.options import Scheme
 from ordinate.training.time_budget import training_end
@@ -45,8 +44,6 @@ MOST_EMBEDDED = 50_000  # Training samples that neighbours and ridge regression 
 class TargetRegressor(RegressorMixin, EmbeddingEstimator):
     """Predict continuous targets from embeddings."""
 
-    labels_: TargetLabels = field(init=False)
-
     one_dimension: ClassVar[bool] = False  # Whether the method supports a single target alone.
 
     def __sklearn_tags__(self) -> Tags:
@@ -59,22 +56,23 @@ class TargetRegressor(RegressorMixin, EmbeddingEstimator):
         """Whether targets may be shifted by their mean without a change of the distances between them."""
         return getattr(self, "label_distance", "l1") in ("l1", "l2")
 
-    def targets(self, y: Labels, *, reset: bool) -> NDArray[np.float32]:
-        """Return training targets (n, p) of labels; ``reset`` learns their offset first."""
-        if reset:
-            self.labels_ = TargetLabels.learn(y, shifts=self.shifts, one_dimension=self.one_dimension, estimator=self)
-        return self.labels_.encode(y, self)
+    def learn_labels(self, y: Labels) -> TargetLabels:
+        """Return the labels of training samples, which training sees without their offset."""
+        return TargetLabels.learn(y, shifts=self.shifts, one_dimension=self.one_dimension)
+
+    @property
+    def head_name_(self) -> str:
+        return str(self.fact("head_name_"))
+
+    @property
+    def head_scores_(self) -> dict[str, float]:
+        scores: dict[str, float] = self.fact("head_scores_")
+        return scores
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return (n,) or (n, p), predicted targets in the units of y."""
-        check_is_fitted(self)
-        return self.predictions_of(self.embed_new(X))
-
-    def predictions_of(self, embeddings: Tensor) -> NDArray[np.float64]:
-        """Return predicted targets of embeddings (n, d) in the units of y."""
-        with torch.no_grad():
-            predicted = self.predictor_(embeddings).double().numpy()
-        return self.labels_.decode(predicted)
+        predicted: NDArray[np.float64] = self.fitted.predict(X)
+        return predicted
 
 
 @estimator_dataclass
@@ -151,14 +149,14 @@ class TargetMethod(Method):
 
     def finish(self, fitted: Fitted) -> nn.Module:
         name, head = self._choose(fitted)
-        fitted.values["head_name_"] = name
+        fitted.facts["head_name_"] = name
         return self._refit(fitted, name, head)
 
     def _choose(self, fitted: Fitted) -> tuple[str, nn.Module]:
         """Choose the head by the absolute errors of the validation samples."""
         validation = fitted.validation
         names = self._candidates(fitted)
-        fitted.values["head_scores_"] = {}
+        fitted.facts["head_scores_"] = {}
         if validation is None:
             return names[0], self._heads(fitted, names[:1])[names[0]]
         heads = self._heads(fitted, names)
@@ -167,7 +165,7 @@ class TargetMethod(Method):
             predicted = {name: head(seen) for name, head in heads.items()}
         errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
         for name, each in errors.items():
-            fitted.values["head_scores_"][name] = float(weighted_mean(each, validation.weights))
+            fitted.facts["head_scores_"][name] = float(weighted_mean(each, validation.weights))
         chosen = best_head(errors, validation.weights)
         return chosen, heads[chosen]
 

@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from ordinate.checks import check_choice, check_whole
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
-from ordinate.estimators.labels import check_discrete, check_labels
 from ordinate.heads.neighbours import TIE_BREAK
+from ordinate.model.labels import check_discrete, check_labels
 from ordinate_papers.estimators.gower import gower_distances
 from ordinate_papers.estimators.intervals import LatentIntervals
 from ordinate_papers.estimators.lmnn import LargeMarginNearestNeighbours

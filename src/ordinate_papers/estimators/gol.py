@@ -1,7 +1,5 @@
 """GOL with scikit-learn's interface."""
 
-from typing import ClassVar
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -43,7 +41,8 @@ class GOLClassifier(RankClassifier):
     margin: float = 0.25
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate_papers.estimators.gol:GOLMethod"
+    def new_method(self) -> "GOLMethod":
+        return GOLMethod(self)
 
 
 class GOLMethod(TwoRankMethod):
@@ -70,7 +69,7 @@ class GOLMethod(TwoRankMethod):
 
     def predictor(self, fitted: Fitted) -> nn.Module:
         embeddings = unit(fitted.embed(fitted.training.x))
-        outputs = self.settings.labels_.outputs
+        outputs = self.labels.outputs
         vote = NeighbourVote(embeddings.float().double(), fitted.training.y, outputs, self.settings.n_neighbors)
         return MeanRankVote(vote)
 

@@ -1,7 +1,5 @@
 """MWR with scikit-learn's interface."""
 
-from typing import ClassVar
-
 import torch
 from torch import nn
 
@@ -37,7 +35,8 @@ class MWRClassifier(RankClassifier):
     n_references: int = 5
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate_papers.estimators.mwr:MWRMethod"
+    def new_method(self) -> "MWRMethod":
+        return MWRMethod(self)
 
 
 class MWRMethod(TwoRankMethod):
@@ -57,6 +56,6 @@ class MWRMethod(TwoRankMethod):
         regressor, ranks = fitted.module.regressor, fitted.training.y
         embeddings = fitted.embed(fitted.training.x).float().double()  # Saved models use float32.
         references = choose_references(regressor, embeddings, ranks, self.settings.n_references)
-        search = MovingWindow(regressor, embeddings, ranks, self.settings.labels_.outputs, references)
+        search = MovingWindow(regressor, embeddings, ranks, self.labels.outputs, references)
         search.error = torch.tensor(search.training_error(), dtype=torch.float32).item()
         return search

@@ -1,7 +1,5 @@
 """OR, CORN and CORAL with scikit-learn's interface."""
 
-from typing import ClassVar
-
 from torch import nn
 
 from ordinate.checks import check_choice
@@ -38,7 +36,8 @@ class OrdinalClassifier(RankClassifier):
     loss: OrdinalLoss = "or"
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate_papers.estimators.ordinal:OrdinalMethod"
+    def new_method(self) -> "OrdinalMethod":
+        return OrdinalMethod(self)
 
     @property
     def usual_decision(self) -> str:

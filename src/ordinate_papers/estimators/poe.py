@@ -1,6 +1,6 @@
 """POE with scikit-learn's interface."""
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from torch import nn
 
@@ -42,7 +42,8 @@ class POEClassifier(RankClassifier):
     divergence_weight: float = 1e-4
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate_papers.estimators.poe:POEMethod"
+    def new_method(self) -> "POEMethod":
+        return POEMethod(self)
 
 
 class POEMethod(RankBaseline):

@@ -1,7 +1,5 @@
 """Losses of ranks that came after the papers, with scikit-learn's interface."""
 
-from typing import ClassVar
-
 from torch import nn
 
 from ordinate.checks import check_choice
@@ -38,7 +36,8 @@ class RankLossClassifier(RankClassifier):
     loss: RankLossName = "sord"
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate_papers.estimators.rank_losses:RankLossMethod"
+    def new_method(self) -> "RankLossMethod":
+        return RankLossMethod(self)
 
 
 class RankLossMethod(RankBaseline):

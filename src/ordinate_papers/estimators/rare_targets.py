@@ -33,7 +33,8 @@ class BalancedMSERegressor(EndToEndRegressor):
     loss: str = field(default="mse", init=False)
     bin_size: BinSize = field(default=None, init=False)
 
-    method: ClassVar[str] = "ordinate_papers.estimators.rare_targets:BalancedMSEMethod"
+    def new_method(self) -> "BalancedMSEMethod":
+        return BalancedMSEMethod(self)
 
 
 @estimator_dataclass
@@ -63,7 +64,8 @@ class ConRRegressor(EndToEndRegressor):
     temperature: float = 0.2
     bin_size: BinSize = field(default=None, init=False)
 
-    method: ClassVar[str] = "ordinate_papers.estimators.rare_targets:ConRMethod"
+    def new_method(self) -> "ConRMethod":
+        return ConRMethod(self)
 
 
 class RareTargetMethod(EndToEndMethod):

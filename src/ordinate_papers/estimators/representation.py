@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from ordinate.functional.similarity import unit
 from ordinate.heads.linear import HeadConfig
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.losses.supcr import SupCRLoss
+from ordinate.model.labels import TargetLabels
 from ordinate_papers.estimators.logistic import fit_logistic, linear
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.drawn_views import DrawViews, dropout_views
@@ -118,7 +119,8 @@ class RepresentationClassifier(RepresentationParameters, RankClassifier):
     n_neighbors: int = 3
     epochs: int | None = None
 
-    method: ClassVar[str] = "ordinate_papers.estimators.representation:RankRepresentation"
+    def new_method(self) -> "RankRepresentation":
+        return RankRepresentation(self)
 
 
 @estimator_dataclass
@@ -151,7 +153,8 @@ class RepresentationRegressor(RepresentationParameters, ContrastiveParameters, T
 
     positives_above: float | None = None
 
-    method: ClassVar[str] = "ordinate_papers.estimators.representation:TargetRepresentation"
+    def new_method(self) -> "TargetRepresentation":
+        return TargetRepresentation(self)
 
 
 class RepresentationMethod(Method):
@@ -280,7 +283,7 @@ class RankRepresentation(RepresentationMethod, RankBaseline):
         weights = fitted.training.weights
         if weights is not None:
             weights = weights.double()
-        outputs = self.settings.labels_.outputs
+        outputs = self.labels.outputs
         if self.settings.head == "linear":
             head: nn.Module = fit_logistic(embeddings, ranks, outputs, weights)
             return RepresentationHead(head, by_distance=by_distance)
@@ -361,7 +364,7 @@ class TargetRepresentation(RepresentationMethod, ContrastiveMethod):
 
     def cut(self) -> float:
         """Return ``positives_above`` among the targets that the method sees."""
-        return float(self.settings.positives_above - self.settings.labels_.offset[0])
+        return float(self.settings.positives_above - cast(TargetLabels, self.labels).offset[0])
 
     def draw(self, reader: Reader) -> DrawViews | None:
         if self.settings.positives_above is not None:

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from ordinate.checks import check_whole
 from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
-from ordinate.estimators.labels import to_ranks
 from ordinate.metrics import adjacent_error_rates
+from ordinate.model.labels import to_ranks
 from ordinate_papers.protocols.parts import Figures, Keep, compute
 from ordinate_papers.protocols.trial import classes_of, score_ranks, train, with_order_of
 

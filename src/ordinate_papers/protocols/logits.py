@@ -7,9 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
+from torch import Tensor
 
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.errors import OrdinateError
+from ordinate.estimators.pipeline import learn_labels_and_reader
+from ordinate.estimators.samples import check_input
 from ordinate.metrics.embedding import unit_norm
 from ordinate.training.callback import Callback
 from ordinate.training.loop import Loop
@@ -56,7 +59,8 @@ def logits(
     if positive.all() or not positive.any():
         raise OrdinateError("y", "targets of which no two, or all, are the same", "some that are the same")
     model = clone(estimator)
-    record = Record(model, take(X, rows), shares)
+    reader = learn_labels_and_reader(model, model.checked_method(), X, targets).reader
+    record = Record(reader.read(check_input(model, take(X, rows), reset=False)), shares)
     # A fit that continues from a checkpoint would lack the first epochs.
     model.set_params(training__callbacks=[record], training__checkpoint_dir=None).fit(X, targets)
     edges = np.linspace(-1, 1, 81)
@@ -90,8 +94,8 @@ def _measure(
 class Record(Callback):
     """Keep the projected embeddings of samples after some epochs of the encoder's stage."""
 
-    def __init__(self, model: BaseEstimator, samples: Samples, shares: Sequence[float]) -> None:
-        self.model, self.samples, self.shares = model, samples, shares
+    def __init__(self, samples: Tensor, shares: Sequence[float]) -> None:
+        self.samples, self.shares = samples, shares
         self.embeddings: list[NDArray[np.float64]] = []
 
     def on_epoch_end(self, loop: Loop) -> None:
@@ -102,10 +106,9 @@ class Record(Callback):
             self.embeddings += [self._embed(method)] * len(due)
 
     def _embed(self, method: Any) -> NDArray[np.float64]:
-        x, device = self.model.read(self.samples), method.device
         project = getattr(method, "projection", torch.nn.Identity())
         method.eval()
         with torch.no_grad():
-            parts = [project(method(part.to(device))).double().cpu() for part in x.split(256)]
+            parts = [project(method(part.to(method.device))).double().cpu() for part in self.samples.split(256)]
         method.train()
         return torch.cat(parts).numpy()

@@ -19,9 +19,9 @@ from ordinate.data.rows import Samples
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.labels import find_classes, to_ranks
 from ordinate.heads.linear import LinearHead
 from ordinate.metrics import continuous_report
+from ordinate.model.labels import find_classes, to_ranks
 from ordinate.randomness import own_random_numbers
 from ordinate.training.loop import train as train_method
 from ordinate.training.optimization import Optimization
@@ -86,8 +86,8 @@ def transfer(
         check_positive(learning_rate, "learning_rate")
     labels, test_labels = check_labels(X, y), check_labels(X_test, y_test, "y_test")
     classes = find_classes(y, class_order) if is_classifier(model) else None
-    x = model.read(X)
-    x_test = model.read(X_test)
+    x = model.fitted.read(X)
+    x_test = model.fitted.read(X_test)
     if classes is None:
         targets = torch.tensor(np.asarray(labels, dtype=np.float32))[:, None]
     else:
@@ -138,7 +138,7 @@ def _train(
             head.standardise(targets)
         data: ArrayBatches | ViewBatches
         if scheme == "linear_probe":
-            x, x_test = _standardised(model.embed(x), model.embed(x_test))
+            x, x_test = _standardised(model.fitted.embed(x), model.fitted.embed(x_test))
             encoder: nn.Module = nn.Identity()
             data = ArrayBatches(x, targets)
         else:

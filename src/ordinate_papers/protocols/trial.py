@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from ordinate.counts import counted
 from ordinate.data.rows import Samples
 from ordinate.errors import OrdinateError
-from ordinate.estimators.labels import find_classes, ordered_categories, to_ranks
 from ordinate.metrics import continuous_report, rank_report
+from ordinate.model.labels import find_classes, ordered_categories, to_ranks
 
 
 def train(

@@ -67,7 +67,7 @@ def build(
         >>> build("otd", "ranks", seed=3, embedding_dim=16).embedding_dim
         16
     """
-    from ordinate.estimators.persistence import from_plain  # These import all that trains, which takes seconds.
+    from ordinate.estimators.params import from_plain  # These import all that trains, which takes seconds.
     from ordinate_papers.tables.variants import VARIANTS, varied
 
     usual = registry.build(name, task)

@@ -9,7 +9,6 @@ from torch.nn.functional import relu
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators.method import Facts
-from ordinate.extensions import load_object
 from ordinate.losses import MMNPLoss
 from ordinate.methods.cloc import CLOC
 from ordinate.methods.supcr import SupCR
@@ -89,11 +88,10 @@ VARIANTS: Mapping[str, Callable[..., None]] = {
 
 def varied(kind: type[Any], variants: Settings) -> type[Any]:
     """Return a subclass of an estimator with variants of its method: values by names of :data:`VARIANTS`."""
-    method = _varied_method(type(load_object(kind.method)(kind())), variants)
+    method = _varied_method(type(kind().new_method()), variants)
 
     class Varied(kind):
-        def checked_method(self) -> Any:
-            super().checked_method()
+        def new_method(self) -> Any:
             return method(self)
 
     Varied.__name__ = kind.__name__

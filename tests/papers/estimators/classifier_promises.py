@@ -15,7 +15,7 @@ from ordinate.training.staged_method import StagedMethod
 from tests import processes
 from tests.data import pictures
 from tests.estimators.examples import draw_frame, draw_table, ranks_of
-from tests.estimators.test_persistence import assert_same_model, save_and_load
+from tests.model.test_saving import assert_same_model, save_and_load
 
 X, TARGET = draw_table()
 RANKS = ranks_of(TARGET)

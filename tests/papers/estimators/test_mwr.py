@@ -39,5 +39,5 @@ def test_each_window_has_its_references_among_the_training_samples():
 
 def test_the_predicted_rank_is_the_one_nearest_to_the_estimate():
     model = mwr().fit(X, RANKS)
-    estimates = model.predictor_.estimates(model.embed(model.read(X))).mean(1).numpy()
+    estimates = model.predictor_.estimates(model.fitted.embed(model.fitted.read(X))).mean(1).numpy()
     np.testing.assert_array_equal(model.predict(X), np.floor(estimates + 0.5))

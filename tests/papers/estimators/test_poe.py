@@ -42,7 +42,7 @@ def test_the_variance_is_learned_and_saved_beside_the_mean():
     model = poe().fit(X, RANKS)
     embeddings = model.transform(X)
     assert embeddings.shape == (48, 8)
-    outputs = model.encoder_.network(model.read(X).double()).detach().numpy()
+    outputs = model.encoder_.network(model.fitted.read(X).double()).detach().numpy()
     np.testing.assert_array_equal(outputs[:, :8], embeddings)
     assert outputs.shape == (48, 16)
     assert np.ptp(outputs[:, 8:], axis=0).min() > 0

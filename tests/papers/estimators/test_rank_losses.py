@@ -8,7 +8,7 @@ from torch import nn
 from ordinate_papers.estimators import RankLossClassifier
 from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal
 from tests.estimators.examples import Make
-from tests.estimators.test_persistence import assert_same_model, save_and_load
+from tests.model.test_saving import assert_same_model, save_and_load
 from tests.papers.estimators.classifier_promises import HELD_OUT, RANKS, X, assert_refused, for_typical_promises
 
 sord = Make(RankLossClassifier, "sord", loss="sord", epochs=6)

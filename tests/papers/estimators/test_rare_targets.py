@@ -10,7 +10,7 @@ from ordinate.estimators.plain import EndToEndRegressor
 from ordinate_papers.estimators import BalancedMSERegressor, ConRRegressor
 from ordinate_papers.methods.imbalance import Imbalance
 from tests.estimators.examples import Make, draw_table
-from tests.estimators.test_persistence import save_and_load
+from tests.model.test_saving import save_and_load
 
 X, TARGET = draw_table()
 balanced_mse, conr = Make(BalancedMSERegressor, epochs=4), Make(ConRRegressor, epochs=4)

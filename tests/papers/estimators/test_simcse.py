@@ -26,7 +26,7 @@ def training(model):
     method = model.method_.train()
     method.stage_index = 0
     targets = torch.tensor(Y[:12] - model.labels_.offset).float()[:, None]
-    yield method, model.read(X[:12]), targets
+    yield method, model.fitted.read(X[:12]), targets
     method.eval()
 
 
@@ -80,7 +80,7 @@ def fit_cut(**options):
 
 def test_the_first_text_of_a_pair_above_the_cut_is_told_from_the_second_ones_of_all_pairs(tmp_path):
     model = fit_cut()
-    words, targets = model.read(X[:12]), torch.tensor(Y[:12] - model.labels_.offset).float()[:, None]
+    words, targets = model.fitted.read(X[:12]), torch.tensor(Y[:12] - model.labels_.offset).float()[:, None]
     method = model.method_
     method.stage_index = 0
     with torch.no_grad():

@@ -30,7 +30,7 @@ def test_the_last_logits_are_those_of_the_projected_embeddings_of_the_trained_en
     model = make(epochs=(4, 2), random_state=0, training=Training(validation_fraction=0.0))
     figures = logits(model, X, AGES, shares=[0.25, 0.5, 1.0], hardest=50)
     trained = model.fit(X, AGES)  # the same training
-    seen = trained.method_.projection.double()(trained.method_(trained.read(X).double())).detach().numpy()
+    seen = trained.method_.projection.double()(trained.method_(trained.fitted.read(X).double())).detach().numpy()
     units = seen / np.linalg.norm(seen, axis=1, keepdims=True)
     positive, hardest, negative = brute_force(units, 50)
     assert figures["positive_logits"][-1] == pytest.approx(np.mean(positive), abs=1e-5)

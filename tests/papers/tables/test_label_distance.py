@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from ordinate.data.tables.features import TableFeatures
-from ordinate.estimators.labels import TargetLabels
 from ordinate.estimators.method import Facts
 from ordinate.estimators.registry import models
+from ordinate.model.labels import TargetLabels
 from ordinate_papers.datasets.catalogue import TABLE_SETS
 from ordinate_papers.tables.budgets import Budget, budget
 from ordinate_papers.tables.catalogue import CATALOGUE
@@ -26,9 +26,10 @@ def distances_of(estimator):
     """The setting of an estimator, and what its method computes with; nothing where it has no label distance."""
     if "label_distance" not in estimator.get_params():
         return set()
-    estimator.labels_ = TargetLabels(np.zeros(2), is_vector=False)
+    method = estimator.checked_method()
+    method.labels = TargetLabels(np.zeros(2), is_vector=False)
     facts = Facts(TableFeatures([]), torch.rand(8, 2), 2, 4, n_batches=1, batch_size=8, is_validated=False)
-    module = estimator.checked_method().module(nn.Linear(3, 4), facts)
+    module = method.module(nn.Linear(3, 4), facts)
     return {estimator.label_distance, module.supcr.options.label_distance}
 
 

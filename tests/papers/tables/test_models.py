@@ -112,7 +112,7 @@ def test_options_of_the_loss_reach_it():
 def test_the_small_network_sees_the_numbers_of_the_file():
     model = build("supcr", "continuous", encoder="airfoil", embedding_dim=10, epochs=(1, 1)).fit(1000 + 7 * X, Y / 4)
     numbers, *layers = model.encoder_
-    read = model.read(1000 + 7 * X).double()
+    read = model.fitted.read(1000 + 7 * X).double()
     np.testing.assert_allclose(numbers(read), 1000 + 7 * X, rtol=1e-5)
     assert [layer.out_features for layer in layers[::2]] == [20, 30, 10]
 

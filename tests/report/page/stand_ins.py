@@ -1,6 +1,6 @@
 """Contents made of given predictions, for tests that need no training."""
 
-import copy
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -9,17 +9,17 @@ from ordinate.report.page.contents import Contents
 from tests.estimators.examples import otd, supcr
 
 X = np.random.default_rng(0).normal(size=(40, 2))
-OF_RANKS = otd(epochs=1).fit(X, np.arange(40) % 4)
-OF_TARGETS = supcr(epochs=(1, 1)).fit(X, X[:, 0])
+OF_RANKS = otd(epochs=1).fit(X, np.arange(40) % 4).fitted
+OF_TARGETS = supcr(epochs=(1, 1)).fit(X, X[:, 0]).fitted
 
 
 def contents(
     true, predicted, names="abcd", inputs=None, probabilities=None, embeddings=None, trained_on=None, reader=None
 ):
     """Contents of ranks named ``names``, or of targets where they are None; inputs differ unless they are given."""
-    model = copy.copy(OF_TARGETS if names is None else OF_RANKS)
+    model = OF_TARGETS if names is None else OF_RANKS
     if reader is not None:
-        model.reader_ = reader
+        model = replace(model, reader=reader)
     n = len(true)
     inputs = torch.arange(2.0 * n).reshape(n, 2) if inputs is None else torch.as_tensor(inputs)
     seen, labels = (None, None) if trained_on is None else map(np.asarray, trained_on)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ordinate.data.tables.parquet_table import ParquetTable
-from ordinate.estimators.importance import column_importance
+from ordinate.model.importance import column_importance
 from ordinate.report.page import write_report
 from ordinate.report.page.importance import measure_importance
 from tests.estimators.examples import cloc
@@ -22,13 +22,13 @@ def model():
 
 
 def write(model, samples, tmp_path, **options):
-    path = write_report(model, samples, RANKS[45:], tmp_path / "report.html", projections=("pca",), **options)
+    path = write_report(model.fitted, samples, RANKS[45:], tmp_path / "report.html", projections=("pca",), **options)
     return path.read_text()
 
 
 def test_the_page_lists_the_ten_most_important_columns(tmp_path, model):
     text = write(model, X[45:], tmp_path, training=(X[:45], RANKS[:45]), importance_seconds=1000)
-    found = column_importance(model, X[45:], RANKS[45:], repeats=10)
+    found = column_importance(model.fitted, X[45:], RANKS[45:], repeats=10)
     part = text[text.index('id="columns"') : text.index('id="order"')]
     assert "the mean of 10 repeats on 45 samples that it has not seen" in part
     assert "the first 10 of 13 columns" in part
@@ -55,6 +55,6 @@ def test_time_limits_the_repeats_and_the_samples_are_a_part(model, tmp_path, mon
     clock = iter([10.0, 10.5])
     monkeypatch.setattr("ordinate.report.page.importance.time.perf_counter", lambda: next(clock))
     X.to_parquet(tmp_path / "table.parquet")
-    found = measure_importance(model, ParquetTable(tmp_path / "table.parquet"), RANKS, 20.0, most_samples=30)
+    found = measure_importance(model.fitted, ParquetTable(tmp_path / "table.parquet"), RANKS, 20.0, most_samples=30)
     assert (found.samples, found.repeats, found.seconds, found.count) == (30, 3, 6.5, 13)
     assert len(found.columns) == 13

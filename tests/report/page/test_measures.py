@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
-from ordinate.estimators.predictions import Predictions
+from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import (
     calibrate,
@@ -82,7 +82,7 @@ def test_a_blend_is_compared_with_its_parts_instead(kind, rng, few_trees):
     if kind is BlendClassifier:
         y = np.digitize(y - 1e3, [-0.5, 0.5])
     model = kind(members=4, folds=2, epochs=40, random_state=0).fit(X, y)
-    found = {each.name: each.predicted for each in score_all(gather(Predictions.of(model, X, y), (X, y)))}
+    found = {each.name: each.predicted for each in score_all(gather(Predictions.of(model.fitted, X, y), (X, y)))}
     names = [name for name in found if name.endswith(" alone")]
     assert "random forest" not in found
     assert len(names) == len(model.shares_) > 1

@@ -34,7 +34,9 @@ def read(path):
 
 
 def write(model, samples, y, tmp_path, **options):
-    return read(write_report(model, samples, y, tmp_path / "report.html", **{"projections": ("pca",), **options}))
+    return read(
+        write_report(model.fitted, samples, y, tmp_path / "report.html", **{"projections": ("pca",), **options})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,8 @@ def test_a_fixed_margin_is_marked_and_a_collapsed_one_warned_of(tmp_path, bare):
     assert text.count(">fixed<") >= 1
     assert "Collapsed margins" not in text
     fitted = cloc().fit(X, RANKS)
-    fitted.margins_[0] = 1e-3
+    assert not fitted.fitted.facts["collapsed_margins_"].any()
+    fitted.fitted.facts["collapsed_margins_"][0] = True
     assert "Between 0 | 1 the learned margin is almost 0" in write(fitted, X, RANKS, tmp_path)[0]
 
 
@@ -115,11 +118,11 @@ def test_three_samples_are_enough_and_two_are_not(tmp_path, model):
 def test_a_page_replaces_the_one_before_whole_or_not_at_all(tmp_path, model, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("before")
-    write_report(model, X, RANKS, path, projections=("pca",))
+    write_report(model.fitted, X, RANKS, path, projections=("pca",))
     assert path.read_text().startswith("<!doctype html>")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(OrdinateError, match=r"^out: .* No such folder as"):
-        write_report(model, X, RANKS, tmp_path / "no" / "report.html", projections=("pca",))
+        write_report(model.fitted, X, RANKS, tmp_path / "no" / "report.html", projections=("pca",))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,9 @@ def test_samples_that_tsne_leaves_out_are_said_and_have_no_place(monkeypatch):
 
 
 def test_the_same_page_is_written_again(tmp_path, model):
-    first, second = (write_report(model, X, RANKS, tmp_path / name, projections=("pca", "tsne")) for name in "ab")
+    first, second = (
+        write_report(model.fitted, X, RANKS, tmp_path / name, projections=("pca", "tsne")) for name in "ab"
+    )
     assert first.read_bytes() == second.read_bytes()
 
 

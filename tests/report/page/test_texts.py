@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ordinate.estimators.predictions import Predictions
+from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather, kind_of_samples, plain_features
 from ordinate.report.page.samples import show_samples
 from tests.estimators.examples import supremix
@@ -13,7 +13,7 @@ from tests.estimators.test_text import BILSTM, X, Y
 def test_pairs_are_shown_as_their_text_and_long_ones_are_cut():
     pairs = [tuple(pair) for pair in X.values]
     pairs[2] = ("dog " * 100, "rain")
-    contents = gather(Predictions.of(supremix(**BILSTM).fit(X, Y), pairs, Y))
+    contents = gather(Predictions.of(supremix(**BILSTM).fit(X, Y).fitted, pairs, Y))
     shown = show_samples(contents, pairs)
     assert (shown["kind"], shown["columns"]) == ("rows", ["text 0", "text 1"])
     assert shown["values"][1] == [pair[1] for pair in pairs]

@@ -15,7 +15,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.held_out import HeldOut
+from ordinate.model.held_out import HeldOut
 from ordinate.optional import optional
 
 

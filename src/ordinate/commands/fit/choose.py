@@ -17,8 +17,8 @@ from ordinate.data.rows import column_of
 from ordinate.errors import OrdinateError
 from ordinate.estimators.blend import BlendParameters
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.predictions import Predictions
 from ordinate.estimators.unseen_errors import UnseenErrors
+from ordinate.model.predictions import Predictions
 from ordinate.torchrun import broadcast_from_rank_zero
 from ordinate.training.time_budget import training_until
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.blend.shares import assign_folds
 from ordinate.commands.division import Division, Rows, divide
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.plan import Plan, epochs_of_cut
@@ -24,10 +25,9 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.calibration import calibrate
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.labels import to_ranks
-from ordinate.estimators.predictions import Predictions
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.shares import assign_folds
+from ordinate.model.labels import to_ranks
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 from ordinate.training.time_budget import training_until
 
 
@@ -94,7 +94,7 @@ class Training:
 
     def predictions(self, name: str, model: EmbeddingEstimator, rows: Rows) -> Predictions:
         """Return the predictions of a candidate's model for some rows."""
-        return Predictions.of(model, take(self.samples_of(name), rows), self.plan.label.values[rows])
+        return Predictions.of(model.fitted, take(self.samples_of(name), rows), self.plan.label.values[rows])
 
     def samples_of(self, name: str) -> RowsOfSamples:
         """Return the samples as a candidate gets them: the blend gets images in a size of their own."""
@@ -205,7 +205,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
     is_calibrated = calibrate(model, chosen.unseen, chosen.unseen_weights)
     is_exact = not (chosen.of_part or model.method_.hurried or is_calibrated)
     model.set_params(verbose=0, training__checkpoint_dir=None, training__callbacks=None)
-    on_decision = decision_note(model, getattr(model, "decision_scores_", None)) or chosen.note
+    on_decision = decision_note(model.fitted, model.fitted.facts.get("decision_scores_")) or chosen.note
     for note in model.notes_:
         if COPIES not in note:  # Those of all rows are printed already.
             print(f"note: {in_options(note)}")
@@ -229,9 +229,9 @@ def measured_note(parts: Sequence[Predictions]) -> str | None:
     return decision_note(parts[0].model, compare_rules(true, np.concatenate(probabilities)))
 
 
-def decision_note(model: EmbeddingEstimator, scores: dict[str, dict[str, float]] | None) -> str | None:
+def decision_note(model: Model, scores: dict[str, dict[str, float]] | None) -> str | None:
     """Return a note if another decision is clearly better on validation samples, given the scores of both."""
-    if not isinstance(model, RankClassifier) or scores is None:
+    if model.rule is None or scores is None:
         return None
     better = better_rule(scores, model.rule)
     if better is None:

@@ -25,10 +25,10 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.evaluation import Metrics, measure, measure_targets
-from ordinate.estimators.held_out import HeldOut
-from ordinate.estimators.persistence import write_estimator
-from ordinate.estimators.predictions import Predictions
+from ordinate.model.evaluation import Metrics, measure, measure_targets
+from ordinate.model.held_out import HeldOut
+from ordinate.model.predictions import Predictions
+from ordinate.model.saving import write_model
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_TRAINING, LabelledSamples
 from ordinate.report.page.measures import Predictor
 
@@ -87,8 +87,7 @@ def _write_model(
 ) -> Metrics:
     """Write the model, its predictions of held-out samples, metrics and split; return the metrics."""
     plan, samples, test = training.plan, training.samples, training.division.test
-    trained.model.learn_novelty(torch.from_numpy(predictions.embeddings))
-    write_estimator(trained.model, folder)
+    write_model(trained.model.fitted.with_novelty(torch.from_numpy(predictions.embeddings)), folder)
     held_out = HeldOut.of(predictions)
     held_out.write(folder)
     metrics: Metrics = {"method": trained.name, "test_samples": len(test), "training_samples": len(trained.rows)}

@@ -11,18 +11,15 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 from ordinate.counts import counted
+from ordinate.data.other_containers import unpack
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import StreamedPixels, loaded
 from ordinate.errors import OrdinateError
-from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.evaluation import fixed_margins
-from ordinate.estimators.labels import to_ranks
-from ordinate.estimators.predictions import Predictions
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.samples import unpack
 from ordinate.metrics.embedding import unit_norm
+from ordinate.model.labels import to_ranks
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 
 MOST_SAMPLES = 20_000  # A page shows at most this many samples, drawn at random.
 MOST_TRAINING = 100_000  # Held-out samples are compared with at most this many training samples, drawn at random.
@@ -49,7 +46,7 @@ class Contents:
         training_labels: (m,), like ``true``.
     """
 
-    model: EmbeddingEstimator
+    model: Model
     names: list[str] | None
     inputs: Tensor
     true: Labels
@@ -64,7 +61,7 @@ class Contents:
 
     @property
     def method(self) -> str:
-        return self.model.method_name
+        return self.model.name
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
@@ -80,13 +77,8 @@ class Contents:
     @cached_property
     def collapsed(self) -> list[tuple[int, int]]:
         """Boundaries whose margin is next to nothing, of a CLOC model."""
-        if not isinstance(self.model, CLOCClassifier):
-            return []
-        from ordinate.methods.cloc import COLLAPSED
-
-        near_zero = self.model.margins_ - self.model.margin_floor < COLLAPSED
-        learned = ~fixed_margins(self.model)
-        return [(rank, rank + 1) for rank in np.flatnonzero(near_zero & learned).tolist()]
+        collapsed = self.model.facts.get("collapsed_margins_", np.zeros(0, dtype=np.bool_))
+        return [(rank, rank + 1) for rank in np.flatnonzero(collapsed).tolist()]
 
     def label_name(self, label: float) -> str:
         """Return a label, true or predicted, as text."""
@@ -133,8 +125,8 @@ def _training(predictions: Predictions, X: Samples, y: ArrayLike) -> tuple[Tenso
         part = random_part(len(X), MOST_TRAINING)
         X, y = take(X, part), np.asarray(y)[part]
     samples = model.read(X)
-    if isinstance(model, RankClassifier):
-        labels: Labels = to_ranks(y, model.ordered_classes_)
+    if model.is_of_ranks:
+        labels: Labels = to_ranks(y, model.ranks)
     else:
         labels = np.asarray(y, dtype=np.float64)
         _check_targets(labels, predictions.predicted, "training")
@@ -182,4 +174,4 @@ def plain_features(x: Tensor) -> NDArray[np.float32]:
 
 def kind_of_samples(contents: Contents) -> str:
     """Return what a sample is, for a sentence about several."""
-    return contents.model.reader_.describe(contents.inputs)
+    return contents.model.reader.describe(contents.inputs)

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.tables.parquet_table import in_memory
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.importance import column_importance
-from ordinate.estimators.predictions import Predictions
+from ordinate.model.importance import column_importance
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Importance:
     """Permutation importance of the columns of a table.
 
     Args:
-        columns: Columns, the most important first, see :func:`~ordinate.estimators.importance.column_importance`;
+        columns: Columns, the most important first, see :func:`~ordinate.model.importance.column_importance`;
             empty if the time was too short.
         count: Number of columns of the table.
         samples: Number of samples that it was measured on.
@@ -36,7 +36,7 @@ class Importance:
 
 
 def measure_importance(
-    model: EmbeddingEstimator,
+    model: Model,
     X: Samples,
     y: ArrayLike,
     seconds: float,

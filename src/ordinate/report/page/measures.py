@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from torch import Tensor
 
+from ordinate.blend.simple_models import simple_predictions
 from ordinate.counts import counted
 from ordinate.data.rows import random_part
 from ordinate.data.splits import keep_together, split_folds
@@ -22,11 +22,9 @@ from ordinate.decisions import interval_coverage_report, rank_coverage_report
 from ordinate.decisions.label_errors import residual_suspicion, suggested_ranks, suspicion
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.errors import OrdinateError
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.simple_models import simple_predictions
-from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_kappa, r2, rank_cosine_matrix, spearman
 from ordinate.metrics.embedding import unit_norm
+from ordinate.model.labels import TargetLabels
 from ordinate.report.page.contents import Contents, Labels, plain_features
 
 Metric = Callable[[Labels, Labels], float]
@@ -97,8 +95,8 @@ def _by_simple_models(contents: Contents) -> dict[str, Labels]:
 
     Not without the training samples, nor of tables so wide that it would take minutes.
     """
-    if isinstance(contents.model.predictor_, BlendHead):
-        return _by_parts(contents, contents.model.predictor_)
+    if isinstance(contents.model.predictor, BlendHead):
+        return _by_parts(contents, contents.model.predictor)
     x, y = contents.training_inputs, contents.training_labels
     if x is None or y is None or x.dim() != 2 or not x.is_floating_point():
         return {}
@@ -112,8 +110,7 @@ def _by_simple_models(contents: Contents) -> dict[str, Labels]:
     found = simple_predictions(x[rows].double(), torch.from_numpy(y), contents.inputs.double(), count)
     if count is None:
         return found
-    model = cast(RankClassifier, contents.model)
-    return {name: model.decide(probabilities) for name, probabilities in found.items()}
+    return {name: contents.model.decide(probabilities) for name, probabilities in found.items()}
 
 
 def _by_parts(contents: Contents, head: BlendHead) -> dict[str, Labels]:
@@ -125,11 +122,11 @@ def _by_parts(contents: Contents, head: BlendHead) -> dict[str, Labels]:
     found: dict[str, Labels] = {}
     for name in head.shares:
         predicted = parts[name]
-        if isinstance(contents.model, TargetRegressor):
+        if isinstance(contents.model.labels, TargetLabels):
             targets = predicted * head.target_scale + head.target_mean
-            found[PARTS[name]] = contents.model.labels_.decode(targets.numpy())
+            found[PARTS[name]] = contents.model.labels.decode(targets.numpy())
         else:
-            found[PARTS[name]] = cast(RankClassifier, contents.model).decide(predicted.numpy())
+            found[PARTS[name]] = contents.model.decide(predicted.numpy())
     return found
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ordinate.counts import counted
+from ordinate.data.other_containers import unpack
 from ordinate.data.rows import random_part, take
 from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.predictions import Predictions
-from ordinate.estimators.samples import unpack
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 from ordinate.report.output import write
 from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, LabelledSamples, gather
@@ -25,7 +25,7 @@ from ordinate.report.page.view import ReportOptions, view
 
 
 def write_report(
-    model: EmbeddingEstimator,
+    model: Model,
     X: Any,
     y: Any,
     path: str | Path,
@@ -80,7 +80,7 @@ def write_report(
         >>> import tempfile
         >>> from ordinate import OTDClassifier
         >>> X = np.linspace(0, 1, 40)[:, None]
-        >>> model = OTDClassifier(epochs=2, random_state=0).fit(X, X[:, 0] > 0.5)
+        >>> model = OTDClassifier(epochs=2, random_state=0).fit(X, X[:, 0] > 0.5).fitted
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     page = write_report(model, X, X[:, 0] > 0.5, f"{folder}/report.html", projections=("pca",))
         ...     page.read_text().startswith("<!doctype html>")

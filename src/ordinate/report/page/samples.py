@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.counts import counted
+from ordinate.data.other_containers import unpack
 from ordinate.data.rows import Samples
-from ordinate.estimators.samples import unpack
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
 
@@ -20,7 +20,7 @@ SHEET = 10  # A sheet has this many pictures per side, so that it is decoded qui
 
 def show_samples(contents: Contents, X: Samples) -> Values:
     """Return the samples for the page, ready for JSON: ``kind``, what it needs, and a ``note`` on what is left out."""
-    shown = contents.model.reader_.shown(unpack(X, None)[0], contents.inputs)
+    shown = contents.model.reader.shown(unpack(X, None)[0], contents.inputs)
     if isinstance(shown, pd.DataFrame):
         return _rows(shown)
     if shown.ndim == 4:

@@ -17,10 +17,7 @@ from numpy.typing import NDArray
 
 from ordinate.data.csv_files import without_formulas
 from ordinate.data.rows import Samples
-from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.evaluation import fixed_margins
-from ordinate.option_group import OptionGroup
+from ordinate.model.model import Model
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
@@ -65,7 +62,7 @@ def view(
         values["importance"] = _importance(importance, contents)
     if measures.order is not None:
         values["order"] = _order(contents.names or [], measures.order)
-    if isinstance(model, CLOCClassifier):
+    if "margins_" in model.facts:
         values["margins"] = _margins(model, contents.names or [])
     if measures.calibration is not None:
         values["calibration"] = _calibration(measures.calibration)
@@ -94,7 +91,7 @@ def view(
         "shown_note": shown["note"],
         "boundaries": boundary_names(contents.names or []),
         "suspects": _suspects(_all_suspects(measures_by_target, options.targets), contents, options),
-        "facts": [*options.facts.items(), *versions(), ("Seed", str(model.random_state))],
+        "facts": [*options.facts.items(), *versions(), ("Seed", str(model.origin.params["random_state"]))],
         "settings": _settings(model),
         "data": _data(by_target, measures_by_target, projected, options, shown),
         "plots": plots.document(_plots(by_target, measures_by_target, projected[0])),
@@ -116,10 +113,15 @@ def _target(name: str, contents: Contents, measures: Measures) -> Values:
     }
 
 
-def _settings(model: EmbeddingEstimator) -> list[list[str]]:
+def _settings(model: Model) -> list[list[str]]:
     """Return the parameters of a model, those of groups of options one by one, with their values."""
-    params = {name: value for name, value in model.get_params().items() if not isinstance(value, OptionGroup)}
-    return [[name.replace("__", "."), str(value)] for name, value in params.items()]
+    shown: list[list[str]] = []
+    for name, value in sorted(model.origin.params.items()):
+        if isinstance(value, dict) and name != "encoder":
+            shown += [[f"{name}.{option}", str(each)] for option, each in value.items()]
+        else:
+            shown.append([name, str(value)])
+    return shown
 
 
 def _plots(by_target: Sequence[Contents], measures_by_target: Sequence[Measures], first: Projection) -> list[Plot]:
@@ -134,8 +136,8 @@ def _plots(by_target: Sequence[Contents], measures_by_target: Sequence[Measures]
     if contents.names is None:
         for place, each in enumerate(by_target):
             drawn.append(plots.predicted_targets(source, np.concatenate([each.true, each.predicted]), _end(place)))
-    if isinstance(contents.model, CLOCClassifier) and contents.model.history_:
-        drawn.append(plots.margins_over_training(contents.model.history_, len(contents.model.margins_)))
+    if "margins_" in contents.model.facts and contents.model.history:
+        drawn.append(plots.margins_over_training(contents.model.history, len(contents.model.facts["margins_"])))
     if measures.calibration is not None:
         drawn.append(plots.reliability(measures.calibration))
     for place, of_target in enumerate(measures_by_target):
@@ -293,10 +295,10 @@ def _shortened(name: str) -> str:
     return name if len(name) <= 12 else f"{name[:11]}…"
 
 
-def _margins(model: CLOCClassifier, names: Sequence[str]) -> Values:
-    fixed, history = fixed_margins(model), model.history_
+def _margins(model: Model, names: Sequence[str]) -> Values:
+    fixed, history = model.facts["fixed_margins_"], model.history
     rows = []
-    for boundary, value, is_fixed in zip(boundary_names(names), model.margins_, fixed, strict=True):
+    for boundary, value, is_fixed in zip(boundary_names(names), model.facts["margins_"], fixed, strict=True):
         rows.append([boundary, f"{value:z.4f}", ("learned", "fixed")[int(is_fixed)]])
     trained = []
     for epoch in np.unique(np.linspace(0, len(history) - 1, min(12, len(history))).astype(int)):

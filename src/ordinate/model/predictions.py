@@ -1,20 +1,18 @@
 """Predictions of labelled samples, made once for all that is measured, drawn and kept of them."""
 
 from dataclasses import dataclass, replace
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.counts import counted
+from ordinate.data.other_containers import unpack
 from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.labels import to_ranks
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.samples import unpack
-from ordinate.estimators.target_regressor import TargetRegressor
+from ordinate.model.labels import to_ranks
+from ordinate.model.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +31,13 @@ class Predictions:
     Example:
         >>> from ordinate import OTDClassifier
         >>> X = np.linspace(0, 1, 40)[:, None]
-        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X[:, 0] > 0.5)
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X[:, 0] > 0.5).fitted
         >>> predictions = Predictions.of(model, X[::4], X[::4, 0] > 0.5)
         >>> predictions.predicted.shape, predictions.probabilities.shape
         ((10,), (10, 2))
     """
 
-    model: EmbeddingEstimator
+    model: Model
     X: Samples
     inputs: Tensor
     true: Labels
@@ -48,7 +46,7 @@ class Predictions:
     embeddings: NDArray[np.float64]
 
     @classmethod
-    def of(cls, model: EmbeddingEstimator, X: object, y: object) -> Self:
+    def of(cls, model: Model, X: object, y: object) -> Self:
         """Read, embed and predict samples X with labels y, each once.
 
         Raises:
@@ -56,8 +54,8 @@ class Predictions:
         """
         samples, labels = unpack(X, y, model.data)
         read = model.read(samples)
-        if isinstance(model, RankClassifier):
-            true: Labels = to_ranks(labels, model.ordered_classes_)
+        if model.is_of_ranks:
+            true: Labels = to_ranks(labels, model.ranks)
         else:
             true = np.asarray(labels, dtype=np.float64)
         if len(true) != len(read):
@@ -65,11 +63,10 @@ class Predictions:
                 "y", f"{counted(len(true), 'label')} for {counted(len(read), 'sample')}", "one per sample"
             )
         embedded = model.embed(read)
-        if isinstance(model, RankClassifier):
-            probabilities = model.probabilities_of(embedded)
-            return cls(model, samples, read, true, model.decide(probabilities), probabilities, embedded.numpy())
-        predicted = cast(TargetRegressor, model).predictions_of(embedded)
-        return cls(model, samples, read, true, predicted, None, embedded.numpy())
+        predicted = model.predicted(embedded)
+        if not model.is_of_ranks:
+            return cls(model, samples, read, true, predicted, None, embedded.numpy())
+        return cls(model, samples, read, true, model.decide(predicted), predicted, embedded.numpy())
 
     def __len__(self) -> int:
         return len(self.true)
@@ -83,9 +80,7 @@ class Predictions:
     @property
     def classes(self) -> list[object] | None:
         """The labels of the ranks from lowest to highest; None for targets."""
-        if isinstance(self.model, RankClassifier):
-            return self.model.ordered_classes_.tolist()
-        return None
+        return None if self.model.classes is None else self.model.classes.tolist()
 
     @property
     def only_rank(self) -> object:

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ordinate.counts import counted
+from ordinate.data.other_containers import unpack
 from ordinate.data.rows import Labels, column_of
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.samples import unpack
 from ordinate.metrics.embedding import DECIMALS, unit_norm
 from ordinate.metrics.inputs import check_neighbours
 from ordinate.metrics.neighbours import nearest_neighbours
+from ordinate.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class NeighbourIndex:
     """Searches samples by the cosine of their embeddings, exactly; of equally near samples the first ones come first.
 
     Args:
-        estimator: Fitted estimator that embeds the queries.
-        embeddings: (m, d), embeddings of the samples to search by that estimator.
+        model: Fitted model that embeds the queries.
+        embeddings: (m, d), embeddings of the samples to search by that model.
         labels: (m,) or (m, p), their labels; None for none.
 
     Raises:
@@ -50,15 +49,14 @@ class NeighbourIndex:
     Example:
         >>> from ordinate import OTDClassifier
         >>> X = np.linspace(0, 1, 60)[:, None]
-        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7])).fitted
         >>> index = NeighbourIndex.build(model, X, X[:, 0])
         >>> index.search([[0.2]], k=3).rows.shape
         (1, 3)
     """
 
-    def __init__(self, estimator: EmbeddingEstimator, embeddings: ArrayLike, labels: ArrayLike | None = None) -> None:
-        check_is_fitted(estimator)
-        self.estimator = estimator
+    def __init__(self, model: Model, embeddings: ArrayLike, labels: ArrayLike | None = None) -> None:
+        self.model = model
         self.embeddings: NDArray[np.float64] = np.asarray(embeddings, dtype=np.float64)
         if self.embeddings.ndim != 2 or len(self.embeddings) == 0 or not np.isfinite(self.embeddings).all():
             raise OrdinateError("embeddings", f"shape {self.embeddings.shape}", "finite (m, d), m at least 1")
@@ -70,12 +68,10 @@ class NeighbourIndex:
         self.units = unit_norm(self.embeddings)
 
     @classmethod
-    def build(
-        cls, estimator: EmbeddingEstimator, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None
-    ) -> "NeighbourIndex":
-        """Return an index of samples X, of the estimator's kind of data, with labels y."""
-        X, y = unpack(X, y, estimator.data)
-        return cls(estimator, estimator.transform(X), y)
+    def build(cls, model: Model, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None) -> "NeighbourIndex":
+        """Return an index of samples X, of the model's kind of data, with labels y."""
+        X, y = unpack(X, y, model.data)
+        return cls(model, model.transform(X), y)
 
     def __len__(self) -> int:
         return len(self.embeddings)
@@ -84,11 +80,11 @@ class NeighbourIndex:
         """Return the k samples nearest to each query.
 
         Args:
-            X: Queries (n) of the estimator's kind of data.
+            X: Queries (n) of the model's kind of data.
             k: Number of samples, at most those of the index.
         """
         k = check_neighbours(k, len(self))
-        return self.nearest(unit_norm(self.estimator.transform(X)), k)
+        return self.nearest(unit_norm(self.model.transform(X)), k)
 
     def nearest(self, queries: NDArray[np.float64], k: int) -> Neighbours:
         """Return the k samples nearest to queries (n, d) of unit norm."""

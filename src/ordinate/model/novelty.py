@@ -1,6 +1,6 @@
 """Embeddings of new samples that lie farther from those of training than embeddings of held-out samples did."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from ordinate.data.findings import Finding, MoreThan
 from ordinate.data.rows import random_part
 from ordinate.functional.similarity import pairwise_similarity
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
+from ordinate.option_group import Settings
 from ordinate.options import Similarity
 
 MOST_COMPARED = 2000  # At most this many embeddings are compared at a time, a random part of more.
@@ -43,6 +44,10 @@ class Novelty:
             return None
         outside = max(1, len(similarity) // 100)
         return cls(float(similarity.sort().values[outside - 1]), outside, len(similarity) + 1 - outside)
+
+    def state(self) -> Settings:
+        """Return the fields, ready for JSON."""
+        return asdict(self)
 
     def findings(self, predictor: nn.Module, embeddings: Float[Tensor, "n d"]) -> list[Finding]:
         """Return how many of the embeddings of new samples lie outside."""

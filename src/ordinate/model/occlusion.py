@@ -1,7 +1,5 @@
 """Which parts of an image a model predicts from: the change of its prediction when a part is hidden."""
 
-from typing import cast
-
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
@@ -12,20 +10,16 @@ from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.data.images.reader import ImageReader
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.target_regressor import TargetRegressor
+from ordinate.model.model import Model
 
 
-def occlusion_map(
-    model: EmbeddingEstimator, image: UInt8[Tensor, "c h w"], *, patches: int = 8
-) -> Float[np.ndarray, "h w"]:
+def occlusion_map(model: Model, image: UInt8[Tensor, "c h w"], *, patches: int = 8) -> Float[np.ndarray, "h w"]:
     """Occlusion map of an image (Zeiler and Fergus, 2014), of the expected rank or of the predicted target.
 
     A grey patch, in the mean colour of the training images, slides over the image in steps of half its side.
 
     Args:
-        model: Fitted estimator of images.
+        model: Fitted model of images.
         image: Pixels as the encoder takes them, one sample of ``model.read(X)``.
         patches: Number of patches that fit into a side of the image, >= 1.
 
@@ -40,12 +34,12 @@ def occlusion_map(
         >>> from ordinate import CLOCClassifier
         >>> X = np.zeros((40, 1, 16, 16), dtype=np.uint8)
         >>> X[20:, :, :4] = 255  # Images of the higher rank have a bright upper edge.
-        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X, np.arange(40) // 20)
+        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X, np.arange(40) // 20).fitted
         >>> occlusion_map(model, model.read(X)[0]).shape
         (16, 16)
     """
     check_whole(patches, "patches")
-    reader = model.reader_
+    reader = model.reader
     if not isinstance(reader, ImageReader):
         raise OrdinateError("model", f"a model of {reader.kind}", "a model of images")
     grey = (255 * torch.tensor(reader.mean)).round().to(torch.uint8)[:, None, None]
@@ -64,13 +58,11 @@ def occlusion_map(
     return changes / counts
 
 
-def expected_label(model: EmbeddingEstimator, x: Tensor) -> NDArray[np.float64]:
+def expected_label(model: Model, x: Tensor) -> NDArray[np.float64]:
     """Return the expected ranks (n,), from 0 to C-1, or the predicted targets of samples that were read."""
-    embedded = model.embed(x)
-    if isinstance(model, RankClassifier):
-        probabilities = model.probabilities_of(embedded)
-        return np.asarray(probabilities @ np.arange(probabilities.shape[1]))
-    predicted = cast(TargetRegressor, model).predictions_of(embedded)
+    predicted = model.predicted(model.embed(x))
+    if model.is_of_ranks:
+        return np.asarray(predicted @ np.arange(predicted.shape[1]))
     if predicted.ndim > 1:
         raise OrdinateError("model", counted(predicted.shape[1], "target"), "a model of ranks or of one target")
     return predicted

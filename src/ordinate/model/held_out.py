@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,8 @@ from ordinate.decisions import (
     rank_sets,
 )
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.predictions import Predictions
-from ordinate.estimators.rank_classifier import RankClassifier
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 from ordinate.option_group import Settings
 
 FORMAT = 1
@@ -44,7 +43,7 @@ class HeldOut:
         >>> from ordinate import OTDClassifier
         >>> X = np.linspace(0, 1, 90)[:, None]
         >>> y = np.digitize(X[:, 0], [0.3, 0.7])
-        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X[::2], y[::2])
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X[::2], y[::2]).fitted
         >>> held_out = HeldOut.measure(model, X[1::2], y[1::2])
         >>> lower, upper = predict_sets(model, held_out, [[0.1], [0.9]], coverage=0.9)
         >>> lower.tolist(), upper.tolist()
@@ -56,7 +55,7 @@ class HeldOut:
     classes: list[object] | None
 
     @classmethod
-    def measure(cls, model: EmbeddingEstimator, X: object, y: object) -> Self:
+    def measure(cls, model: Model, X: object, y: object) -> Self:
         """Return what a fitted model says of labelled samples that neither training nor a choice has seen."""
         return cls.of(Predictions.of(model, X, y))
 
@@ -65,18 +64,6 @@ class HeldOut:
         """Keep the labels and the probabilities or targets of such predictions."""
         said = predictions.predicted if predictions.probabilities is None else predictions.probabilities
         return cls(predictions.true, np.asarray(said, dtype=np.float64), predictions.classes)
-
-    @classmethod
-    def known(cls, model: EmbeddingEstimator) -> Self:
-        """Return the predictions that a model keeps, or its folder, of samples that it was not trained on."""
-        kept: Self | None = vars(model).get("held_out_")
-        folder: Path | None = vars(model).get("folder_")
-        if kept is not None:
-            return kept
-        if folder is not None and (folder / RECORD).is_file():
-            return cls.read(folder)
-        hint = "calibrate(X, y) with samples that it was not trained on"
-        raise OrdinateError("model", problem="keeps no predictions of held-out samples", hint=hint)
 
     def calibrate(self, coverage: float = 0.9, *, by_rank: bool = False) -> RankCalibration | IntervalCalibration:
         """Return how far sets and intervals of a coverage reach; too few samples for it are an error.
@@ -92,7 +79,7 @@ class HeldOut:
         return calibrate_ranks(self.labels, self.predicted, coverage, by_rank=by_rank)
 
     def sets(
-        self, model: EmbeddingEstimator, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
+        self, model: Model, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
     ) -> tuple[Labels, Labels]:
         """Return the lowest and the highest label of new samples, in the labels' own terms.
 
@@ -107,7 +94,7 @@ class HeldOut:
             bounds = intervals(predicted, calibration)
             return bounds[..., 0], bounds[..., 1]
         classes = np.asarray(self.classes)
-        decided = cast(RankClassifier, model).decide(predicted)
+        decided = model.decide(predicted)
         lowest, highest = rank_sets(predicted, calibration).T
         return classes[np.minimum(lowest, decided)], classes[np.maximum(highest, decided)]
 
@@ -135,7 +122,7 @@ class HeldOut:
 
 
 def predict_sets(
-    model: EmbeddingEstimator, held_out: HeldOut, X: ArrayLike, coverage: float = 0.9, *, by_rank: bool = False
+    model: Model, held_out: HeldOut, X: ArrayLike, coverage: float = 0.9, *, by_rank: bool = False
 ) -> tuple[Labels, Labels]:
     """Predict the lowest and the highest label that a new sample may have, right for at least the promised share.
 
@@ -157,18 +144,16 @@ def predict_sets(
         >>> from ordinate import CLOCClassifier
         >>> X = np.linspace(0, 1, 60)[:, None]
         >>> y = np.digitize(X[:, 0], [0.3, 0.7])
-        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X[::2], y[::2])
+        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X[::2], y[::2]).fitted
         >>> lowest, highest = predict_sets(model, HeldOut.measure(model, X[1::2], y[1::2]), X, coverage=0.8)
         >>> bool((lowest <= highest).all())
         True
     """
-    classes, predict = None, model.predict
-    if isinstance(model, RankClassifier):
-        classes, predict = model.ordered_classes_.tolist(), model.rank_probabilities
+    classes = None if model.classes is None else model.classes.tolist()
     if held_out.classes != classes:
         raise OrdinateError("held_out", f"one of the classes {held_out.classes}", f"the model's, {classes}")
     calibration = held_out.calibrate(coverage, by_rank=by_rank)
-    return held_out.sets(model, predict(X), calibration)
+    return held_out.sets(model, model.predict_numbers(X), calibration)
 
 
 def _read(folder: Path) -> tuple[Settings, dict[str, Labels]]:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from torch import nn
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.neighbour_index import NeighbourIndex
+from ordinate.model.neighbour_index import NeighbourIndex
 from tests.estimators.examples import cloc, draw_frame, labels_for, otd, supcr
 
 
@@ -70,7 +70,7 @@ def test_training_samples_find_themselves_with_their_labels(make):
     frame, target = draw_frame()
     labels = labels_for(make, target)
     model = make().fit(frame, labels)
-    index = NeighbourIndex.build(model, frame, labels)
+    index = NeighbourIndex.build(model.fitted, frame, labels)
     found = index.search(frame, k=3)
     assert len(index) == 48
     assert found.rows[:, 0].tolist() == list(range(48))

@@ -11,9 +11,9 @@ import torch
 
 from ordinate import ImageOptions
 from ordinate.errors import OrdinateError
-from ordinate.estimators.export import InferenceGraph, export_model
 from ordinate.estimators.samples import check_input
 from ordinate.heads import NeighbourVote
+from ordinate.model.export import InferenceGraph, export_model
 from tests.data import pictures
 from tests.estimators.examples import (
     ALL,
@@ -94,7 +94,7 @@ DATA = {
 def test_the_graph_is_the_estimator(make, kind, name, tmp_path):
     draw, options, atol = DATA[kind]
     model = fit(make, *draw(), **options)
-    exported = export_model(model, tmp_path / name)
+    exported = export_model(model.fitted, tmp_path / name)
     for n in (1, 7):
         assert_is_the_model(model, draw(seed=1)[0], exported.path, atol, n)
     assert max(exported.differences.values()) < 10 * atol
@@ -125,7 +125,7 @@ def assert_describes_images(record, make):
 def test_every_head_predicts_in_units_of_the_labels(head, name, tmp_path):
     X, target = draw_table()
     model = fit(supcr, X, 1000 + 50 * target, head=head)
-    path = export_model(model, tmp_path / name).path
+    path = export_model(model.fitted, tmp_path / name).path
     outputs = run(path, read(model, draw_table(seed=1)[0]))
     np.testing.assert_allclose(outputs["prediction"], model.predict(draw_table(seed=1)[0]), rtol=1e-12)
 
@@ -133,23 +133,23 @@ def test_every_head_predicts_in_units_of_the_labels(head, name, tmp_path):
 def test_several_targets_are_columns(tmp_path):
     X, target = draw_table()
     model = supcr(epochs=(1, 1)).fit(X, np.stack([target, -3 * target], axis=1))
-    path = export_model(model, tmp_path / "model.pt2").path
+    path = export_model(model.fitted, tmp_path / "model.pt2").path
     np.testing.assert_allclose(run(path, read(model, X))["prediction"], model.predict(X), rtol=0, atol=1e-12)
 
 
 def test_queries_at_training_embeddings_and_more_than_a_block_of_them():
     X, target = draw_table(1100)
     model = fit(supcr, X, target, head="neighbours", batch_size=256, validation_fraction=0)
-    predicted = InferenceGraph(model).head(model.predictor_.embeddings).detach()
+    predicted = InferenceGraph(model.fitted).head(model.predictor_.embeddings).detach()
     np.testing.assert_allclose(predicted, target, rtol=0, atol=1e-6)  # targets are float32
-    outputs = InferenceGraph(model)(read(model, X))
+    outputs = InferenceGraph(model.fitted)(read(model, X))
     np.testing.assert_allclose(outputs["prediction"].detach(), model.predict(X), rtol=0, atol=1e-9)
 
 
 def test_fewer_training_samples_than_neighbours_all_vote(tmp_path):
     X, target = draw_table(6)
     model = otd(n_neighbors=50, epochs=1).fit(X, ranks_of(target, 2))
-    path = export_model(model, tmp_path / "model.pt2").path
+    path = export_model(model.fitted, tmp_path / "model.pt2").path
     assert run(path, read(model, X))["probability"] == pytest.approx(model.predict_proba(X), abs=1e-12)
 
 
@@ -178,7 +178,7 @@ def encode_by_description(record, row):
 def test_the_description_is_enough_to_make_the_input_of_a_raw_row(tmp_path):
     frame, target = draw_frame()
     model = fit(cloc, frame, target)
-    exported = export_model(model, tmp_path / "model.pt2")
+    exported = export_model(model.fitted, tmp_path / "model.pt2")
     record = json.loads(exported.description.read_text(), parse_constant=pytest.fail)
     new = draw_frame(12, seed=1)[0]
     rows = new.astype(object).where(new.notna(), None).to_dict("records")
@@ -208,14 +208,14 @@ def test_a_graph_that_disagrees_is_an_error_and_leaves_no_file(output, change, n
 
     monkeypatch.setattr(InferenceGraph, "forward", wrong)
     with pytest.raises(OrdinateError, match=f"export: {output} differs .*nothing was written"):
-        export_model(fitted, tmp_path / name)
+        export_model(fitted.fitted, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_encoder_that_cannot_be_exported_is_an_error_and_leaves_no_file(fitted, tmp_path, monkeypatch):
     monkeypatch.setattr(InferenceGraph, "forward", lambda _, samples: {"embedding": samples[: int(samples.sum())]})
     with pytest.raises(OrdinateError, match=r"encoder: cannot be exported as \.pt2: "):
-        export_model(fitted, tmp_path / "model.pt2")
+        export_model(fitted.fitted, tmp_path / "model.pt2")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -230,7 +230,7 @@ def draw_ties(n=90, seed=0):
 def test_ranks_and_targets_are_the_models_where_training_samples_are_equally_near(make, tmp_path):
     X, y = draw_ties()
     model = fit(make, X, y.astype(float), head="neighbours") if make not in CLASSIFIERS else make().fit(X, y)
-    path = export_model(model, tmp_path / "model.onnx").path
+    path = export_model(model.fitted, tmp_path / "model.onnx").path
     assert_is_the_model(model, np.concatenate([X, draw_ties(seed=1)[0] / 2 + 0.25]), path, 1e-12, 180)
 
 
@@ -243,7 +243,7 @@ def test_numbers_near_0_stay_in_the_graph(fitted, tmp_path, monkeypatch):
 
     monkeypatch.setattr(InferenceGraph, "forward", moved)
     with pytest.raises(OrdinateError, match="export: embedding differs by 9e-09"):
-        export_model(fitted, tmp_path / "model.onnx")
+        export_model(fitted.fitted, tmp_path / "model.onnx")
 
 
 def test_ranks_that_depend_on_the_order_of_equally_near_neighbours_are_an_error(tmp_path, monkeypatch):
@@ -258,8 +258,8 @@ def test_ranks_that_depend_on_the_order_of_equally_near_neighbours_are_an_error(
         return self.votes.flip(0)[(cosine * 1e6).round().topk(self.k).indices].mean(1)
 
     monkeypatch.setattr(NeighbourVote, "_shares", first_come)
-    with pytest.raises(OrdinateError, match=r"export: rank differs from the estimator's in \d+ of \d+ samples"):
-        export_model(model, tmp_path / "model.onnx")
+    with pytest.raises(OrdinateError, match=r"export: rank differs from the model's in \d+ of \d+ samples"):
+        export_model(model.fitted, tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -267,7 +267,7 @@ def test_files_that_exist_are_kept(fitted, tmp_path):
     for name in ("model.onnx", "model.onnx.json"):
         (tmp_path / name).write_text("kept")
         with pytest.raises(OrdinateError, match=f"path: .*{name} exists, expected a new file"):
-            export_model(fitted, tmp_path / "model.onnx")
+            export_model(fitted.fitted, tmp_path / "model.onnx")
         assert (tmp_path / name).read_text() == "kept"
         (tmp_path / name).unlink()
 
@@ -281,18 +281,18 @@ WRONG = {
 @pytest.mark.parametrize(("name", "message"), WRONG.values(), ids=WRONG)
 def test_a_path_that_cannot_be_is_named(name, message, fitted, tmp_path):
     with pytest.raises(OrdinateError, match=message):
-        export_model(fitted, tmp_path / name)
+        export_model(fitted.fitted, tmp_path / name)
 
 
 def test_a_package_that_is_missing_is_named(fitted, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(OrdinateError, match=r'path: requires onnxruntime .* pip install "ordinate\[export\]"'):
-        export_model(fitted, tmp_path / "model.onnx")
+        export_model(fitted.fitted, tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_exporting_changes_neither_the_estimator_nor_random_numbers(fitted, tmp_path):
     before, state = {name: value.clone() for name, value in fitted.method_.state_dict().items()}, torch.get_rng_state()
-    export_model(fitted, tmp_path / "model.pt2")
+    export_model(fitted.fitted, tmp_path / "model.pt2")
     assert all(torch.equal(value, before[name]) for name, value in fitted.method_.state_dict().items())
     assert torch.equal(torch.get_rng_state(), state)

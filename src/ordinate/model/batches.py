@@ -22,20 +22,17 @@ from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError, did_you_mean
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.method import device_of
+from ordinate.model.model import Model
 
 
-def read_batches(
-    estimator: EmbeddingEstimator, data: str | Path, left_out: Callable[[str], None] | None = None
-) -> BatchedSamples:
-    """Return the samples of a file, folder or zip in batches, each of which the estimator's methods accept as X.
+def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None] | None = None) -> BatchedSamples:
+    """Return the samples of a file, folder or zip in batches, each of which the model's methods accept as X.
 
     csv, tsv and parquet are read a batch at a time, and so are files of images and volumes, in which a batch holds
     paths; arrays are read whole. A batch is of the size that suits the kind of data. ``len`` is the number of samples.
 
     Args:
-        estimator: Fitted estimator, which uses the columns of a table that it was trained on.
+        model: Fitted model, which uses the columns of a table that it was trained on.
         data: A csv, tsv, parquet (file or folder of files), npz, or a folder or zip of images or volumes.
         left_out: Function called with every image or volume that a labels.csv names and that is not there; None raises.
 
@@ -48,15 +45,15 @@ def read_batches(
         >>> import numpy as np, pandas as pd
         >>> from ordinate import OTDClassifier
         >>> X = pd.DataFrame({"a": np.linspace(0, 1, 40)})
-        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X["a"] > 0.5)
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X["a"] > 0.5).fitted
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     X.to_csv(f"{folder}/new.csv")
         ...     [model.transform(batch).shape for batch in read_batches(model, f"{folder}/new.csv")]
         [(40, 64)]
     """
     return BatchedSamples(
-        trained_columns(estimator, read_unlabelled(data, left_out, reading_of(estimator)), data),
-        estimator.reader_.read_at_once,
+        trained_columns(model, read_unlabelled(data, left_out, reading_of(model)), data),
+        model.reader.read_at_once,
     )
 
 
@@ -68,10 +65,10 @@ def read_unlabelled(
         return modality_of_files(data).read_unlabelled(data, left_out, how)
 
 
-def reading_of(estimator: EmbeddingEstimator, target: str | None = None) -> Reading:
+def reading_of(model: Model, target: str | None = None) -> Reading:
     """Return what a model knows of the columns of a table, as training has decided it, and of the ``target``."""
-    reader = estimator.reader_
-    how = Reading(order=_ranks_of(estimator))
+    reader = model.reader
+    how = Reading(order=_ranks_of(model))
     if target is not None:
         how = replace(how, targets=(target,))
     if not isinstance(reader, TableFeatures):
@@ -85,10 +82,11 @@ def reading_of(estimator: EmbeddingEstimator, target: str | None = None) -> Read
     )  # fmt: skip
 
 
-def _ranks_of(estimator: EmbeddingEstimator) -> tuple[str, ...]:
+def _ranks_of(model: Model) -> tuple[str, ...]:
     """Return the ranks of a classifier as text, from the lowest to the highest."""
-    ranks = getattr(estimator, "ordered_classes_", ())
-    return tuple(plain_text(rank) for rank in ranks)
+    if model.classes is None:
+        return ()
+    return tuple(plain_text(rank) for rank in model.classes)
 
 
 def _is_numeric(text: str) -> bool:
@@ -99,36 +97,36 @@ def _is_numeric(text: str) -> bool:
     return True
 
 
-def trained_columns(estimator: EmbeddingEstimator, X: Any, data: str | Path) -> Any:
+def trained_columns(model: Model, X: Any, data: str | Path) -> Any:
     """Return the columns of a table that a model was trained on; samples without columns as they are."""
-    if not hasattr(estimator, "feature_names_in_"):
+    names = model.feature_names_in
+    if not names:
         return X
     if not hasattr(X, "columns"):
         raise OrdinateError(data, problem="holds no table", expected="one with the columns of the training data")
-    names = [str(name) for name in estimator.feature_names_in_]
     absent = [name for name in names if name not in X.columns]
     if absent:
         problem = f"lacks the {'column' if len(absent) == 1 else 'columns'} {', '.join(absent)}"
         hint = did_you_mean(absent[0], [str(name) for name in X.columns if name not in names])
         raise OrdinateError(data, problem=problem, expected="those that the model was trained on", hint=hint)
-    X = X[names]
+    X = X[list(names)]
     if isinstance(X, CsvTable):
-        return X.with_text(getattr(estimator.reader_, "categorical", ()))
+        return X.with_text(getattr(model.reader, "categorical", ()))
     return X
 
 
 def map_batches(
-    estimator: EmbeddingEstimator,
-    method: str,
+    model: Model,
+    method: Callable[[Model, Any], Any],
     batches: Iterable[Samples],
     jobs: int = 1,
     left_out: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield every batch with what a method of the estimator returns for it, in the order of the batches.
+    """Yield every batch with what a method of the model returns for it, in the order of the batches.
 
     Args:
-        estimator: Fitted estimator.
-        method: Name of the method, such as ``"predict"`` or ``"transform"``.
+        model: Fitted model.
+        method: Method, such as ``Model.predict`` or ``Model.transform``.
         batches: Batches of samples; at most two for each process are held at a time.
         jobs: Processes that share the work, each with one thread; 1 is this process alone, with all its threads.
         left_out: Function called with every file that cannot be read, which is then left out of its batch;
@@ -140,9 +138,9 @@ def map_batches(
         OrdinateError: An error of the method, with the place of the batch; several processes for an encoder on a GPU.
     """
     check_whole(jobs, "jobs")
-    if jobs > 1 and estimator.reader_.in_float32 and device_of(estimator.training).type == "cuda":
+    if jobs > 1 and model.reader.in_float32 and model.device.type == "cuda":
         raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
-    applied = _Applied(estimator, method, left_out is not None)
+    applied = _Applied(model, method, left_out is not None)
     kept = _Kept(batches)
     workers = usable_workers(jobs) if jobs > 1 else 0
     results = Loader(applied, sampler=kept, batch_size=None, collate_fn=_as_it_is, num_workers=workers)
@@ -177,8 +175,8 @@ def map_batches(
 class _Applied(Dataset[Any]):
     """What a method returns for a batch, which is an index here, or the error that it raises."""
 
-    def __init__(self, estimator: EmbeddingEstimator, method: str, leaves_out: bool) -> None:
-        self.estimator = estimator
+    def __init__(self, model: Model, method: Callable[[Model, Any], Any], leaves_out: bool) -> None:
+        self.model = model
         self.method = method
         self.leaves_out = leaves_out
 
@@ -188,10 +186,10 @@ class _Applied(Dataset[Any]):
             warnings.simplefilter("always", UserWarning)
             try:
                 if self.leaves_out:
-                    X, failures = self.estimator.reader_.readable(X)
+                    X, failures = self.model.reader.readable(X)
                 result = None
                 if len(X):
-                    result = getattr(self.estimator, self.method)(X)
+                    result = self.method(self.model, X)
             except OrdinateError as error:
                 result = error
         warned = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]

@@ -11,7 +11,7 @@ from sklearn.inspection import permutation_importance
 from ordinate import CLOCClassifier, SupCRRegressor, Training, load
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
-from ordinate.estimators.importance import column_importance
+from ordinate.model.importance import column_importance
 
 pytestmark = pytest.mark.usefixtures("unpainted")
 RANDOM = np.random.default_rng(0)
@@ -25,7 +25,7 @@ RANKS = np.digitize(TARGET, [-1, 1])
 def test_importance_is_the_rise_of_the_error(kind):
     y = RANKS if kind is CLOCClassifier else TARGET
     model = kind(epochs=(10, 10), training=Training(learning_rate=0.01), random_state=0).fit(X[:80], y[:80])
-    found = column_importance(model, X[80:], y[80:], repeats=30).set_index("column")
+    found = column_importance(model.fitted, X[80:], y[80:], repeats=30).set_index("column")
     theirs = permutation_importance(
         model, X[80:], y[80:], scoring="neg_mean_absolute_error", n_repeats=30, random_state=1
     )
@@ -41,11 +41,11 @@ def test_importance_is_the_rise_of_the_error(kind):
 def test_a_wrong_argument_is_an_error():
     model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X[:60], RANKS[:60])
     with pytest.raises(OrdinateError, match="X: got ndarray, expected a table with named columns"):
-        column_importance(model, X[["strong"]].to_numpy(), RANKS)
+        column_importance(model.fitted, X[["strong"]].to_numpy(), RANKS)
     with pytest.raises(OrdinateError, match="X: got 1 sample, expected at least 2"):
-        column_importance(model, X[:1], RANKS[:1])
+        column_importance(model.fitted, X[:1], RANKS[:1])
     with pytest.raises(OrdinateError, match="repeats: got 0"):
-        column_importance(model, X, RANKS, repeats=0)
+        column_importance(model.fitted, X, RANKS, repeats=0)
 
 
 def test_the_command_measures_held_out_rows(tmp_path, monkeypatch, capsys):

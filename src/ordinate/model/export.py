@@ -1,4 +1,4 @@
-"""Fitted estimators as files that other runtimes read: ONNX, or a program of torch.export."""
+"""Fitted models as files that other runtimes read: ONNX, or a program of torch.export."""
 
 import copy
 import json
@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Num
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ordinate.counts import counted
@@ -20,10 +19,9 @@ from ordinate.data.new_files import new_folder
 from ordinate.data.registry import modalities, modality_of_reader
 from ordinate.decisions.costs import TIE as TIE_OF_PROBABILITIES
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.rank_classifier import RankClassifier
-from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
+from ordinate.model.labels import TargetLabels
+from ordinate.model.model import Model
 from ordinate.option_group import Settings
 from ordinate.optional import optional
 from ordinate.version import __version__
@@ -36,35 +34,32 @@ class InferenceGraph(nn.Module):
     """From a batch as the reader gives it to embeddings and predictions.
 
     Args:
-        estimator: Fitted estimator.
+        model: Fitted model.
 
     The forward pass takes float32 features (n, f) or series (n, c, t), or uint8 images (n, c, h, w), and returns
     float64: ``"embedding"`` (n, d), and ``"probability"`` (n, C) of a classifier, by rank, or ``"prediction"`` (n,) or
     (n, p) of a regressor, in units of the labels; of a classifier also ``"rank"`` (n,), int64, which it predicts.
 
-    Raises:
-        OrdinateError: an estimator of another kind.
-
     Example:
         >>> import numpy as np
         >>> from ordinate import SupCRRegressor
         >>> X = np.linspace(0, 1, 60)[:, None]
-        >>> model = SupCRRegressor(epochs=(2, 2), random_state=0).fit(X, 10 * X[:, 0])
+        >>> model = SupCRRegressor(epochs=(2, 2), random_state=0).fit(X, 10 * X[:, 0]).fitted
         >>> graph = InferenceGraph(model)
         >>> {name: tuple(value.shape) for name, value in graph(torch.zeros(5, *graph.sample_shape)).items()}
         {'embedding': (5, 64), 'prediction': (5,)}
     """
 
-    def __init__(self, estimator: EmbeddingEstimator) -> None:
+    def __init__(self, model: Model) -> None:
         super().__init__()
-        reader = estimator.reader_
+        reader = model.reader
         self.sample_shape, self.sample_dtype, self.dtype = reader.sample_shape, reader.input_dtype, reader.graph_dtype
-        self.encoder = copy.deepcopy(estimator.encoder_).to(self.dtype)
-        self.head = _head(estimator)
+        self.encoder = copy.deepcopy(model.encoder).to(self.dtype)
+        self.head = _head(model)
         self.decision: _Decision | None = None
         self.predicts, self.outputs = "prediction", ["embedding", "prediction"]
-        if isinstance(estimator, RankClassifier):
-            self.decision = _Decision(estimator.rule)
+        if model.rule is not None:
+            self.decision = _Decision(model.rule)
             self.predicts, self.outputs = "probability", ["embedding", "probability", "rank"]
 
     def forward(self, samples: Num[Tensor, "n ..."]) -> dict[str, Tensor]:
@@ -75,15 +70,12 @@ class InferenceGraph(nn.Module):
         return outputs
 
 
-def _head(estimator: EmbeddingEstimator) -> nn.Module:
+def _head(model: Model) -> nn.Module:
     """Return the module from embeddings to probabilities or predictions."""
-    predictor = copy.deepcopy(estimator.predictor_)
-    if isinstance(estimator, RankClassifier):
-        return predictor
-    if isinstance(estimator, TargetRegressor):
-        labels = estimator.labels_
-        return _Shifted(predictor, torch.from_numpy(labels.offset), labels.is_vector)
-    raise OrdinateError("estimator", type(estimator).__name__, "a classifier of ranks or a regressor")
+    predictor = copy.deepcopy(model.predictor)
+    if isinstance(model.labels, TargetLabels):
+        return _Shifted(predictor, torch.from_numpy(model.labels.offset), model.labels.is_vector)
+    return predictor
 
 
 class _Decision(nn.Module):
@@ -131,7 +123,7 @@ class Exported:
         description: JSON next to it: input, outputs, classes, and how a raw sample becomes the input.
         input_shape: Input shape of one sample.
         outputs: Shapes of the outputs without the batch, by name.
-        differences: Largest differences from the estimator on the samples of the check, by the name of the output.
+        differences: Largest differences from the model on the samples of the check, by the name of the output.
 
     Example:
         >>> exported = Exported(Path("m.onnx"), Path("m.onnx.json"), (3,), {"embedding": (64,)}, {"embedding": 2e-16})
@@ -146,13 +138,13 @@ class Exported:
     differences: dict[str, float]
 
 
-def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
-    """Write the inference of a fitted estimator as one graph, with a JSON next to it.
+def export_model(model: Model, path: str | Path) -> Exported:
+    """Write the inference of a fitted model as one graph, with a JSON next to it.
 
-    The graph takes ``samples``, what the estimator's reader gives (float32 features or series, uint8 images or
+    The graph takes ``samples``, what the model's reader gives (float32 features or series, uint8 images or
     volumes), in batches of any size, and gives ``embedding`` and ``probability`` (classifiers, by rank) or
     ``prediction`` (regressors, in units of the labels), float64, and of a classifier the predicted ``rank``, int64: a
-    place in ``classes`` of the JSON, which go from the lowest rank to the highest. It is checked against the estimator
+    place in ``classes`` of the JSON, which go from the lowest rank to the highest. It is checked against the model
     before it appears, on random samples, on samples of small whole numbers, and on embeddings of training samples where
     the model keeps some: embeddings to 1e-9 for tables and 1e-4 for series, images and volumes, whose convolutions are
     in float32, relative to the largest entry; at the same embedding probabilities and predictions to 1e-9. Ranks must
@@ -162,30 +154,29 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
     The caches of PyTorch's tracing keep about half a MB per call in the process.
 
     Args:
-        estimator: Fitted estimator.
+        model: Fitted model.
         path: New file: .onnx, which requires ``pip install "ordinate[export]"``, or .pt2, which ``torch.export.load``
             reads. The JSON has its name and .json.
 
     Raises:
         OrdinateError: a file that exists or cannot be written, a package that is missing, an encoder that cannot be
-            exported, or a graph that disagrees with the estimator; nothing is left then.
+            exported, or a graph that disagrees with the model; nothing is left then.
 
     Example:
         >>> import tempfile
         >>> import numpy as np
         >>> from ordinate import CLOCClassifier
         >>> X = np.linspace(0, 1, 60)[:, None]
-        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
+        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7])).fitted
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     exported = export_model(model, f"{folder}/model.pt2")
         ...     program = torch.export.load(exported.path).module()
         >>> program(torch.zeros(4, *exported.input_shape))["probability"].shape
         torch.Size([4, 3])
     """
-    check_is_fitted(estimator)
-    if estimator.reader_.export_note is None:
+    if model.reader.export_note is None:
         exportable = [m.name for m in modalities() if any(reader.export_note for reader in m.readers)]
-        name = modality_of_reader(estimator.reader_).name
+        name = modality_of_reader(model.reader).name
         raise OrdinateError("export", f"a model of {name}", f"one of {', '.join(exportable)}")
     path = Path(path)
     description = path.with_name(f"{path.name}.json")
@@ -196,12 +187,12 @@ def export_model(estimator: EmbeddingEstimator, path: str | Path) -> Exported:
             raise OrdinateError("path", problem=f"{file} exists", expected="a new file")
     if not path.parent.is_dir():
         raise OrdinateError("path", problem=f"{path} cannot be written: No such folder as {path.parent}")
-    graph = InferenceGraph(estimator).eval()
+    graph = InferenceGraph(model).eval()
     with new_folder(path, "path") as folder:
         pending = folder / path.name
         _write(graph, pending)
-        differences, outputs = _check(estimator, graph, pending)
-        record = _describe(estimator, graph, outputs, differences)
+        differences, outputs = _check(model, graph, pending)
+        record = _describe(model, graph, outputs, differences)
         pending_description = pending.with_name(description.name)
         pending_description.write_text(json.dumps(record, indent=1) + "\n")
         pending_description.replace(description)
@@ -285,7 +276,7 @@ def _open_head(path: Path, outputs: list[str]) -> Run:
 
 
 def _draw_samples(graph: InferenceGraph, n: int, generator: torch.Generator) -> Tensor:
-    """Return random samples of the kind and shape that the estimator's reader gives."""
+    """Return random samples of the kind and shape that the model's reader gives."""
     shape = (n, *graph.sample_shape)
     if graph.sample_dtype == torch.uint8:
         return torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
@@ -310,39 +301,37 @@ def _stored_embeddings(graph: InferenceGraph, most: int = 100) -> Tensor | None:
 
 
 @torch.no_grad()
-def _check(
-    estimator: EmbeddingEstimator, graph: InferenceGraph, path: Path
-) -> tuple[dict[str, float], dict[str, tuple[int, ...]]]:
-    """Return the largest differences from the estimator, and the outputs' shapes, or raise where they disagree."""
+def _check(model: Model, graph: InferenceGraph, path: Path) -> tuple[dict[str, float], dict[str, tuple[int, ...]]]:
+    """Return the largest differences from the model, and the outputs' shapes, or raise where they disagree."""
     run: Run = _open_onnx(str(path)) if path.suffix == ONNX else torch.export.load(path).module()
     generator = torch.Generator().manual_seed(1)
-    check = _Check(estimator, graph)
+    check = _Check(model, graph)
     batches = [_draw_simple_samples(graph, generator), *(_draw_samples(graph, n, generator) for n in (7, 1))]
     for samples in batches:
         found = run(samples)
         check.samples(samples, found)
     stored = _stored_embeddings(graph)
-    if stored is not None and path.suffix == ONNX:  # A program of torch runs the estimator's own head.
+    if stored is not None and path.suffix == ONNX:  # A program of torch runs the model's own head.
         check.head(stored, _open_head(path, graph.outputs[1:])(stored))
     return check.differences, {name: tuple(found[name].shape[1:]) for name in graph.outputs}
 
 
 class _Check:
-    """Compares what a graph gives with the estimator, and raises an error where they disagree."""
+    """Compares what a graph gives with the model, and raises an error where they disagree."""
 
-    def __init__(self, estimator: EmbeddingEstimator, graph: InferenceGraph) -> None:
-        self.estimator = estimator
+    def __init__(self, model: Model, graph: InferenceGraph) -> None:
+        self.model = model
         self.graph = graph
         self.differences = dict.fromkeys(("embedding", graph.predicts), 0.0)
 
     def samples(self, samples: Tensor, found: dict[str, Tensor]) -> None:
         """Compare the outputs of samples."""
         is_wide = self.graph.dtype == torch.float64
-        # The CPU computes the reference, because a GPU may round convolutions. Images are bytes, as the estimator
+        # The CPU computes the reference, because a GPU may round convolutions. Images are bytes, as the model
         # reads them.
         if samples.dtype != torch.uint8:
             samples = samples.double()
-        embedding = self.estimator.encoder_(samples).double()
+        embedding = self.model.encoder(samples).double()
         _compare("embedding", found["embedding"], embedding, 1e-9 if is_wide else 1e-4)
         for name, expected in (("embedding", embedding), (self.graph.predicts, self._predict(embedding))):
             self.differences[name] = max(self.differences[name], float((found[name] - expected).abs().max()))
@@ -357,45 +346,41 @@ class _Check:
         _compare(self.graph.predicts, found[self.graph.predicts], expected, 1e-9)
 
     def _compare_ranks(self, probabilities: Tensor, found: dict[str, Tensor]) -> None:
-        if not isinstance(self.estimator, RankClassifier):
+        if not self.model.is_of_ranks:
             return
-        differs = found["rank"] != torch.from_numpy(self.estimator.decide(probabilities.numpy()))
+        differs = found["rank"] != torch.from_numpy(self.model.decide(probabilities.numpy()))
         if bool(differs.any()):
-            problem = (
-                f"rank differs from the estimator's in {int(differs.sum()):,} of {counted(len(differs), 'sample')}"
-            )
+            problem = f"rank differs from the model's in {int(differs.sum()):,} of {counted(len(differs), 'sample')}"
             raise OrdinateError("export", problem=problem, hint="nothing was written")
 
     def _predict(self, embeddings: Tensor) -> Tensor:
-        """Return the estimator's own predictions from embeddings."""
-        if isinstance(self.estimator, RankClassifier):
-            return torch.from_numpy(self.estimator.probabilities_of(embeddings))
-        return torch.from_numpy(cast(TargetRegressor, self.estimator).predictions_of(embeddings))
+        """Return the model's own predictions from embeddings."""
+        return torch.from_numpy(self.model.predicted(embeddings))
 
 
 def _compare(name: str, found: Tensor, expected: Tensor, tolerance: float) -> None:
     """Raise an error if an output differs by more than the tolerance, relative to the largest entry."""
     if found.shape != expected.shape:
-        problem = f"{name} has shape {tuple(found.shape)}, the estimator's has {expected.shape}"
+        problem = f"{name} has shape {tuple(found.shape)}, the model's has {expected.shape}"
         raise OrdinateError("export", problem=problem)
     bound = tolerance * float(expected.abs().max())
     difference = (found - expected).abs()
     if not bool((difference <= bound).all()):
-        problem = f"{name} differs by {float(difference.max()):.2g} from the estimator's"
+        problem = f"{name} differs by {float(difference.max()):.2g} from the model's"
         raise OrdinateError("export", problem=problem, expected=f"at most {bound:.2g}", hint="nothing was written")
 
 
 def _describe(
-    estimator: EmbeddingEstimator,
+    model: Model,
     graph: InferenceGraph,
     outputs: dict[str, tuple[int, ...]],
     differences: dict[str, float],
 ) -> Settings:
     """Return what a program needs to know to use the graph, ready for JSON."""
-    reader = estimator.reader_
+    reader = model.reader
     record: Settings = {
         "ordinate": __version__,
-        "estimator": type(estimator).__name__,
+        "estimator": model.origin.estimator,
         "input": {
             "name": INPUT,
             "dtype": str(reader.input_dtype).removeprefix("torch."),
@@ -409,8 +394,8 @@ def _describe(
         "largest_differences": differences,
         "reader": {"kind": reader.kind, **reader.to_dict()},
     }
-    if isinstance(estimator, RankClassifier):
-        record["classes"] = estimator.ordered_classes_.tolist()
+    if model.is_of_ranks:
+        record["classes"] = model.ranks.tolist()
     if reader.features is not None:
         record["features"] = reader.features
     return record

@@ -8,7 +8,7 @@ import pytest
 import ordinate
 from ordinate.decisions import calibrate_ranks, interval_coverage, rank_sets
 from ordinate.errors import OrdinateError
-from ordinate.estimators.held_out import HeldOut, predict_sets
+from ordinate.model.held_out import HeldOut, predict_sets
 from tests.estimators.examples import Trap, cloc, draw_table, for_every_estimator, labels_for, otd, ranks_of, supcr
 
 
@@ -16,7 +16,7 @@ def fitted(make, n=60, **options):
     X, target = draw_table(2 * n)
     y = labels_for(make, target)
     model = make(**options).fit(X[:n], y[:n])
-    return model, HeldOut.measure(model, X[n:], y[n:])
+    return model, HeldOut.measure(model.fitted, X[n:], y[n:])
 
 
 @for_every_estimator
@@ -29,7 +29,9 @@ def test_what_was_written_beside_a_model_gives_the_same_sets_again(make, tmp_pat
     np.testing.assert_array_equal(again.predicted, held_out.predicted)
     assert again.classes == held_out.classes
     X, _ = draw_table(seed=1)
-    for found, expected in zip(predict_sets(loaded, again, X), predict_sets(model, held_out, X), strict=True):
+    for found, expected in zip(
+        predict_sets(loaded.fitted, again, X), predict_sets(model.fitted, held_out, X), strict=True
+    ):
         np.testing.assert_array_equal(found, expected)
         assert found.shape == (len(X),)
 
@@ -42,9 +44,9 @@ def test_sets_of_ranks_are_pairs_of_labels_around_the_prediction(make, classes):
     X, target = draw_table(120)
     y = classes[ranks_of(target)]
     model = make(class_order=list(classes)).fit(X[:60], y[:60])
-    held_out = HeldOut.measure(model, X[60:], y[60:])
+    held_out = HeldOut.measure(model.fitted, X[60:], y[60:])
     new, _ = draw_table(seed=1)
-    lower, upper = predict_sets(model, held_out, new, coverage=0.9)
+    lower, upper = predict_sets(model.fitted, held_out, new, coverage=0.9)
     sets = rank_sets(model.predict_proba(new), calibrate_ranks(ranks_of(target)[60:], model.predict_proba(X[60:]), 0.9))
     decided = model.decide(model.predict_proba(new))
     sets = np.column_stack([np.minimum(sets[:, 0], decided), np.maximum(sets[:, 1], decided)])
@@ -59,8 +61,8 @@ def test_sets_of_ranks_are_pairs_of_labels_around_the_prediction(make, classes):
 def test_intervals_of_targets_are_in_their_units_and_cover():
     X, target = draw_table(500)
     model = supcr().fit(X[:60], 1000 * target[:60])
-    held_out = HeldOut.measure(model, X[60:280], 1000 * target[60:280])
-    lower, upper = predict_sets(model, held_out, X[280:], coverage=0.8)
+    held_out = HeldOut.measure(model.fitted, X[60:280], 1000 * target[60:280])
+    lower, upper = predict_sets(model.fitted, held_out, X[280:], coverage=0.8)
     residuals = np.sort(np.abs(1000 * target[60:280] - model.predict(X[60:280])))
     np.testing.assert_allclose(upper - lower, 2 * residuals[176], rtol=1e-9)  # the 177th, ceil(221 * 0.8)
     measured = interval_coverage(1000 * target[280:], np.stack([lower, upper], axis=1))
@@ -71,7 +73,7 @@ def test_targets_of_several_dimensions_get_a_box():
     X, target = draw_table(120)
     targets = np.stack([target, 100 * target], axis=1)
     model = supcr().fit(X[:60], targets[:60])
-    lower, upper = predict_sets(model, HeldOut.measure(model, X[60:], targets[60:]), X[:5], coverage=0.9)
+    lower, upper = predict_sets(model.fitted, HeldOut.measure(model.fitted, X[60:], targets[60:]), X[:5], coverage=0.9)
     assert lower.shape == upper.shape == (5, 2)
     np.testing.assert_allclose((lower + upper) / 2, model.predict(X[:5]), rtol=0, atol=1e-9)
 
@@ -79,14 +81,14 @@ def test_targets_of_several_dimensions_get_a_box():
 def test_too_few_held_out_samples_say_how_many_are_needed():
     model, held_out = fitted(otd)
     with pytest.raises(OrdinateError, match=r"coverage: got 0\.99 for 60 samples, expected at least 99"):
-        predict_sets(model, held_out, draw_table()[0], coverage=0.99)
+        predict_sets(model.fitted, held_out, draw_table()[0], coverage=0.99)
 
 
 def test_the_record_of_another_kind_of_model_is_refused():
     model, _ = fitted(otd)
     _, targets = fitted(supcr)
     with pytest.raises(OrdinateError, match=r"held_out: got one of the classes None, expected the model's"):
-        predict_sets(model, targets, draw_table()[0])
+        predict_sets(model.fitted, targets, draw_table()[0])
 
 
 def test_a_model_without_held_out_samples_is_named(tmp_path):

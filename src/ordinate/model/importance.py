@@ -8,20 +8,18 @@ from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.data.registry import modality_of
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.predictions import Predictions
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 
 
-def column_importance(
-    model: EmbeddingEstimator, X: pd.DataFrame, y: object, *, repeats: int = 10, seed: int = 0
-) -> pd.DataFrame:
+def column_importance(model: Model, X: pd.DataFrame, y: object, *, repeats: int = 10, seed: int = 0) -> pd.DataFrame:
     """Permutation importance of the columns of a table (Breiman, 2001), by the mean absolute error.
 
     A column is as important as the error rises when its values are exchanged among the samples. Of columns that say the
     same, none may seem important, as the others still say it.
 
     Args:
-        model: Fitted estimator.
+        model: Fitted model.
         X: Table of n samples that the model was not trained on.
         y: Labels (n,), or several targets (n, p), whose mean error counts.
         repeats: Number of times that each column is shuffled, >= 1.
@@ -39,7 +37,7 @@ def column_importance(
         >>> random = np.random.default_rng(0)
         >>> X = pd.DataFrame(random.normal(size=(80, 2)), columns=["signal", "noise"])
         >>> y = np.digitize(X["signal"], [-0.5, 0.5])
-        >>> model = CLOCClassifier(epochs=(20, 20), random_state=0).fit(X[:60], y[:60])
+        >>> model = CLOCClassifier(epochs=(20, 20), random_state=0).fit(X[:60], y[:60]).fitted
         >>> column_importance(model, X[60:], y[60:])["column"].tolist()
         ['signal', 'noise']
     """

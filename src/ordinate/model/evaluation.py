@@ -3,28 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ordinate.data.rows import Samples, random_part
-from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.predictions import Predictions
 from ordinate.metrics import continuous_report, knn_accuracy, rank_report
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
 
 Metrics = dict[str, Any]
 
 MOST_COMPARED = 10_000  # At most this many samples, drawn at random, are compared and plotted.
 
 
-def evaluate(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> Metrics:
+def evaluate(model: Model, X: Samples, y: ArrayLike) -> Metrics:
     """Return the metrics of a fitted model on labelled samples, ready for JSON.
 
     Ranks: accuracy, MAE, quadratic weighted kappa, error rates between adjacent ranks, K-NN accuracy of the embedding,
     and CLOC's margins. Targets: MAE, RMSE, R2, Pearson, Spearman and geometric mean error.
 
     Args:
-        model: Fitted estimator.
+        model: Fitted model.
         X: Samples (n) of its kind of data.
         y: Labels (n,) or targets (n, p).
 
@@ -32,9 +30,10 @@ def evaluate(model: EmbeddingEstimator, X: Samples, y: ArrayLike) -> Metrics:
         OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
 
     Example:
+        >>> import numpy as np
         >>> from ordinate import OTDClassifier
         >>> X = np.linspace(0, 1, 40)[:, None]
-        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X[:, 0] > 0.5)
+        >>> model = OTDClassifier(epochs=20, random_state=0).fit(X, X[:, 0] > 0.5).fitted
         >>> sorted(evaluate(model, X, X[:, 0] > 0.5))[:2]
         ['accuracy', 'adjacent_error_rates']
     """
@@ -56,8 +55,8 @@ def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) ->
     if len(predictions) > 3:
         rows = random_part(len(predictions), MOST_COMPARED)
         metrics["knn_accuracy"] = knn_accuracy(predictions.embeddings[rows], predictions.true[rows], 3)
-    if isinstance(model, CLOCClassifier):
-        metrics["margins"] = model.margins_.tolist()
+    if "margins_" in model.facts:
+        metrics["margins"] = model.facts["margins_"].tolist()
     return metrics
 
 
@@ -67,9 +66,3 @@ def measure_targets(
     """Return the metrics of each of several targets (n, p) by its name, see :func:`measure`."""
     columns = zip(names, predictions.true.T, predictions.predicted.T, strict=True)
     return {name: dict(continuous_report(true, predicted, sample_weight)) for name, true, predicted in columns}
-
-
-def fixed_margins(model: CLOCClassifier) -> NDArray[np.bool_]:
-    """Return for each boundary, from the lowest to the highest, whether its margin was fixed by the user."""
-    fixed = model.margins_by_rank() or {}
-    return np.array([(rank, rank + 1) in fixed for rank in range(len(model.margins_))])

@@ -10,8 +10,8 @@ from PIL import Image
 from ordinate import CLOCClassifier, ImageOptions, SupCRRegressor
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
-from ordinate.estimators import occlusion
-from ordinate.estimators.occlusion import occlusion_map
+from ordinate.model import occlusion
+from ordinate.model.occlusion import occlusion_map
 from tests.data import pictures
 
 RANKS = np.arange(24) % 3
@@ -25,20 +25,20 @@ def model(request):
 
 
 def test_a_patch_as_large_as_the_image_hides_all_of_it(model):
-    image = model.read(X)[0]
+    image = model.fitted.read(X)[0]
     grey = np.round(255 * np.array(model.reader_.mean)).astype(np.uint8)
     both = np.stack([X[0], np.broadcast_to(grey[:, None, None], X[0].shape)])
     if isinstance(model, CLOCClassifier):
         whole, hidden = model.predict_proba(both) @ [0, 1, 2]
     else:
         whole, hidden = model.predict(both)
-    np.testing.assert_allclose(occlusion_map(model, image, patches=1), whole - hidden, atol=1e-6)
+    np.testing.assert_allclose(occlusion_map(model.fitted, image, patches=1), whole - hidden, atol=1e-6)
 
 
 def test_only_what_the_prediction_depends_on_is_marked(model, monkeypatch):
     monkeypatch.setattr(occlusion, "expected_label", lambda _, x: x[:, :, 4:6, 10:12].double().mean((1, 2, 3)).numpy())
     image = torch.zeros(3, 16, 24, dtype=torch.uint8)
-    found = occlusion_map(model, image, patches=8)  # Patches of 2 x 3 pixels, one apart.
+    found = occlusion_map(model.fitted, image, patches=8)  # Patches of 2 x 3 pixels, one apart.
     rows, columns = np.nonzero(found)
     assert (rows.min(), rows.max(), columns.min(), columns.max()) == (3, 6, 8, 13)
     assert found.min() < 0 <= found.max()
@@ -48,10 +48,10 @@ def test_only_what_the_prediction_depends_on_is_marked(model, monkeypatch):
 def test_several_targets_and_other_samples_are_refused():
     two = SupCRRegressor(**QUICK).fit(X, np.column_stack([RANKS, RANKS]).astype(float))
     with pytest.raises(OrdinateError, match="model: got 2 targets, expected a model of ranks or of one target"):
-        occlusion_map(two, two.read(X)[0])
+        occlusion_map(two.fitted, two.fitted.read(X)[0])
     table = CLOCClassifier(epochs=(1, 1), random_state=0).fit(X[:, 0, 0].astype(float), RANKS)
     with pytest.raises(OrdinateError, match=r"model: got a model of .*, expected a model of images"):
-        occlusion_map(table, torch.zeros(3, 8, 8, dtype=torch.uint8))
+        occlusion_map(table.fitted, torch.zeros(3, 8, 8, dtype=torch.uint8))
 
 
 def test_the_command_draws_the_first_images(tmp_path, monkeypatch, capsys):

@@ -8,8 +8,8 @@ import pytest
 
 from ordinate import BlendRegressor, OTDClassifier
 from ordinate.errors import OrdinateError
-from ordinate.estimators.contributions import column_contributions
-from ordinate.estimators.occlusion import expected_label
+from ordinate.model.contributions import column_contributions
+from ordinate.model.occlusion import expected_label
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(90, 2)), columns=["strong", "weak"])
@@ -42,12 +42,12 @@ def brute_force(model, x, background):
 
 
 def predict(model, row):
-    return float(expected_label(model, model.read(pd.DataFrame([row]).astype(X.dtypes)))[0])
+    return float(expected_label(model.fitted, model.fitted.read(pd.DataFrame([row]).astype(X.dtypes)))[0])
 
 
 def test_contributions_are_shapley_values(model):
     background = X[3:6]
-    found = column_contributions(model, X[:2], background, orders=3000)
+    found = column_contributions(model.fitted, X[:2], background, orders=3000)
     assert found.index.tolist() == [0, 1]
     for place in range(2):
         expected = brute_force(model, X.iloc[place], background)
@@ -56,29 +56,29 @@ def test_contributions_are_shapley_values(model):
 
 @pytest.mark.parametrize("orders", [2, 10])
 def test_they_add_up_to_the_prediction(model, orders):
-    found = column_contributions(model, X[:4], X[10:], orders=orders)
-    np.testing.assert_allclose(found.sum(axis=1), expected_label(model, model.read(X[:4])), rtol=1e-9)
+    found = column_contributions(model.fitted, X[:4], X[10:], orders=orders)
+    np.testing.assert_allclose(found.sum(axis=1), expected_label(model.fitted, model.fitted.read(X[:4])), rtol=1e-9)
     assert (found["constant"] == 0).all()
 
 
 def test_targets_have_contributions_in_their_units():
     blend = BlendRegressor(members=2, folds=2, epochs=20, random_state=0).fit(X, 100 * TARGET)
-    found = column_contributions(blend, X[:2], X, orders=10)
+    found = column_contributions(blend.fitted, X[:2], X, orders=10)
     np.testing.assert_allclose(found.sum(axis=1), blend.predict(X[:2]), rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("error")
 def test_rows_that_mix_samples_are_no_reason_to_warn(model):
     apart = X.assign(strong=X["strong"] * 1000)
-    column_contributions(model, apart[:1], apart)
+    column_contributions(model.fitted, apart[:1], apart)
 
 
 def test_wrong_arguments_are_named(model):
     with pytest.raises(OrdinateError, match="orders: got 3, expected an even number"):
-        column_contributions(model, X, X, orders=3)
+        column_contributions(model.fitted, X, X, orders=3)
     with pytest.raises(OrdinateError, match="background: got ndarray, expected a table with named columns"):
-        column_contributions(model, X, X[["strong"]].to_numpy())
+        column_contributions(model.fitted, X, X[["strong"]].to_numpy())
     with pytest.raises(OrdinateError, match="X: got 0 samples, expected at least 1"):
-        column_contributions(model, X[:0], X)
+        column_contributions(model.fitted, X[:0], X)
     with pytest.raises(OrdinateError, match="expected the columns of X"):
-        column_contributions(model, X[["strong"]], X)
+        column_contributions(model.fitted, X[["strong"]], X)

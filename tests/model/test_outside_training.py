@@ -10,7 +10,8 @@ import pytest
 import ordinate
 from ordinate import BlendRegressor
 from ordinate.data.findings import MoreThan
-from ordinate.estimators.batches import map_batches
+from ordinate.model.batches import map_batches
+from ordinate.model.model import Model
 from tests.estimators.examples import otd, ranks_of, supcr
 
 
@@ -99,7 +100,7 @@ def test_a_blend_keeps_no_embeddings_and_compares_the_columns():
 def test_counts_of_batches_are_added(model, jobs):
     frame = draw(200, seed=2)[0].assign(site=["Rome"] * 12 + ["Ulm"] * 188)
     parts = [frame[start : start + 50] for start in range(0, 200, 50)]
-    (message,) = warnings_of(lambda: list(map_batches(model, "predict", parts, jobs)))
+    (message,) = warnings_of(lambda: list(map_batches(model.fitted, Model.predict, parts, jobs)))
     assert "Rome not seen in training, treated as missing (12 of 200 rows)" in message
 
 

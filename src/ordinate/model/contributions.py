@@ -9,14 +9,14 @@ from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.registry import modality_of
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.occlusion import expected_label
+from ordinate.model.model import Model
+from ordinate.model.occlusion import expected_label
 
 ROWS_AT_ONCE = 20_000  # So many rows are predicted at a time.
 
 
 def column_contributions(
-    model: EmbeddingEstimator, X: pd.DataFrame, background: pd.DataFrame, *, orders: int = 100, seed: int = 0
+    model: Model, X: pd.DataFrame, background: pd.DataFrame, *, orders: int = 100, seed: int = 0
 ) -> pd.DataFrame:
     """Contributions of the columns to predictions (Strumbelj and Kononenko, 2014), which add up to the prediction.
 
@@ -25,7 +25,7 @@ def column_contributions(
     one in reverse. The prediction is the expected rank, from 0, or the target.
 
     Args:
-        model: Fitted estimator of a table.
+        model: Fitted model of a table.
         X: Samples (n) to explain.
         background: Samples (m) that the prediction is compared with, such as those of training.
         orders: Number of orders of the columns for each sample, even, >= 2; each has a row of the background.
@@ -43,7 +43,7 @@ def column_contributions(
         >>> from ordinate import CLOCClassifier
         >>> random = np.random.default_rng(0)
         >>> X = pd.DataFrame(random.normal(size=(80, 2)), columns=["signal", "noise"])
-        >>> model = CLOCClassifier(epochs=(20, 20), random_state=0).fit(X, np.digitize(X["signal"], [-0.5, 0.5]))
+        >>> model = CLOCClassifier(epochs=(20, 20), random_state=0).fit(X, np.digitize(X["signal"], [-0.5, 0.5])).fitted
         >>> parts = column_contributions(model, X[:1], X)
         >>> bool(abs(parts["signal"][0]) > abs(parts["noise"][0]))
         True
@@ -64,7 +64,7 @@ def column_contributions(
 
 
 def _of_sample(
-    model: EmbeddingEstimator, x: pd.DataFrame, background: pd.DataFrame, orders: int, random: np.random.Generator
+    model: Model, x: pd.DataFrame, background: pd.DataFrame, orders: int, random: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return the baseline and the contributions (1 + f,) of the columns to the prediction of one sample."""
     columns = x.shape[1]
@@ -84,7 +84,7 @@ def _of_sample(
     return np.append(predicted[:, 0].mean(), contributions)
 
 
-def _predict(model: EmbeddingEstimator, table: pd.DataFrame, places: NDArray[np.int64]) -> NDArray[np.float64]:
+def _predict(model: Model, table: pd.DataFrame, places: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return predictions (n,) of rows whose columns lie at places (n, f) of a table."""
     mixed = pd.DataFrame({name: table[name].array.take(of) for name, of in zip(table, places.T, strict=True)})
     with collected():  # Mixed rows need not look like those of training.

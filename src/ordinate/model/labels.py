@@ -1,9 +1,9 @@
-"""Labels of an estimator: from what the user gives to training targets."""
+"""Labels of a model: from what the user gives to training targets, and back."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,8 @@ from ordinate.data.numbers import as_numbers
 from ordinate.data.rows import Labels
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
-from ordinate.estimators.samples import CheckedSamples, weights_of_ranks
 from ordinate.option_group import Settings
-
-if TYPE_CHECKING:
-    from ordinate.estimators.rank_classifier import RankClassifier
-    from ordinate.estimators.target_regressor import TargetRegressor
+from ordinate.plain_values import to_plain
 
 
 def find_classes(y: ArrayLike, class_order: Sequence[object] | None) -> NDArray[np.generic]:
@@ -159,22 +155,18 @@ class RankLabels:
     Args:
         classes: (C,), the classes from the lowest rank to the highest.
         names: The labels by rank, also if an ensemble of scikit-learn passes codes instead of labels.
-        class_weight: Weights of the classes, see :func:`~ordinate.estimators.samples.weights_of_ranks`.
     """
 
     classes: NDArray[np.generic]
     names: list[Any]
-    class_weight: str | Mapping[Any, float] | None = None
     stratified = True
 
     @classmethod
-    def learn(
-        cls, y: Labels, class_order: Sequence[Any] | None, class_weight: str | Mapping[Any, float] | None
-    ) -> "RankLabels":
+    def learn(cls, y: Labels, class_order: Sequence[Any] | None) -> "RankLabels":
         """Return the labels of training samples."""
         classes = find_classes(y, class_order)
         names = list(class_order) if class_order is not None else classes.tolist()
-        return cls(classes, names, class_weight)
+        return cls(classes, names)
 
     @property
     def outputs(self) -> int:
@@ -187,7 +179,7 @@ class RankLabels:
 
     def state(self) -> Settings:
         """Return what :func:`restore_labels` reads, ready for JSON."""
-        return {"classes": self.classes.tolist()}
+        return {"classes": self.classes.tolist(), "names": to_plain(list(self.names))}
 
     def check_several(self, ranks: NDArray[np.int32]) -> None:
         """Raise an error if training samples are of one class."""
@@ -206,12 +198,6 @@ class RankLabels:
                 "leave their samples out, or name the classes in class_order",
             )
 
-    def weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
-        """Return the weights of training samples."""
-        if self.class_weight is None:
-            return samples.weights
-        return weights_of_ranks(self.class_weight, self.names, samples.targets, samples.weights)
-
 
 @dataclass(frozen=True, eq=False)
 class TargetLabels:
@@ -229,18 +215,17 @@ class TargetLabels:
     stratified = False
 
     @classmethod
-    def learn(cls, y: Labels, *, shifts: bool, one_dimension: bool, estimator: object) -> "TargetLabels":
+    def learn(cls, y: Labels, *, shifts: bool, one_dimension: bool) -> "TargetLabels":
         """Return the labels of training samples.
 
         Args:
             y: (n,) or (n, p) targets.
             shifts: Whether targets may be shifted by their mean.
             one_dimension: Whether the method supports p = 1 alone.
-            estimator: Estimator that messages name.
         """
         if one_dimension:
             y = _one_column(y)
-        targets = _numbers(y, estimator)
+        targets = _numbers(y)
         if len(targets) == 1:
             raise OrdinateError("y", "1 sample", "at least two to contrast")
         if (targets == targets[0]).all():
@@ -255,11 +240,11 @@ class TargetLabels:
         """The number of target dimensions."""
         return len(self.offset)
 
-    def encode(self, y: Labels, estimator: object = None) -> NDArray[np.float32]:
+    def encode(self, y: Labels) -> NDArray[np.float32]:
         """Return training targets (n, p)."""
         if self.one_dimension:
             y = _one_column(y)
-        targets = _numbers(y, estimator)
+        targets = _numbers(y)
         matrix = targets.reshape(len(targets), -1)
         if matrix.shape[1] != len(self.offset):
             raise OrdinateError("y", f"{counted(matrix.shape[1], 'target')} per sample", len(self.offset))
@@ -267,7 +252,7 @@ class TargetLabels:
 
     def state(self) -> Settings:
         """Return what :func:`restore_labels` reads, ready for JSON."""
-        return {"offset": self.offset.tolist(), "is_vector": self.is_vector}
+        return {"offset": self.offset.tolist(), "is_vector": self.is_vector, "one_dimension": self.one_dimension}
 
     def decode(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return predictions (n, p) in the user's units and shape."""
@@ -277,12 +262,8 @@ class TargetLabels:
     def check_left_out(self, y: ArrayLike) -> None:
         """Accept any targets of samples of weight 0."""
 
-    def weights_in_training(self, samples: CheckedSamples) -> NDArray[np.float64] | None:
-        """Return the weights of training samples."""
-        return samples.weights
 
-
-def restore_labels(state: Settings, estimator: Union["RankClassifier", "TargetRegressor"]) -> RankLabels | TargetLabels:
+def restore_labels(state: Settings) -> RankLabels | TargetLabels:
     """Return the labels of a saved model.
 
     Raises:
@@ -290,14 +271,17 @@ def restore_labels(state: Settings, estimator: Union["RankClassifier", "TargetRe
     """
     if "classes" not in state:
         offset = np.asarray(state["offset"], dtype=np.float64)
-        if offset.ndim != 1 or len(offset) == 0 or type(state["is_vector"]) is not bool:
+        flags = (state["is_vector"], state["one_dimension"])
+        if offset.ndim != 1 or len(offset) == 0 or not all(type(flag) is bool for flag in flags):
             raise ValueError(f"its targets are {state}")
-        return TargetLabels(offset, state["is_vector"], estimator.one_dimension)
+        return TargetLabels(offset, *flags)
     classes = np.asarray(state["classes"])
     if classes.ndim != 1 or len(np.unique(classes)) < max(2, len(classes)):
         raise ValueError(f"its classes are {classes.tolist()}")
-    names = list(estimator.class_order) if estimator.class_order is not None else classes.tolist()
-    return RankLabels(classes, names, estimator.class_weight)
+    names = state["names"]
+    if not isinstance(names, list) or len(names) < len(classes):
+        raise ValueError(f"its classes are named {names}")
+    return RankLabels(classes, names)
 
 
 def _one_column(y: Labels) -> Labels:
@@ -308,11 +292,11 @@ def _one_column(y: Labels) -> Labels:
     return column_or_1d(y, warn=True)
 
 
-def _numbers(y: Labels, estimator: object) -> NDArray[np.float64]:
+def _numbers(y: Labels) -> NDArray[np.float64]:
     if are_times(y):
         raise OrdinateError("y", "dates or times", "numbers", "count days or seconds from one of them")
     try:
-        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     except ValueError as error:
         if "could not convert" not in str(error):
             raise

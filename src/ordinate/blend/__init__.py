@@ -1,0 +1,1 @@
+"""The models that a blend is made of, besides its networks, and their weights."""
