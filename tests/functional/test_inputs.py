@@ -129,7 +129,6 @@ def test_a_batch_without_a_value_is_an_error_and_not_a_silent_zero(call, message
     "call",
     [
         lambda z: functional.supcr(z[:3], RANKS[:3]),
-        lambda z: functional.supcr(z[:3], RANKS[[0, 0, 0]]),
         lambda z: functional.supcr(z[:3], RANKS[:3], num_positives=1),
         lambda z: functional.supcr(z[:1], RANKS[:1], ref_emb=z[1:3], ref_labels=RANKS[1:3]),
         lambda z: supcr(z[:1], RANKS[:1], ref_emb=z[:3], ref_labels=RANKS[:3], self_index=torch.tensor([0])),
@@ -144,6 +143,17 @@ def test_a_batch_without_a_value_is_an_error_and_not_a_silent_zero(call, message
 def test_the_smallest_batch_that_a_loss_takes_has_a_gradient(call):
     z = embeddings(10)
     assert torch.autograd.grad(call(z), z)[0].abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("labels", [torch.full((10,), 2.5), torch.ones(10, 2)], ids=["numbers", "vectors"])
+@pytest.mark.parametrize("options", [{}, {"label_distance": "l2"}, {"num_positives": 2}, {"reduction": "none"}], ids=str)
+def test_supcr_of_equal_labels_is_an_error_as_it_orders_nothing(labels, options):
+    message = r"^labels: got the same one for all 10, expected labels that differ"
+    with pytest.raises(OrdinateError, match=message):
+        functional.supcr(embeddings(10), labels, **options)
+    some = labels.clone()
+    some[0] += 1
+    assert functional.supcr(embeddings(10), labels, ref_emb=embeddings(10), ref_labels=some, **options).isfinite().all()
 
 
 @for_every_cosine_loss

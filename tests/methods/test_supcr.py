@@ -159,3 +159,13 @@ def test_of_epochs_that_validation_cannot_tell_apart_the_last_is_the_best():
         method.errors = errors
         assert method.is_best(float(errors.mean()), lowest_yet) == best
         lowest_yet = min(lowest_yet, float(errors.mean()))
+
+
+def test_a_batch_of_equal_labels_is_passed_over():
+    method = SupCR(nn.Linear(3, 8), embedding_dim=8, epochs=(2, 1))
+    x = torch.randn(6, 3)
+    loss = method.batch_loss(x, torch.full((6, 1), 2.5))
+    loss.backward()
+    assert loss == 0
+    assert all(not weight.grad.any() for weight in method.encoder.parameters())
+    assert method.batch_loss(x, torch.arange(6.0)[:, None]) > 0

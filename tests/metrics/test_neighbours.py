@@ -26,7 +26,7 @@ def neighbours_by_sorting(cosines, k):
 
 @pytest.fixture(params=[1 << 22, 50], ids=["one chunk", "many chunks"])
 def chunk(request, monkeypatch):
-    monkeypatch.setattr(neighbours, "COSINES_AT_A_TIME", request.param)
+    monkeypatch.setattr(neighbours, "VALUES_AT_A_TIME", request.param)
 
 
 @pytest.mark.parametrize("k", [1, 4, 39])

@@ -1,56 +1,61 @@
-"""A search finds the nearest by cosine."""
+"""A search finds the nearest by the similarity of the model."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
-from torch import nn
 
 from ordinate.errors import OrdinateError
 from ordinate.model.neighbour_index import NeighbourIndex
 from tests.estimators.examples import cloc, draw_frame, labels_for, otd, supcr
 
 
-class Itself(BaseEstimator):
-    """An estimator whose embeddings are its samples."""
+class Itself:
+    """A model whose embeddings are its samples."""
 
-    encoder_ = nn.Linear(1, 1)
+    data = None
 
-    def fit(self, X, y=None):
-        return self
-
-    def __sklearn_is_fitted__(self):
-        return True
+    def __init__(self, similarity="cosine"):
+        self.similarity = similarity
 
     def transform(self, X):
         return np.asarray(X, dtype=np.float64)
 
 
-def search_by_brute_force(queries, embeddings, k):
-    """Cosines and rows of the k nearest, one pair at a time; of equally near rows the first."""
+def cosine(query, row):
+    norms = np.linalg.norm(query) * np.linalg.norm(row)
+    return float(query @ row / norms) if norms > 0 else 0.0
+
+
+SIMILARITIES = {
+    "cosine": cosine,
+    "neg_l2": lambda query, row: -float(np.sqrt(np.square(query - row).sum())),
+    "neg_l1": lambda query, row: -float(np.abs(query - row).sum()),
+}
+
+
+def search_by_brute_force(queries, embeddings, k, similarity):
+    """Similarities and rows of the k nearest, one pair at a time; of equally near rows the first."""
     found = []
     for query in queries:
-        cosines = []
-        for row in embeddings:
-            norms = np.linalg.norm(query) * np.linalg.norm(row)
-            cosines.append(round(float(query @ row / norms), 12) if norms > 0 else 0.0)
-        order = sorted(range(len(cosines)), key=lambda row: (-cosines[row], row))[:k]
-        found.append([(cosines[row], row) for row in order])
+        values = [round(SIMILARITIES[similarity](query, row), 11) for row in embeddings]
+        order = sorted(range(len(values)), key=lambda row: (-values[row], row))[:k]
+        found.append([(values[row], row) for row in order])
     return np.array(found)[..., 0], np.array(found)[..., 1].astype(int)
 
 
-def assert_finds_the_nearest(queries, embeddings, k):
-    similarity, rows = search_by_brute_force(queries, embeddings, k)
-    found = NeighbourIndex(Itself(), embeddings).search(queries, k)
+def assert_finds_the_nearest(queries, embeddings, k, similarity="cosine"):
+    values, rows = search_by_brute_force(queries, embeddings, k, similarity)
+    found = NeighbourIndex(Itself(similarity), embeddings).search(queries, k)
     np.testing.assert_array_equal(found.rows, rows)
-    np.testing.assert_allclose(found.similarity, similarity, rtol=0, atol=2e-12)
+    np.testing.assert_allclose(found.similarity, values, rtol=0, atol=2e-11)
 
 
+@pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("k", [1, 10, 200])
-def test_the_nearest_are_those_of_brute_force(k):
+def test_the_nearest_are_those_of_brute_force(k, similarity):
     random = np.random.default_rng(0)
-    assert_finds_the_nearest(random.normal(size=(20, 5)), random.normal(size=(200, 5)), k)
+    assert_finds_the_nearest(random.normal(size=(20, 5)), random.normal(size=(200, 5)), k, similarity)
 
 
 def test_what_float32_cannot_tell_apart_is_decided_in_float64():
@@ -59,10 +64,11 @@ def test_what_float32_cannot_tell_apart_is_decided_in_float64():
     assert_finds_the_nearest(np.ones((3, 4)) + 1e-7 * random.normal(size=(3, 4)), embeddings, k=5)
 
 
+@pytest.mark.parametrize("similarity", SIMILARITIES)
 @given(rows=st.lists(st.tuples(*[st.integers(-1, 1)] * 2), min_size=1, max_size=96), k=st.integers(1, 5))
-def test_equally_near_samples_are_found_from_the_first(rows, k):
+def test_equally_near_samples_are_found_from_the_first(rows, k, similarity):
     queries = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [0.0, 0.0]])
-    assert_finds_the_nearest(queries, np.array(rows, dtype=float), min(k, len(rows)))
+    assert_finds_the_nearest(queries, np.array(rows, dtype=float), min(k, len(rows)), similarity)
 
 
 @pytest.mark.parametrize("make", [cloc, otd, supcr], ids=lambda make: make.__name__)
@@ -75,7 +81,7 @@ def test_training_samples_find_themselves_with_their_labels(make):
     assert len(index) == 48
     assert found.rows[:, 0].tolist() == list(range(48))
     np.testing.assert_array_equal(found.labels, np.asarray(labels)[found.rows])
-    np.testing.assert_allclose(found.similarity[:, 0], 1, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.similarity[:, 0], 0 if make is supcr else 1, rtol=0, atol=1e-12)
     assert (np.diff(found.similarity) <= 0).all()
 
 

@@ -18,7 +18,6 @@ from ordinate.data.rows import BatchedSamples, Samples
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
-from ordinate.metrics.embedding import unit_norm
 from ordinate.metrics.inputs import check_neighbours
 from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.model.model import Model
@@ -31,6 +30,7 @@ Labels = pd.Series | pd.DataFrame
 def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None, jobs: int = 1) -> None:
     """Print the k samples of ``among`` nearest to every sample of ``query``, or write them to ``out``.
 
+    Near are samples whose embeddings are similar as the model's loss compares them: by the cosine, or by distance.
     Rows of a table are named by the column that identifies them, if training left out one, and otherwise by their
     numbers from 0; images are named by their paths. ``target`` is the column of the labels in ``among``; images in one
     folder per rank have labels without it. A missing label stays empty. ``among`` is read in batches, of which only the
@@ -44,19 +44,22 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     identity = read_split(model)["identity"]
     asked = np.concatenate([embeddings for _, embeddings in map_batches(fitted, Model.transform, queries, jobs)])
     embeddings = _embed(fitted, references, among, target, jobs)
-    found = NeighbourIndex(fitted, embeddings, labels).nearest(unit_norm(asked), k)
+    found = NeighbourIndex(fitted, embeddings, labels).nearest(asked, k)
+    name, sign = "distance", -1
+    if fitted.similarity == "cosine":
+        name, sign = "similarity", 1
     frame = pd.DataFrame(
         {
             "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
             "place": np.tile(np.arange(1, k + 1), len(queries)),
             "neighbour": _names(references, found.rows.ravel(), identity),
-            "similarity": found.similarity.ravel(),
+            name: sign * found.similarity.ravel(),
         }
     )
     if found.labels is not None:
         frame.insert(3, "label", found.labels.ravel())
     if out is None:
-        text = frame.assign(similarity=frame["similarity"].map("{:z.4f}".format)).astype(str)
+        text = frame.assign(**{name: frame[name].map("{:z.4f}".format)}).astype(str)
         print(table(list(text.columns), text.to_numpy().tolist()))
     else:
         write_table([frame], out)

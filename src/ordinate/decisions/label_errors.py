@@ -25,6 +25,8 @@ from ordinate.metrics.inputs import (
     check_probabilities,
     check_references,
 )  # fmt: skip
+from ordinate.metrics.neighbours import nearest_neighbours
+from ordinate.options import Similarity
 
 
 def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]:
@@ -65,11 +67,17 @@ def suggested_ranks(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.i
 
 
 def neighbour_shares(
-    embeddings: ArrayLike, ref_emb: ArrayLike, ref_labels: ArrayLike, num_classes: int, k: int
+    embeddings: ArrayLike,
+    ref_emb: ArrayLike,
+    ref_labels: ArrayLike,
+    num_classes: int,
+    k: int,
+    similarity: Similarity = "cosine",
 ) -> NDArray[np.float64]:
-    """Return the share of every rank in the votes of the k nearest references (m, d) by cosine, whose ranks are (m,).
+    """Return the share of every rank in the votes of the k nearest references (m, d), whose ranks are (m,).
 
-    Equally near references count equally, whatever their order; see :class:`~ordinate.heads.NeighbourVote`.
+    By cosine equally near references count equally, whatever their order; see :class:`~ordinate.heads.NeighbourVote`.
+    By distance the first ones count.
 
     Returns:
         (n, C), shares in [0, 1]; rows sum to 1.
@@ -83,6 +91,9 @@ def neighbour_shares(
     check_embeddings(ref_emb, ref_labels, num_classes, names=("ref_emb", "ref_labels"))
     refs, ranks = check_references(ref_emb, ref_labels, queries)
     k = check_neighbours(k, len(refs))
+    if similarity != "cosine":
+        voted = np.asarray(ranks)[nearest_neighbours(queries, refs, k, similarity=similarity)]
+        return np.eye(num_classes)[voted].mean(1)
     vote = NeighbourVote(torch.from_numpy(refs), torch.from_numpy(ranks), num_classes, k)
     return vote(torch.from_numpy(queries)).numpy()
 

@@ -18,7 +18,7 @@ from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs
 from ordinate.heads.ranks import RankLogits
 from ordinate.model.labels import RankLabels
-from ordinate.options import PairReduction
+from ordinate.options import PairReduction, Similarity
 
 if TYPE_CHECKING:
     from ordinate.methods.cloc import CLOC
@@ -112,6 +112,9 @@ class CLOCMethod(RankMethod):
 
     name = "CLOC"
     settings: CLOCClassifier
+
+    def similarity(self, fitted: Fitted) -> Similarity:
+        return "cosine"
 
     def check(self) -> None:
         super().check()

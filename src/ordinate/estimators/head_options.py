@@ -17,8 +17,9 @@ class Head(OptionGroup):
 
     Args:
         kind: ``"linear"`` (trained by ``loss``), ``"ridge"``, ``"neighbours"``, or ``"auto"``: ridge regression, unless
-            another head predicts the validation samples better by more than a standard error (the linear head if there
-            are no validation samples). Ridge regression and neighbours see at most 50,000 training samples.
+            neighbours predict the validation samples better by more than a standard error. With a loss on bins, and
+            where the encoder is trained with the head, a linear head is a third candidate. Ridge regression and
+            neighbours see at most 50,000 training samples; neighbours are near by the similarity of the loss.
         loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"`` of the papers' package, or a loss of another extension.
         n_neighbors: Number of training embeddings whose targets the head ``"neighbours"`` averages.

@@ -141,7 +141,7 @@ def _probabilities(
     for fold in _cross_fit(ordered, X, classes[ranks], ranks, folds, groups):
         shares = neighbour_shares(
             fold.model.transform(fold.unseen), fold.model.transform(fold.X), ranks[fold.rows], len(classes),
-            min(10, len(fold.rows)),
+            min(10, len(fold.rows)), fold.model.model_.similarity,
         )  # fmt: skip
         probabilities[fold.unseen_rows] = (fold.model.rank_probabilities(fold.unseen) + shares) / 2
     return probabilities

@@ -99,6 +99,7 @@ def _rebuild(folder: Path, saved: Saved, encoder: GivenEncoder | None) -> Any:
         predictor=predictor,
         labels=saved.labels,
         embedding_dim=saved.embedding_dim,
+        similarity=saved.similarity,
         device=device_of(estimator.training.accelerator),
         facts=saved.facts,
         history=saved.history,

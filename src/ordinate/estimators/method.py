@@ -25,15 +25,18 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.registry import named_encoders
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
+from ordinate.metrics.neighbours import nearest_neighbours
 from ordinate.model.embedding import embed
 from ordinate.model.labels import RankLabels, TargetLabels
 from ordinate.option_group import Settings
+from ordinate.options import Similarity
 from ordinate.training.loop import train
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 from ordinate.training.staged_method import StagedMethod
 
 Batches = ArrayBatches | ViewBatches
+PLAIN_SIMILARITIES: tuple[Similarity, ...] = ("neg_l2", "cosine")  # Those that a loss without one is read by.
 
 
 @dataclass
@@ -207,6 +210,10 @@ class Method(ABC):
     def finish(self, fitted: Fitted) -> nn.Module:
         """Return what predicts from embeddings, once the module is trained."""
 
+    def similarity(self, fitted: Fitted) -> Similarity:
+        """Return the similarity of embeddings that the loss orders; of others the one that finds near labels."""
+        return preferred_similarity(fitted)
+
     # What methods have in common.
 
     def encoder_options(self, reader: Reader) -> Settings:
@@ -277,6 +284,29 @@ def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | N
     rows = random_part(len(training.x), most)
     embeddings = fitted.embed_rows(training.x, rows).float().double()
     return embeddings, training.y[torch.from_numpy(rows)], training.weights_of(rows)
+
+
+def preferred_similarity(fitted: Fitted, most: int = 2000, most_neighbours: int = 10) -> Similarity:
+    """Return the similarity by which the nearest training samples have the nearest labels, on average.
+
+    Neighbours are searched for validation samples, without any for training samples among themselves.
+    """
+    embeddings, labels, _ = embedded_part(fitted, most)
+    queries, true = embeddings, labels
+    refs = None
+    if fitted.validation is not None and len(fitted.validation.x):
+        rows = random_part(len(fitted.validation.x), most)
+        queries, true = fitted.embed_rows(fitted.validation.x, rows), fitted.validation.y[torch.from_numpy(rows)]
+        refs = embeddings.numpy()
+    count = min(most_neighbours, len(embeddings) - (refs is None))
+    if count < 1 or not bool(embeddings.isfinite().all() and queries.isfinite().all()):
+        return "neg_l2"
+    known, asked = (each.double().reshape(len(each), -1).numpy() for each in (labels, true))
+    apart: dict[Similarity, float] = {}
+    for similarity in PLAIN_SIMILARITIES:
+        found = nearest_neighbours(queries.numpy(), refs, count, similarity=similarity)
+        apart[similarity] = float(np.abs(known[found] - asked[:, None]).mean())
+    return min(PLAIN_SIMILARITIES, key=apart.__getitem__)
 
 
 def warn(message: str) -> None:

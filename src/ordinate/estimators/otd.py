@@ -19,7 +19,7 @@ from ordinate.functional.similarity import unit
 from ordinate.heads.neighbours import NeighbourVote
 from ordinate.heads.ranks import Temperature, VoteProbabilities
 from ordinate.option_group import Settings
-from ordinate.options import Monitored
+from ordinate.options import Monitored, Similarity
 
 if TYPE_CHECKING:
     from ordinate.data.options import DataOptions
@@ -66,6 +66,9 @@ class OTDMethod(RankMethod):
 
     name = "OTD"
     settings: OTDClassifier
+
+    def similarity(self, fitted: Fitted) -> Similarity:
+        return "cosine"
 
     def check(self) -> None:
         super().check()

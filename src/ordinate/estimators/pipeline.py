@@ -235,6 +235,7 @@ class Fit:
             predictor=self.predictor,
             labels=self.method.labels,
             embedding_dim=fitted.embedding_dim,
+            similarity=self.method.similarity(fitted),
             device=fitted.device,
             facts=fitted.facts,
             history=self.history,

@@ -10,6 +10,7 @@ from ordinate.estimators.head_options import Head
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import TargetMethod, TargetRegressor
+from ordinate.heads.linear import REGRESSION_LOSSES
 from ordinate.heads.ranks import RankLogits
 from ordinate.methods.balance import BalanceOptions
 from ordinate.options import BinSize
@@ -113,6 +114,11 @@ class EndToEndMethod(TargetMethod):
     @property
     def head(self) -> Head:
         return Head("linear", self.settings.loss, bin_size=self.settings.bin_size)
+
+    def candidates(self) -> tuple[str, ...]:
+        if self.settings.loss not in REGRESSION_LOSSES:
+            return ("linear",)
+        return ("linear", "ridge", "neighbours")
 
     def check(self) -> None:
         super().check()

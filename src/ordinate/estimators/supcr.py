@@ -6,7 +6,7 @@ from torch import nn
 
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
-from ordinate.estimators.method import Facts
+from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.model.labels import TargetLabels
 from ordinate.options import LabelDistance, Similarity, SupCROptions
@@ -64,6 +64,9 @@ class SupCRMethod(ContrastiveMethod):
     name = "SupCR"
     views = 2
     settings: SupCRRegressor
+
+    def similarity(self, fitted: Fitted) -> Similarity:
+        return self.settings.similarity
 
     def check(self) -> None:
         super().check()

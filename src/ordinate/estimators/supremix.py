@@ -11,6 +11,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
+from ordinate.options import Similarity
 
 if TYPE_CHECKING:
     from ordinate.methods.supremix import SupReMix
@@ -58,6 +59,9 @@ class SupReMixMethod(ContrastiveMethod):
     name = "SupReMix"
     settings: SupReMixRegressor
     window: float
+
+    def similarity(self, fitted: Fitted) -> Similarity:
+        return "cosine"
 
     def check(self) -> None:
         super().check()

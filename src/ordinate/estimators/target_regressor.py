@@ -35,7 +35,7 @@ from ordinate.options import Scheme
 from ordinate.training.time_budget import training_end
 
 if TYPE_CHECKING:
-    from ordinate.training.staged_method import StagedMethod
+    from ordinate.methods.regression import Regression
 
 MOST_EMBEDDED = 50_000  # Training samples that neighbours and ridge regression keep.
 
@@ -83,7 +83,7 @@ class ContrastiveParameters:
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after the
             encoder, ``"regularise"`` both from the start.
         head: Head that predicts from embeddings, see :class:`~ordinate.Head`; a string is its ``kind``.
-        epochs: Epochs of the encoder and of the head.
+        epochs: Epochs of the encoder and of the head, if the head is trained.
         imbalance: Correction for rare targets, such as ``Imbalance`` of :mod:`ordinate_papers.estimators` with LDS, FDS
             or RankSim; None for none. LDS and FDS act on the head ``"linear"`` alone; ``"auto"`` is then that one.
     """
@@ -166,16 +166,18 @@ class TargetMethod(Method):
         errors = {name: (each - validation.y).abs().mean(1) for name, each in predicted.items()}
         for name, each in errors.items():
             fitted.facts["head_scores_"][name] = float(weighted_mean(each, validation.weights))
-        chosen = best_head(errors, validation.weights)
+        chosen = best_head(errors, validation.weights, usual=names[0])
         return chosen, heads[chosen]
 
-    def _candidates(self, fitted: Fitted) -> tuple[str, ...]:
+    def candidates(self) -> tuple[str, ...]:
         """Return the names of the heads to choose from, the one to take without validation samples first."""
-        names: tuple[str, ...] = (self.head.kind,)
-        if names == ("auto",):
-            names = ("linear", "ridge", "neighbours")
-            if self.imbalance is not None and self.imbalance.needs_trained_head:
-                names = ("linear",)
+        if self.head.kind != "auto":
+            return (self.head.kind,)
+        return ("linear", "ridge", "neighbours")
+
+    def _candidates(self, fitted: Fitted) -> tuple[str, ...]:
+        """Return the candidates without a linear head whose training has not begun."""
+        names = self.candidates()
         if head_is_trained(fitted.module):
             return names
         if names == ("linear",):
@@ -196,7 +198,9 @@ class TargetMethod(Method):
             elif name == "ridge":
                 heads[name] = fit_ridge(embeddings, targets, weights).float().double()  # Saved models use float32.
             else:
-                heads[name] = NeighbourMean(embeddings, targets, self.head.n_neighbors, weights)
+                heads[name] = NeighbourMean(
+                    embeddings, targets, self.head.n_neighbors, weights, self.similarity(fitted)
+                )
         return heads
 
     def _refit(self, fitted: Fitted, name: str, head: nn.Module, least_rate: float = 0.01) -> nn.Module:
@@ -232,19 +236,42 @@ class ContrastiveMethod(TargetMethod):
 
     def check(self) -> None:
         super().check()
-        two_epochs(self.settings.epochs)
         if not isinstance(self.settings.head, Head):
             check_choice(self.settings.head, get_args(HeadKind), "head")
+        _, of_head = two_epochs(self.settings.epochs)
+        if of_head == 0 and not self.is_solved:
+            raise OrdinateError("epochs", "0 of the head", "at least 1 for a head that is trained")
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the head need not be trained: ridge regression and neighbours of a frozen encoder are exact."""
+        head = self.head
+        if head.kind == "auto":
+            needs_training = self.imbalance is not None and self.imbalance.needs_trained_head
+            return self.settings.scheme == "linear_probe" and head.loss in REGRESSION_LOSSES and not needs_training
+        return head.kind != "linear" and self.settings.scheme == "linear_probe"
+
+    def candidates(self) -> tuple[str, ...]:
+        if self.head.kind != "auto":
+            return (self.head.kind,)
+        if self.is_solved:
+            return ("ridge", "neighbours")
+        if self.imbalance is not None and self.imbalance.needs_trained_head:
+            return ("linear",)
+        return ("ridge", "linear", "neighbours")
 
     def scheme_options(self, facts: Facts) -> Settings:
         """Return the options that all modules of this kind share, by name."""
         settings, head = self.settings, self.head
+        of_encoder, of_head = two_epochs(settings.epochs)
+        if self.is_solved:
+            of_head = 0
         options = {
             **self.stage_options(facts),
             "head_loss": head.loss,
             "bin_size": head.bin_size,
             "scheme": settings.scheme,
-            "epochs": two_epochs(settings.epochs),
+            "epochs": (of_encoder, of_head),
         }
         if not self.training.follows_paper:
             # On frozen embeddings, classifiers of many bins need large weights.
@@ -255,9 +282,11 @@ class ContrastiveMethod(TargetMethod):
         return options
 
 
-def head_is_trained(module: "StagedMethod") -> bool:
-    """Return whether the last stage, which trains the head, had a whole epoch before the time for it was over."""
+def head_is_trained(module: "Regression") -> bool:
+    """Return whether the head is trained, and its stage had a whole epoch before the time for it was over."""
     last = len(module.stages) - 1
+    if not module.trains_head:
+        return False
     return last == 0 or any(epoch["stage"] == last and "passed" not in epoch for epoch in module.history)
 
 
@@ -266,8 +295,8 @@ def best_head(
 ) -> str:
     """Return the name of the head to use, by the absolute errors of validation samples.
 
-    That is ridge regression, which is exact, unless the errors of another head are lower by more than a standard error
-    of the difference; of several such heads the one with the lowest errors.
+    That is the usual one, unless the errors of another are lower by more than a standard error of the difference; of
+    several such heads the one with the lowest errors.
 
     Example:
         >>> ridge, linear = torch.tensor([1.0, 1.0, 1.0, 1.0]), torch.tensor([1.2, 0.6, 0.9, 1.2])
@@ -275,8 +304,6 @@ def best_head(
         ('ridge', 'linear')
     """
     mean = {name: float(weighted_mean(each, weights)) for name, each in errors.items()}
-    if usual not in errors:
-        usual = next(iter(errors))
     better = [usual]
     for name, each in errors.items():
         gains = errors[usual] - each

@@ -178,7 +178,10 @@ def check_exponents(contrast: Contrast, similarity: Similarity, temperature: flo
     least = max(1e-18, largest / 1e10)
     if temperature < least:
         got = f"{temperature:g} for similarities as large as {largest:.2g}"
-        hint = "larger exponents leave no digit of the gradient"
+        hint = (
+            "larger exponents leave no digit of the gradient; after some training the encoder has diverged: lower the "
+            "learning rate or clip gradients"
+        )
         raise OrdinateError("temperature", got, f"at least {least:.2g}", hint)
 
 
@@ -193,6 +196,17 @@ def check_contrasted(contrast: Contrast) -> None:
     reason = "the loss is constant if an anchor is contrasted with fewer than two others"
     hint = "use larger batches (drop_last=True of a DataLoader where only the last one is so small) or more references"
     raise OrdinateError(name, len(contrast.references), f"at least {counted(least, 'sample')}, because {reason}", hint)
+
+
+def check_labels_differ(contrast: Contrast) -> None:
+    """Raise where all labels are the same: no sample is then nearer to an anchor than another."""
+    first = contrast.labels[:1]
+    if bool((contrast.labels != first).any()) or bool((contrast.ref_labels != first).any()):
+        return
+    reason = "an order of equal labels teaches nothing"
+    raise OrdinateError(
+        "labels", f"the same one for all {len(contrast.labels)}", f"labels that differ, because {reason}"
+    )
 
 
 def check_triplets(triplets: Int[Tensor, "t 3"], contrast: Contrast) -> tuple[Int[Tensor, " t"], ...]:

@@ -13,7 +13,14 @@ from torch.nn.functional import pad
 
 from ordinate import kernels
 from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, rows_of
-from ordinate.functional.contrast import Contrast, Inputs, check_contrasted, check_exponents, prepare
+from ordinate.functional.contrast import (
+    Contrast,
+    Inputs,
+    check_contrasted,
+    check_exponents,
+    check_labels_differ,
+    prepare,
+)
 from ordinate.functional.global_batch import Group
 from ordinate.functional.inputs import check_targets
 from ordinate.functional.label_distance import pairwise_label_distance
@@ -74,8 +81,8 @@ def supcr(  # noqa: D417  # The class of the options explains each of them.
 
     Raises:
         OrdinateError: input that the formula has no value for, such as a single sample with nothing to contrast; or
-            two samples, or one reference (each term of eq. 1 is then log 1), or under ``"cosine"`` embeddings of one
-            dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
+            two samples, or one reference (each term of eq. 1 is then log 1), or labels that are all the same, or under
+            ``"cosine"`` embeddings of one dimension (the cosine of two numbers is 1 or -1): nothing would be learned.
 
     Example:
         >>> import torch
@@ -99,6 +106,7 @@ def supcr_with_options(
     """Return the value of :func:`supcr` for options that are checked."""
     contrast = prepare(embeddings, labels, check_targets, inputs)
     check_contrasted(contrast)
+    check_labels_differ(contrast)
     check_exponents(contrast, options.similarity, options.temperature)
     a, b = contrast.anchors, contrast.references
     if options.similarity == "cosine":

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ordinate.functional.inputs import check_targets
 from ordinate.functional.numerics import to_accumulation_dtype
 from ordinate.heads.linear import HeadConfig
+from ordinate.options import Similarity
 
 # Cosines, and squared distances relative to the squared norms of their points, are equal if they differ by no more.
 # They are sums of d products: rounding changes them by at most d/2 units in the last place, in float64 by 5e-13 for
@@ -122,6 +123,8 @@ class NeighbourVote(nn.Module):
 class NeighbourMean(nn.Module):
     """Mean target of the k nearest training embeddings, weighted by inverse Euclidean distance.
 
+    By cosine, embeddings are scaled to norm 1 first.
+
     Neighbours that are as near as the k-th share what the nearer ones leave of k, with ``weights`` in proportion to
     them. Where the distance to neighbours is 0 up to rounding, the mean is theirs alone.
 
@@ -130,6 +133,7 @@ class NeighbourMean(nn.Module):
         targets: Their targets (m,) or (m, p); predictions are (n, p) in the same units.
         k: Number of neighbours; all if there are fewer.
         weights: Weights (m,) that multiply the inverse distances; None for equal ones.
+        similarity: ``"cosine"`` for embeddings of which the directions count; others are compared by distance.
 
     Example:
         >>> mean = NeighbourMean(torch.tensor([[0.0], [1.0]]), torch.tensor([[10.0], [20.0]]), k=2)
@@ -138,6 +142,7 @@ class NeighbourMean(nn.Module):
     """
 
     embeddings: Tensor
+    points: Tensor
     targets: Tensor
     weights: Tensor | None
     centre: Tensor
@@ -150,31 +155,38 @@ class NeighbourMean(nn.Module):
         targets: Shaped[Tensor, "m *p"],
         k: int = 5,
         weights: Float[Tensor, " m"] | None = None,
+        similarity: Similarity = "neg_l2",
     ) -> None:
         super().__init__()
+        self.similarity = similarity
         self.register_buffer("embeddings", embeddings)
+        points = _directions(embeddings) if similarity == "cosine" else embeddings
+        self.register_buffer("points", points, persistent=False)
         self.register_buffer("targets", check_targets(targets, len(embeddings), "targets"))
         self.register_buffer("weights", weights)
         # Distances from the centre lose fewer digits than those from 0.
-        self.register_buffer("centre", to_accumulation_dtype(embeddings).mean(0), persistent=False)
-        self.register_buffer("centred", to_accumulation_dtype(embeddings) - self.centre, persistent=False)
+        self.register_buffer("centre", to_accumulation_dtype(points).mean(0), persistent=False)
+        self.register_buffer("centred", to_accumulation_dtype(points) - self.centre, persistent=False)
         self.register_buffer("norms", self.centred.square().sum(1), persistent=False)
         self.k = min(k, len(targets))
 
-    def config(self) -> dict[str, int]:
+    def config(self) -> HeadConfig:
         """Return what :meth:`restore` needs in addition to the tensors."""
-        return {"k": self.k}
+        return {"k": self.k, "similarity": self.similarity}
 
     @classmethod
     def restore(cls, config: HeadConfig, tensors: dict[str, Tensor]) -> "NeighbourMean":
         """Return the mean of a saved model."""
-        return cls(tensors["embeddings"], tensors["targets"], config["k"], tensors.get("weights"))
+        weights = tensors.get("weights")
+        return cls(tensors["embeddings"], tensors["targets"], config["k"], weights, config["similarity"])
 
     def forward(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
         return _in_parts(self._means, queries, max(len(self.targets), self.k * self.embeddings.shape[1]))
 
     def _means(self, queries: Float[Tensor, "n d"]) -> Float[Tensor, "n p"]:
         queries = to_accumulation_dtype(queries)
+        if self.similarity == "cosine":
+            queries = _directions(queries)
         centred = queries - self.centre
         norms = centred.square().sum(1, keepdim=True)
         # Squared distances with a minus sign, without what all of a row have in common.
@@ -183,7 +195,7 @@ class NeighbourMean(nn.Module):
         kth = nearest.values[:, -1:]
         tie = EQUALLY_NEAR[nearness.dtype] * (2 * norms - kth)
         # The product loses digits of small distances, which weigh most.
-        between = queries[:, None] - to_accumulation_dtype(self.embeddings[nearest.indices])
+        between = queries[:, None] - to_accumulation_dtype(self.points[nearest.indices])
         distance = torch.linalg.vector_norm(between, dim=2)
         distance = torch.where(nearest.values > kth + tie, distance, distance.amax(1, keepdim=True))
         # Weights are relative to the closest, so that a distance of 0 causes no division by 0.

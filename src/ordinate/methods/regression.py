@@ -33,6 +33,7 @@ class Regression(StagedMethod):
     """
 
     shared_state: ClassVar[tuple[str, ...]] = ("best_errors",)
+    trains_head = True
 
     def __init__(
         self,
@@ -131,7 +132,8 @@ class TwoStageRegression(Regression):
         encoder: Network from a batch to embeddings (n, d).
         head: Head on these embeddings.
         scheme: One of the three schemes.
-        epochs: Epochs of the encoder and of the head.
+        epochs: Epochs of the encoder and of the head; 0 of the head of ``"linear_probe"`` leaves it untrained, for
+            others on the frozen encoder.
         optimization, head_optimization: Options of the two stages.
         patience, chunk_size: See :class:`~ordinate.training.staged_method.StagedMethod`.
         balance: See :class:`~ordinate.methods.regression.Regression`.
@@ -151,14 +153,16 @@ class TwoStageRegression(Regression):
         balance: Balance | None = None,
     ) -> None:
         check_choice(scheme, get_args(Scheme), "scheme")
-        encoder_stage = Stage("encoder", epochs[0], optimization, patience)
-        stages: tuple[Stage, ...] = (encoder_stage, Stage("head", epochs[1], head_optimization))
-        if scheme == "fine_tune":
-            stages = (encoder_stage, Stage("fine-tuning", epochs[1], head_optimization, patience))
+        stages: tuple[Stage, ...] = (Stage("encoder", epochs[0], optimization, patience),)
         if scheme == "regularise":
             stages = (Stage("encoder and head", epochs[0], optimization, patience),)
+        elif scheme == "fine_tune":
+            stages = (*stages, Stage("fine-tuning", epochs[1], head_optimization, patience))
+        elif epochs[1]:
+            stages = (*stages, Stage("head", epochs[1], head_optimization))
         super().__init__(encoder, head, stages, chunk_size, balance)
         self.scheme = scheme
+        self.trains_head = scheme != "linear_probe" or epochs[1] > 0
 
     @abstractmethod
     def encoder_loss(self, x: Tensor, y: Float[Tensor, "n p"], weights: Weights = None) -> Float[Tensor, ""]:
@@ -235,6 +239,10 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
     ) -> Float[Tensor, ""]:
         """The contrastive loss of a batch of embeddings."""
 
+    def teaches(self, y: Float[Tensor, "n p"]) -> bool:
+        """Return whether the contrastive loss has a value for a batch of such labels; others are passed over."""
+        return True
+
     @property
     def probes(self) -> bool:
         """Whether the encoder's embeddings are validated by ridge regression."""
@@ -249,7 +257,9 @@ class ContrastiveRegression(TwoStageRegression, SeenEmbeddings):
         embeddings = self.embed(x)
         if self.probes:
             self.see(embeddings, y)
-        loss = self.contrast(embeddings, y, weights)
+        loss = 0.0 * embeddings.sum()
+        if self.teaches(y):
+            loss = self.contrast(embeddings, y, weights)
         if self.scheme == "regularise":
             loss = self.head_loss(embeddings, y, weights) + self.contrast_weight * loss
         return self.with_extra_loss(loss, embeddings, y)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ordinate.functional.global_batch import all_processes, gathered
 from ordinate.heads.build import build_head
 from ordinate.losses.supcr import SupCRLoss
 from ordinate.methods.balance import Balance
@@ -78,6 +79,10 @@ class SupCR(ContrastiveRegression):
         self, embeddings: Float[Tensor, "n d"], y: Float[Tensor, "n p"], weights: Weights = None
     ) -> Float[Tensor, ""]:
         return self.supcr(embeddings, y, weights=self.weights(y, weights))
+
+    def teaches(self, y: Float[Tensor, "n p"]) -> bool:
+        everyone = gathered(y, all_processes())[0]
+        return bool((everyone != everyone[0]).any())
 
     def views(self, x: Tensor, y: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         if self.augment is None:

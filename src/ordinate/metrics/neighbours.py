@@ -1,6 +1,6 @@
-"""Accuracy of the nearest neighbours of embeddings, by cosine.
+"""Accuracy of the nearest neighbours of embeddings, by cosine or by another similarity.
 
-Cosines are compared to 12 decimals, so that rounding breaks no tie; of equally near neighbours those that come first
+Nearness is compared to 12 decimals, so that rounding breaks no tie; of equally near neighbours those that come first
 are nearer.
 """
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics.embedding import DECIMALS, unit_norm
 from ordinate.metrics.inputs import both_given, check_embeddings, check_neighbours, check_references
+from ordinate.metrics.nearness import Nearness
+from ordinate.options import Similarity
 
-COSINES_AT_A_TIME = 1 << 22  # Limits the memory to 32 MiB per block.
+VALUES_AT_A_TIME = 1 << 22  # Limits the memory to 32 MiB per block.
 
 
 def knn_accuracy(
@@ -23,8 +24,9 @@ def knn_accuracy(
     *,
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
+    similarity: Similarity = "cosine",
 ) -> float:
-    """Return the share of the queries' k nearest neighbours by cosine that carry the query's label (OTD, eq. 6).
+    """Return the share of the queries' k nearest neighbours that carry the query's label (OTD, eq. 6).
 
     Args:
         embeddings: Queries (n, d).
@@ -32,6 +34,7 @@ def knn_accuracy(
         k: Number of neighbours of each query.
         ref_emb: References (m, d), among which neighbours are searched; None searches the other queries.
         ref_labels: Ranks (m,) of the references, required with ``ref_emb``.
+        similarity: ``"cosine"``, the paper's, ``"neg_l2"`` or ``"neg_l1"``.
 
     Returns:
         A share in [0, 1].
@@ -44,7 +47,8 @@ def knn_accuracy(
         >>> knn_accuracy(embeddings, [0, 0, 1, 1], k=1)
         1.0
     """
-    return float(knn_accuracy_curve(embeddings, labels, [k], ref_emb=ref_emb, ref_labels=ref_labels)[0])
+    curve = knn_accuracy_curve(embeddings, labels, [k], ref_emb=ref_emb, ref_labels=ref_labels, similarity=similarity)
+    return float(curve[0])
 
 
 def knn_accuracy_curve(
@@ -54,6 +58,7 @@ def knn_accuracy_curve(
     *,
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
+    similarity: Similarity = "cosine",
 ) -> NDArray[np.float64]:
     """Compute :func:`knn_accuracy` for several k, in any order, in one pass over the neighbours (OTD, Fig. 4).
 
@@ -63,6 +68,7 @@ def knn_accuracy_curve(
         ks: Numbers of neighbours.
         ref_emb: References (m, d), among which neighbours are searched; None searches the other queries.
         ref_labels: Ranks (m,) of the references, required with ``ref_emb``.
+        similarity: ``"cosine"``, the paper's, ``"neg_l2"`` or ``"neg_l1"``.
 
     Returns:
         (len(ks),), shares in [0, 1].
@@ -82,7 +88,7 @@ def knn_accuracy_curve(
     if not counts.size:
         raise OrdinateError("ks", "none", "at least one number of neighbours")
     hits = np.zeros(counts.max(), dtype=np.int64)  # Entry i counts those of the neighbours in place i + 1.
-    for rows, nearest in _nearest(queries, refs, len(hits), leave_out_self):
+    for rows, nearest in _nearest(queries, refs, len(hits), similarity, leave_out_self=leave_out_self):
         hits += np.sum(ref_ranks[nearest] == ranks[rows, None], axis=0)
     return hits.cumsum()[counts - 1] / (len(queries) * counts)
 
@@ -115,7 +121,7 @@ def knn_error(ref_emb: ArrayLike, ref_labels: ArrayLike, embeddings: ArrayLike, 
     k = check_neighbours(k, len(refs))
     present, position = np.unique(ref_ranks, return_inverse=True)
     wrong = 0
-    for rows, nearest in _nearest(queries, refs, k, leave_out_self=False):
+    for rows, nearest in _nearest(queries, refs, k, "cosine", leave_out_self=False):
         voted = position[nearest]
         cell = np.arange(len(voted))[:, None] * len(present) + voted
         votes = np.bincount(cell.ravel(), minlength=len(voted) * len(present))[cell]
@@ -124,13 +130,16 @@ def knn_error(ref_emb: ArrayLike, ref_labels: ArrayLike, embeddings: ArrayLike, 
     return wrong / len(queries)
 
 
-def nearest_neighbours(embeddings: ArrayLike, ref_emb: ArrayLike | None, k: int) -> NDArray[np.intp]:
-    """Return the k nearest references of every query by cosine: image search (OTD, Appendix C.1).
+def nearest_neighbours(
+    embeddings: ArrayLike, ref_emb: ArrayLike | None, k: int, *, similarity: Similarity = "cosine"
+) -> NDArray[np.intp]:
+    """Return the k nearest references of every query: image search (OTD, Appendix C.1, by cosine).
 
     Args:
         embeddings: Queries (n, d).
         ref_emb: References (m, d), among which neighbours are searched; None searches the other queries.
         k: Number of neighbours of each query.
+        similarity: ``"cosine"``, ``"neg_l2"`` or ``"neg_l1"``.
 
     Returns:
         (n, k), rows of ``ref_emb`` (of ``embeddings`` where that is None), the most similar first.
@@ -147,7 +156,8 @@ def nearest_neighbours(embeddings: ArrayLike, ref_emb: ArrayLike | None, k: int)
     queries, _ = check_embeddings(embeddings, _no_labels(embeddings))
     refs = queries if ref_emb is None else check_references(ref_emb, _no_labels(ref_emb), queries)[0]
     k = check_neighbours(k, len(refs) - (ref_emb is None))
-    return np.concatenate([nearest for _, nearest in _nearest(queries, refs, k, leave_out_self=ref_emb is None)])
+    found = _nearest(queries, refs, k, similarity, leave_out_self=ref_emb is None)
+    return np.concatenate([nearest for _, nearest in found])
 
 
 def _references(
@@ -169,23 +179,22 @@ def _no_labels(embeddings: ArrayLike) -> NDArray[np.float64]:
 
 
 def _nearest(
-    queries: NDArray[np.float64], refs: NDArray[np.float64], k: int, leave_out_self: bool
+    queries: NDArray[np.float64], refs: NDArray[np.float64], k: int, similarity: Similarity, *, leave_out_self: bool
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield chunks of queries (q,) and the indices of their k nearest references (q, k), the nearest first."""
-    query_units = unit_norm(queries)
-    ref_units = unit_norm(refs)
-    step = max(1, COSINES_AT_A_TIME // len(refs))
+    nearness = Nearness(refs, similarity)
+    step = max(1, VALUES_AT_A_TIME // len(refs))
     for start in range(0, len(queries), step):
         rows = np.arange(start, min(start + step, len(queries)))
-        cosine = np.round(query_units[rows] @ ref_units.T, DECIMALS)
+        near = nearness.of(queries[rows])
         if leave_out_self:
-            cosine[np.arange(len(rows)), rows] = -np.inf
-        # Take all above the k-th largest cosine, and of those that equal it the first that are needed.
-        edge = np.partition(cosine, -k, axis=1)[:, [-k]]
-        above = cosine > edge
-        level = cosine == edge
+            near[np.arange(len(rows)), rows] = -np.inf
+        # Take all above the k-th largest, and of those that equal it the first that are needed.
+        edge = np.partition(near, -k, axis=1)[:, [-k]]
+        above = near > edge
+        level = near == edge
         needed = k - above.sum(axis=1, keepdims=True)
         taken = above | (level & (level.cumsum(axis=1) <= needed))
         nearest = np.nonzero(taken)[1].reshape(-1, k)
-        order = np.argsort(-np.take_along_axis(cosine, nearest, axis=1), axis=1, kind="stable")
+        order = np.argsort(-np.take_along_axis(near, nearest, axis=1), axis=1, kind="stable")
         yield rows, np.take_along_axis(nearest, order, axis=1)

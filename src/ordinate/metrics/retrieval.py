@@ -1,7 +1,7 @@
-"""Retrieval: whether the samples most similar to a query, by cosine, have its label, or labels close to it.
+"""Retrieval: whether the samples most similar to a query have its label, or labels close to it.
 
-Label distances are Euclidean. Equal cosines, to 12 decimals, share their places: they count as in the mean over all
-their orders, so that an embedding that has collapsed to a point gains nothing from the order in which samples come.
+Label distances are Euclidean. Equal similarities, to 12 decimals, share their places: they count as in the mean
+over all their orders, so that an embedding that has collapsed to a point gains nothing from the order of the samples.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_positive
 from ordinate.errors import OrdinateError
-from ordinate.metrics.embedding import DECIMALS, unit_norm
+from ordinate.metrics.embedding import DECIMALS
 from ordinate.metrics.inputs import check_neighbours, check_targeted_embeddings, check_targeted_references
+from ordinate.metrics.nearness import Nearness
+from ordinate.options import Similarity
 
 
 def mean_average_precision(
@@ -24,6 +26,7 @@ def mean_average_precision(
     within: float = 0.0,
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
+    similarity: Similarity = "cosine",
 ) -> float:
     """Return the mean over the queries of the average precision with which samples of their label are found first.
 
@@ -36,6 +39,7 @@ def mean_average_precision(
         within: Largest label distance of a relevant sample, in units of the label; 0 for the same label only.
         ref_emb: Embeddings (m, d) that are searched; None searches the other queries.
         ref_labels: Labels (m,) or (m, p) of the references, required with ``ref_emb``.
+        similarity: Similarity of embeddings: ``"cosine"``, ``"neg_l2"`` or ``"neg_l1"``.
 
     Returns:
         A share in (0, 1]; an embedding that is unrelated to the labels has about the share of relevant samples.
@@ -48,13 +52,13 @@ def mean_average_precision(
         1.0
     """
     within = check_positive(within, "within", or_zero=True)
-    search = _Search.over(embeddings, labels, ref_emb, ref_labels)
+    search = _Search.over(embeddings, labels, ref_emb, ref_labels, similarity)
     reach = within + np.abs(search.labels).max() * 10.0**-DECIMALS
     precisions = []
-    for cosine, apart in zip(search.cosines(), search.label_distances(), strict=True):
+    for near, apart in zip(search.nearness(), search.label_distances(), strict=True):
         relevant = apart <= reach
         if relevant.any():
-            found, hits = _places(cosine, relevant)
+            found, hits = _places(near, relevant)
             precisions.append(np.sum(np.diff(hits, prepend=0) * hits / found) / hits[-1])
     if not precisions:
         raise OrdinateError("labels", "no query with a sample of its label", "at least one")
@@ -68,6 +72,7 @@ def ndcg(
     *,
     ref_emb: ArrayLike | None = None,
     ref_labels: ArrayLike | None = None,
+    similarity: Similarity = "cosine",
 ) -> float:
     """Compute the normalised discounted cumulative gain of the samples found, where closer labels gain more.
 
@@ -81,6 +86,7 @@ def ndcg(
         k: Number of places that count; None for all.
         ref_emb: Embeddings (m, d) that are searched; None searches the other queries.
         ref_labels: Labels (m,) or (m, p) of the references, required with ``ref_emb``.
+        similarity: Similarity of embeddings: ``"cosine"``, ``"neg_l2"`` or ``"neg_l1"``.
 
     Returns:
         A share in [0, 1]. An embedding unrelated to the labels has a large one too, as most samples gain something.
@@ -92,7 +98,7 @@ def ndcg(
         >>> ndcg([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], [0, 1, 2])
         1.0
     """
-    search = _Search.over(embeddings, labels, ref_emb, ref_labels)
+    search = _Search.over(embeddings, labels, ref_emb, ref_labels, similarity)
     places = search.size if k is None else check_neighbours(k, search.size)
     discounts = 1 / np.log2(np.arange(search.size) + 2) * (np.arange(search.size) < places)
     discounted = np.cumsum(discounts)
@@ -100,11 +106,11 @@ def ndcg(
     if farthest == 0:
         raise OrdinateError("labels", "all equal", "at least two labels")
     shares = []
-    for cosine, apart in zip(search.cosines(), search.label_distances(), strict=True):
+    for near, apart in zip(search.nearness(), search.label_distances(), strict=True):
         gains = 1 - apart / farthest
         best = float(np.sort(gains)[::-1] @ discounts)
-        found, gained = _places(cosine, gains)
-        means = np.diff(gained, prepend=0.0) / np.diff(found, prepend=0)  # Samples at one cosine share their places.
+        found, gained = _places(near, gains)
+        means = np.diff(gained, prepend=0.0) / np.diff(found, prepend=0)  # Equally near samples share their places.
         gain = float(means @ np.diff(discounted[found - 1], prepend=0.0))
         shares.append(gain / best if best > 0 else 1.0)
     return float(np.mean(shares))
@@ -112,37 +118,41 @@ def ndcg(
 
 @dataclass(frozen=True)
 class _Search:
-    """Queries and references: embeddings of norm 1, (n, d) and (m, d), and labels, (n, p) and (m, p)."""
+    """Queries and references: embeddings (n, d) and (m, d), and labels (n, p) and (m, p)."""
 
     queries: NDArray[np.float64]
     query_labels: NDArray[np.float64]
-    searched: NDArray[np.float64]
+    searched: Nearness
     labels: NDArray[np.float64]
     among_themselves: bool
 
     @classmethod
     def over(
-        cls, embeddings: ArrayLike, labels: ArrayLike, ref_emb: ArrayLike | None, ref_labels: ArrayLike | None
+        cls,
+        embeddings: ArrayLike,
+        labels: ArrayLike,
+        ref_emb: ArrayLike | None,
+        ref_labels: ArrayLike | None,
+        similarity: Similarity,
     ) -> Self:
         """Return the search that the arguments of a measure stand for."""
         points, targets = check_targeted_embeddings(embeddings, labels)
-        units = unit_norm(points)
         if ref_emb is None and ref_labels is None:
             if len(points) < 2:
                 raise OrdinateError("embeddings", "1 sample", "at least 2")
-            return cls(units, targets, units, targets, among_themselves=True)
+            return cls(points, targets, Nearness(points, similarity), targets, among_themselves=True)
         refs, ref_targets = check_targeted_references(ref_emb, ref_labels, points, targets)
-        return cls(units, targets, unit_norm(refs), ref_targets, among_themselves=False)
+        return cls(points, targets, Nearness(refs, similarity), ref_targets, among_themselves=False)
 
     @property
     def size(self) -> int:
         """Number of samples that are searched for each query."""
-        return len(self.searched) - self.among_themselves
+        return len(self.labels) - self.among_themselves
 
-    def cosines(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the cosines of every query, to 12 decimals."""
+    def nearness(self) -> Iterator[NDArray[np.float64]]:
+        """Yield how near the references are to every query."""
         for row, query in enumerate(self.queries):
-            yield self._without_itself(np.round(self.searched @ query, DECIMALS), row)
+            yield self._without_itself(self.searched.of(query[None])[0], row)
 
     def label_distances(self) -> Iterator[NDArray[np.float64]]:
         """Yield the label distances of every query."""
@@ -154,9 +164,9 @@ class _Search:
 
 
 def _places(
-    cosine: NDArray[np.float64], gains: NDArray[np.float64] | NDArray[np.bool_]
+    near: NDArray[np.float64], gains: NDArray[np.float64] | NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return, for every distinct cosine from the largest, the samples that are at least as similar and their gain."""
-    order = np.argsort(-cosine)
-    last = np.flatnonzero(np.diff(cosine[order], append=-np.inf))
+    """Return, for every distinct nearness from the largest, the samples that are at least as near and their gain."""
+    order = np.argsort(-near)
+    last = np.flatnonzero(np.diff(near[order], append=-np.inf))
     return last + 1, np.cumsum(gains[order], dtype=np.float64)[last]

@@ -54,7 +54,9 @@ def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) ->
     metrics: Metrics = dict(rank_report(predictions.true, predictions.predicted, len(classes), sample_weight))
     if len(predictions) > 3:
         rows = random_part(len(predictions), MOST_COMPARED)
-        metrics["knn_accuracy"] = knn_accuracy(predictions.embeddings[rows], predictions.true[rows], 3)
+        metrics["knn_accuracy"] = knn_accuracy(
+            predictions.embeddings[rows], predictions.true[rows], 3, similarity=model.similarity
+        )
     if "margins_" in model.facts:
         metrics["margins"] = model.facts["margins_"].tolist()
     return metrics

@@ -23,6 +23,7 @@ from ordinate.model.embedding import embed
 from ordinate.model.labels import RankLabels, TargetLabels
 from ordinate.model.novelty import Novelty
 from ordinate.option_group import Settings
+from ordinate.options import Similarity
 
 Rule = str | NDArray[np.float64]
 
@@ -65,6 +66,7 @@ class Model:
         predictor: Module from embeddings to the probabilities (n, C) of ranks, or to targets (n, p).
         labels: What the ranks or targets are in the user's terms.
         embedding_dim: Dimension d of the embeddings.
+        similarity: Similarity of embeddings that the loss orders, by which samples are near each other.
         device: Device that encoders in float32 run on.
         rule: Decision that predicts a rank: ``"mode"``, ``"median"``, or costs (C, C); None for targets.
         facts: Other results of the fit by name, such as CLOC's ``margins_``.
@@ -82,6 +84,7 @@ class Model:
     predictor: nn.Module
     labels: RankLabels | TargetLabels
     embedding_dim: int
+    similarity: Similarity
     device: torch.device
     rule: Rule | None = None
     facts: Settings = field(default_factory=dict)

@@ -10,8 +10,8 @@ from ordinate.counts import counted
 from ordinate.data.other_containers import unpack
 from ordinate.data.rows import Labels, column_of
 from ordinate.errors import OrdinateError
-from ordinate.metrics.embedding import DECIMALS, unit_norm
 from ordinate.metrics.inputs import check_neighbours
+from ordinate.metrics.nearness import similarities
 from ordinate.metrics.neighbours import nearest_neighbours
 from ordinate.model.model import Model
 
@@ -21,7 +21,7 @@ class Neighbours:
     """What a search found for n queries, the most similar first.
 
     Args:
-        similarity: (n, k), cosines of the embeddings.
+        similarity: (n, k), of the embeddings: cosines, or distances with a minus sign.
         rows: (n, k), places of the samples in the index.
         labels: (n, k) or (n, k, p), their labels; None for an index without labels.
 
@@ -36,7 +36,7 @@ class Neighbours:
 
 
 class NeighbourIndex:
-    """Searches samples by the cosine of their embeddings, exactly; of equally near samples the first ones come first.
+    """Searches samples by the similarity of the model, exactly; of equally near samples the first ones come first.
 
     Args:
         model: Fitted model that embeds the queries.
@@ -65,7 +65,6 @@ class NeighbourIndex:
             raise OrdinateError(
                 "labels", f"{len(self.labels)} for {counted(len(self.embeddings), 'sample')}", "one per sample"
             )
-        self.units = unit_norm(self.embeddings)
 
     @classmethod
     def build(cls, model: Model, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None) -> "NeighbourIndex":
@@ -84,11 +83,11 @@ class NeighbourIndex:
             k: Number of samples, at most those of the index.
         """
         k = check_neighbours(k, len(self))
-        return self.nearest(unit_norm(self.model.transform(X)), k)
+        return self.nearest(self.model.transform(X), k)
 
     def nearest(self, queries: NDArray[np.float64], k: int) -> Neighbours:
-        """Return the k samples nearest to queries (n, d) of unit norm."""
-        rows = nearest_neighbours(queries, self.units, k)
-        cosines = [self.units[nearest] @ query for query, nearest in zip(queries, rows, strict=True)]
-        similarity = np.round(np.array(cosines).reshape(rows.shape), DECIMALS)
-        return Neighbours(similarity, rows, column_of(self.labels, rows))
+        """Return the k samples nearest to embeddings (n, d)."""
+        similarity = self.model.similarity
+        rows = nearest_neighbours(queries, self.embeddings, k, similarity=similarity)
+        values = similarities(queries, self.embeddings[rows], similarity)
+        return Neighbours(values, rows, column_of(self.labels, rows))

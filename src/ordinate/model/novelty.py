@@ -66,6 +66,8 @@ def nearest_similarity(predictor: Any, embeddings: Float[Tensor, "n d"]) -> Floa
         return None
     part = embeddings[random_part(len(embeddings), MOST_COMPARED)]
     parts = part.split(max(1, 2**25 // len(head.embeddings)))
-    metric: Similarity = "cosine" if isinstance(head, NeighbourVote) else "neg_l2"
-    nearest = [pairwise_similarity(each, head.embeddings, metric).amax(1) for each in parts]
+    similarity: Similarity = "cosine"
+    if isinstance(head, NeighbourMean):
+        similarity = head.similarity
+    nearest = [pairwise_similarity(each, head.embeddings, similarity).amax(1) for each in parts]
     return torch.cat(nearest)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from ordinate.model.folder import CONFIG
 from ordinate.model.labels import RankLabels, TargetLabels, restore_labels
 from ordinate.model.model import Model, Origin
 from ordinate.option_group import Settings
+from ordinate.options import Similarity
 from ordinate.plain_values import to_plain
 
 CORE: Mapping[str, str] = {
@@ -104,6 +105,7 @@ def write_model(model: Model, folder: Path) -> None:
         "n_features_in": model.n_features_in,
         "feature_names_in": list(model.feature_names_in),
         "embedding_dim": int(model.embedding_dim),
+        "similarity": model.similarity,
         "encoder": _describe_encoder(model.encoder),
         "predictor": describe_predictor(model.predictor),
         "labels": model.labels.state(),
@@ -170,6 +172,14 @@ class Saved:
     def embedding_dim(self) -> int:
         """The dimension d of the embeddings."""
         return self._count("embedding_dim")
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity of embeddings by which samples are near each other."""
+        similarity: Similarity = self.config["similarity"]
+        if similarity not in get_args(Similarity):
+            raise OrdinateError("model", problem=f"{self.folder / CONFIG} names a similarity {similarity!r}")
+        return similarity
 
     @property
     def labels(self) -> RankLabels | TargetLabels:
