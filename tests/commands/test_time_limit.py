@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate.commands.fit import choose, command, image_plan
+from ordinate.commands.fit import choose, command
 from ordinate.commands.fit.command import fit
-from ordinate.commands.fit.image_plan import ImagePlanner, Wanted, plan_images
+from ordinate.commands.fit.image_plan import ImagePlanner, Wanted
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.images.pixels import Preprocessing
@@ -159,16 +159,18 @@ def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_t
     assert limit.for_importance == pytest.approx(10 - 0.8 * 3)
 
 
-@pytest.mark.parametrize("reading", [0.0, 25.0, 95.0])
-def test_time_for_reading_is_not_planned_for_training(reading, monkeypatch, capsys):
-    monkeypatch.setattr(image_plan, "_measure", lambda *_, **__: image_plan._Step(1e-3, 1e-4, 1e3))
-    limit = TimeLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0))
-    planner = ImagePlanner(Wanted, "auto", None, alone=False, test_share=0.2, time=limit, on_gpu=False)
-    labels = pd.Series([1, 2, 3] * 100, name="grade")
-    plan = planner.plan(labels, None, Preprocessing((160, 224), 3), reading)
-    least = plan_images((160, 224), 3, 240, Wanted(), seconds=0.0, candidates=(1,)).seconds
-    assert plan.seconds <= max(least, 60 - reading)
-    assert ("reading 300 images takes about 95 seconds" in capsys.readouterr().out) == (reading == 95.0)
+@pytest.mark.parametrize("reading", [0.0, 250.0])
+@pytest.mark.parametrize("spent", [1.0, 50.0])
+def test_a_plan_does_not_depend_on_what_the_machine_has_done_so_far(reading, spent, monkeypatch, capsys):
+    def plan_of(clock, seconds):
+        limit = TimeLimit(TimeBudget(400, clock=lambda: clock, start=0.0))
+        planner = ImagePlanner(Wanted, "auto", None, alone=False, test_share=0.2, time=limit, on_gpu=False)
+        return planner.plan(pd.Series([1, 2, 3] * 100, name="grade"), None, Preprocessing((96, 128), 3), seconds)
+
+    found = plan_of(spent, reading)
+    assert found == plan_of(0.0, 0.0)
+    assert found.seconds <= 0.85 * 400 - 25
+    assert ("reading 300 images takes about" in capsys.readouterr().out) == (reading > 200)
 
 
 @pytest.mark.thorough

@@ -55,7 +55,7 @@ SETTINGS = [
     (otd, "epochs", (2, 2), "epochs: got (2, 2)"),
     (supcr, "epochs", 10, "epochs: got 10"),
     (supcr, "epochs", (1, 2, 3), "epochs: got (1, 2, 3)"),
-    (supcr, "epochs", (3, 0), "epochs: got 0 for the stage 'head'"),
+    (supcr, "epochs", (0, 3), "epochs: got 0 for the stage 'encoder'"),
     (cloc, "epochs", 10, "epochs: got 10"),
     (cloc, "epochs", (10,), "epochs: got (10,)"),
     (cloc, "epochs", (0, 10), "epochs: got"),

@@ -31,7 +31,12 @@ X, TARGET = draw_table()  # 48 samples, in batches of 24: two an epoch
 
 
 def fit(make, X=X, target=TARGET, **options):
-    """Fit without a second training, which has checkpoints of its own (test_probabilities.py)."""
+    """Fit without a second training, which has checkpoints of its own (test_probabilities.py).
+
+    A contrastive regressor trains a head, in a second stage.
+    """
+    if make in (supcr, supremix):
+        options = {"head": "linear", **options}
     return make(calibration=False, **options).fit(X, labels_for(make, target))
 
 

@@ -92,19 +92,19 @@ def fit_and_die(path, folder, batch):
 
     StagedMethod.training_step = step_and_die
     table, _, target = both(path)
-    supcr(checkpoint_dir=folder).fit(table, target)
+    supcr(checkpoint_dir=folder, head="linear").fit(table, target)
 
 
 def test_a_fit_that_was_killed_continues_on_either_and_leaves_no_file(path, tmp_path, monkeypatch):
     monkeypatch.setattr(features, "IN_MEMORY", 0)
     table, frame, target = both(path)
     (tmp_path / "whole").mkdir()
-    whole = supcr(checkpoint_dir=tmp_path / "whole").fit(frame, target)
+    whole = supcr(checkpoint_dir=tmp_path / "whole", head="linear").fit(frame, target)
     for X in (table, frame):
         folder = tmp_path / type(X).__name__
         assert processes.run(fit_and_die, path, folder, 1) == -9
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
-        resumed = supcr(checkpoint_dir=folder).fit(X, target)
+        resumed = supcr(checkpoint_dir=folder, head="linear").fit(X, target)
         assert_same_model(resumed.set_params(training__checkpoint_dir=None), whole)
         assert [file.name for file in folder.iterdir()] == ["last.ckpt"]
 

@@ -103,7 +103,7 @@ def test_single_texts_are_taken(form):
 
 def test_validation_may_have_longer_texts():
     longer = X + " and so on and so on"
-    assert "val_mae" in supremix(**BILSTM).fit(X, Y, validation=(longer, Y)).history_[-1]
+    assert "val_contrast" in supremix(**BILSTM).fit(X, Y, validation=(longer, Y)).history_[-1]
 
 
 def test_a_fit_that_keeps_its_state_ends_with_the_same_weights(options, tmp_path):

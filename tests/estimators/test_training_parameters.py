@@ -57,7 +57,8 @@ def test_a_parameter_changes_the_papers_optimization_and_the_usual_one(make):
 def test_the_head_keeps_its_ratio_to_the_learning_rate():
     rates = {}
     for learning_rate in (0.5, 0.05):
-        seen = steps_of(supcr(optimization="paper", learning_rate=learning_rate, schedule="constant"), TARGET)
+        paper = {"optimization": "paper", "learning_rate": learning_rate, "schedule": "constant"}
+        seen = steps_of(supcr(**paper, head="linear"), TARGET)
         rates[learning_rate] = (seen[0][1], seen[-1][1])
     assert rates[0.5] == pytest.approx((0.5, 0.05))
     assert rates[0.05] == pytest.approx((0.05, 0.005))
@@ -66,6 +67,7 @@ def test_the_head_keeps_its_ratio_to_the_learning_rate():
 @pytest.mark.parametrize("scheme", ["linear_probe", "fine_tune"])
 def test_the_second_stage_may_have_a_learning_rate_of_its_own(scheme):
     options = {"scheme": scheme, "head_learning_rate": 0.002, "schedule": "constant", "warmup": 0.0, "refit": 0}
+    options["head"] = "linear"
     seen = steps_of(supcr(**options), TARGET)
     assert (seen[0][1], seen[-1][1]) == (0.001, 0.002)
     usual = steps_of(supcr(**options | {"head_learning_rate": None}), TARGET)

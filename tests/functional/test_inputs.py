@@ -146,7 +146,7 @@ def test_the_smallest_batch_that_a_loss_takes_has_a_gradient(call):
 
 
 @pytest.mark.parametrize("labels", [torch.full((10,), 2.5), torch.ones(10, 2)], ids=["numbers", "vectors"])
-@pytest.mark.parametrize("options", [{}, {"label_distance": "l2"}, {"num_positives": 2}, {"reduction": "none"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"label_distance": "l2"}, {"reduction": "none"}], ids=str)
 def test_supcr_of_equal_labels_is_an_error_as_it_orders_nothing(labels, options):
     message = r"^labels: got the same one for all 10, expected labels that differ"
     with pytest.raises(OrdinateError, match=message):

@@ -328,7 +328,7 @@ COMMANDS = (
     Command(
         "search",
         "the samples nearest to a query in a model's embedding",
-        "Find the samples of a data set that lie nearest to each query, by the similarity that the model was trained for.",
+        "Find the samples of a data set that lie nearest to each query, as the loss of the model compares embeddings.",
         _add_search,
         "ordinate.commands.search:search",
         _check_file,

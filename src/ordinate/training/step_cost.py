@@ -1,40 +1,42 @@
-"""What a training step of an encoder costs, measured on one step before training starts."""
+"""What a training step of an encoder costs, computed from its operations before training starts.
+
+Times are those of an ordinary machine, not of this one at this moment: the same command makes the same plan on a busy
+and on a quiet machine.
+"""
 
 import copy
-import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from ordinate.randomness import own_random_numbers
 
+# Seconds of one core of a server, fitted to six networks (benchmarks/step_cost.py): products of matrices, and what the
+# other operations move through memory.
+SECONDS_PER_OPERATION = 31e-12
+SECONDS_PER_BYTE = 0.7e-9
+SHARE_OF_EMBEDDING = 0.3  # Of a training step.
+CORES_OF_GPU = 60.0  # An ordinary GPU does the work of so many cores.
 
-def seconds_per_sample(encoder: nn.Module, batch: Tensor, *, gpu: bool = False) -> tuple[float, float]:
-    """Return the seconds that a sample takes in a training step, and in an embedding, each after one to warm up.
+
+def nominal_seconds(encoder: nn.Module, batch: Tensor, *, gpu: bool = False) -> tuple[float, float]:
+    """Return the seconds that a sample usually takes in a training step, and in an embedding.
 
     Args:
-        encoder: Encoder that embeds the batch; it stays as it is.
-        batch: (n, ...) samples.
-        gpu: Whether to measure on the GPU.
+        encoder: Encoder that embeds the batch, on the CPU; it stays as it is.
+        batch: (n, ...) samples, two at least.
+        gpu: Whether a GPU trains.
     """
-    device = torch.device("cuda" if gpu else "cpu")
-    with own_random_numbers(gpus=gpu):
-        encoder, x = copy.deepcopy(encoder).to(device).train(), batch.to(device)
-        optimizer = torch.optim.AdamW(encoder.parameters(), lr=0.0)
-
-        def step() -> None:
-            optimizer.zero_grad()
-            encoder(x).sum().backward()
-            optimizer.step()
-
-        def embed() -> None:
-            with torch.no_grad():
-                encoder(x)
-
-        training = _mean_seconds(step, gpu=gpu)
-        encoder.eval()
-        return training / len(batch), _mean_seconds(embed, gpu=gpu) / len(batch)
+    counter = FlopCounterMode(display=False)
+    tried = copy.deepcopy(encoder).eval()
+    with own_random_numbers(), torch.no_grad(), counter:
+        tried(batch)
+    operations = counter.get_total_flops() / len(batch)
+    seconds = SECONDS_PER_OPERATION * operations + SECONDS_PER_BYTE * bytes_per_sample(encoder, batch)
+    cores = CORES_OF_GPU if gpu else torch.get_num_threads() ** 0.8  # Cores share the memory.
+    training = seconds / cores
+    return training, SHARE_OF_EMBEDDING * training
 
 
 def bytes_per_sample(encoder: nn.Module, batch: Tensor) -> float:
@@ -58,15 +60,3 @@ def bytes_per_sample(encoder: nn.Module, batch: Tensor) -> float:
     found = sum(sizes.values()) / len(batch)
     del embeddings  # Until here they hold all that was noted, so that no two tensors had the same memory in turn.
     return found
-
-
-def _mean_seconds(step: Callable[[], None], *, gpu: bool, steps: int = 2) -> float:
-    step()
-    if gpu:
-        torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(steps):
-        step()
-    if gpu:
-        torch.cuda.synchronize()
-    return (time.perf_counter() - start) / steps

@@ -70,8 +70,8 @@ def test_a_fit_that_is_stopped_resumes_with_the_statistics_it_had(make, tmp_path
 @pytest.mark.parametrize(
     ("imbalance", "heads"),
     [
-        (None, {"linear", "ridge", "neighbours"}),
-        (Imbalance(ranksim=1.0), {"linear", "ridge", "neighbours"}),
+        (None, {"ridge", "neighbours"}),
+        (Imbalance(ranksim=1.0), {"ridge", "neighbours"}),
         (Imbalance(lds="inverse"), {"linear"}),
         (Imbalance(fds=True), {"linear"}),
     ],

@@ -195,7 +195,7 @@ def fit_and_die(make, folder, epoch):
 @pytest.mark.typical("classifier triplet", "classifier dino", "regressor supcon", "regressor simclr", "regressor dino")
 @for_every_one
 def test_a_killed_fit_ends_with_the_weights_of_one_that_was_not(make, tmp_path):
-    assert processes.run(fit_and_die, make, tmp_path, 2) == -signal.SIGKILL
+    assert processes.run(fit_and_die, make, tmp_path, 1) == -signal.SIGKILL
     labels = labels_for(make, TARGET)
     assert_same_model(make(checkpoint_dir=tmp_path).fit(X, labels), make().fit(X, labels), X)
 

@@ -23,7 +23,8 @@ def test_the_times_are_those_of_the_first_stages_epochs(monkeypatch):
             return loss(self, x, y)
 
         monkeypatch.setattr(method, "batch_loss", slow)
-    pair = {"SupCR": supcr(epochs=(4, 6)), "SupReMix": supremix(epochs=(4, 6))}
+    options = {"epochs": (4, 6), "head": "linear"}
+    pair = {"SupCR": supcr(**options), "SupReMix": supremix(**options)}
     figures = epoch_time(pair, *draw_table(), rounds=2)
     assert [row["method"] for row in figures["rows"]] == ["SupCR", "SupReMix"]
     assert [row["epochs"] for row in figures["rows"]] == [6, 6]

@@ -26,7 +26,7 @@ from ordinate.encoders.image import SMALL_IMAGE
 from ordinate.errors import OrdinateError
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import broadcast_from_rank_zero
-from ordinate.training.step_cost import bytes_per_sample, seconds_per_sample
+from ordinate.training.step_cost import bytes_per_sample, nominal_seconds
 
 BLEND = "blend"  # It is tried first, on tables and on images with pretrained weights.
 RECORD = "plan.json"  # The file of the plan in the folder of a run.
@@ -183,7 +183,7 @@ class ImagePlanner:
             samples,
             wanted,
             validated=is_validated,
-            seconds=self.time.left_for_plan(reading),
+            seconds=self.time.for_plan,
             candidates=counts,
             cost=1.0 if is_ranks else 2.2,  # Continuous targets pass two views, and a head after the encoder.
             own=own,
@@ -232,7 +232,7 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
     if len(methods) > 1:
         last = "the best on a part is trained on all" if plan.on_all else "the best on a part is the model"
         steps.append("the best on the validation samples is the model" if plan.validated else last)
-    lines = [f"plan: {'; '.join(steps)}; about {as_text(plan.seconds)} on this machine"]
+    lines = [f"plan: {'; '.join(steps)}; usually about {as_text(plan.seconds)}"]
     if plan.mirror and wanted.mirror is None:
         lines.append(
             "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
@@ -262,7 +262,7 @@ def plan_images(
     own: Size | None = None,
     gpu: bool = False,
 ) -> ImagePlan:
-    """Choose what is trained, from steps that are measured here.
+    """Choose what is trained, from what steps usually cost; so the choice does not depend on how busy the machine is.
 
     The blend comes first, if it is a candidate, with the largest images whose features take a seventh of the time. Of
     the other candidates the most are tried, of each number of them the largest images. With a blend, larger images come
@@ -452,13 +452,10 @@ def _scaled(original: Size, *larger: int) -> list[Size]:
 
 
 def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> _Step:
-    """Return what a sample costs."""
+    """Return what a sample usually costs."""
     shape = (channels, *size)
-    count = BATCH_SIZE
-    if not gpu:  # A step that is timed on a CPU is a small one.
-        count = min(BATCH_SIZE, max(8, 2**18 // (size[0] * size[1])))
-    with own_random_numbers(gpus=True):
-        stem = False if network.pretrained else None  # Weights need their stem; none are loaded to measure the time.
+    with own_random_numbers():
+        stem = False if network.pretrained else None  # Weights need their stem; none are loaded to know the cost.
         encoder = build_encoder(network.name, shape, 64, small_stem=stem)
-        batch = torch.randint(0, 256, (count, *shape), dtype=torch.uint8)
-    return _Step(*seconds_per_sample(encoder, batch, gpu=gpu), bytes_per_sample(encoder, batch[:2]))
+    batch = torch.zeros((2, *shape), dtype=torch.uint8)
+    return _Step(*nominal_seconds(encoder, batch, gpu=gpu), bytes_per_sample(encoder, batch))

@@ -86,9 +86,12 @@ class TimeLimit:
         seconds = broadcast_from_rank_zero(lambda: self.left_to_train / runs)
         return TrainingEnd(self.budget, self.budget.spent + seconds, least * self.budget.seconds)
 
-    def left_for_plan(self, reading: float) -> float | None:
-        """Return the seconds left for training after so many seconds of reading; None without a limit."""
-        return None if self.budget is None else self.budget.left - self.reserve - reading
+    @property
+    def for_plan(self) -> float | None:
+        """Seconds of the limit that a plan may fill, whatever the machine has done so far; None without a limit."""
+        if self.budget is None:
+            return None
+        return max(0.5 * self.budget.seconds, 0.85 * self.budget.seconds - 25)
 
     def warn_of_reading(self, images: int, reading: float) -> None:
         """Print a note if reading images takes more than half of the limit."""
