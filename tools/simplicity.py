@@ -3,7 +3,7 @@
     python tools/simplicity.py [--files]
 
 Counted are lines of code without docstrings, comments and blank lines, the signatures and ancestors of the main
-estimators, the files and functions that one ``CLOCClassifier.fit`` enters, and the help of ``ordinate fit``.
+estimators, the files and functions that a fit of CLOC enters, and the help of ``ordinate fit``.
 """
 
 import argparse
@@ -12,10 +12,11 @@ import contextlib
 import inspect
 import io
 import sys
+import tempfile
 import tokenize
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,30 +128,50 @@ def estimators() -> None:
         print(f"{name}: {parameters} parameters, {len(ours) - 1} project ancestors, {len(methods)} project methods")
 
 
-def fit_of_cloc() -> None:
-    """Print the files and functions of the project that a second ``CLOCClassifier.fit`` enters."""
-    import numpy as np
-
-    from ordinate import CLOCClassifier
-
-    random = np.random.default_rng(0)
-    X = random.normal(size=(120, 4))
-    y = np.digitize(X[:, 0], [-0.5, 0.5])
-    entered: set[tuple[str, str, int]] = set()
+def entered(run: Callable[[], object]) -> None:
+    """Print how many files and functions of the project a call enters, and how many files for one or two of them."""
+    found: set[tuple[str, str, int]] = set()
 
     def hook(frame: Any, event: str, _: object) -> None:
-        file = frame.f_code.co_filename
-        if event == "call" and "/src/ordinate" in file:
-            entered.add((file, frame.f_code.co_qualname, frame.f_code.co_firstlineno))
+        code = frame.f_code
+        if event == "call" and "/src/ordinate" in code.co_filename:
+            found.add((code.co_filename, code.co_qualname, code.co_firstlineno))
 
-    for attempt in range(2):
-        estimator = CLOCClassifier(epochs=(1, 1), random_state=0)
-        if attempt == 1:
-            sys.setprofile(hook)
-        estimator.fit(X, y)
+    sys.setprofile(hook)
+    try:
+        run()
+    finally:
         sys.setprofile(None)
-    files = {file for file, _, _ in entered}
-    print(f"CLOCClassifier.fit: {len(files)} project files, {len(entered)} project functions")
+    of_file = Counter(file for file, _, _ in found)
+    few = sum(count <= 2 for count in of_file.values())
+    print(f"{len(of_file)} project files, {len(found)} project functions, {few} files for one or two of them")
+
+
+def fits_of_cloc() -> None:
+    """Print what a fit of CLOC enters, from Python and from the command line; the second, as the first imports."""
+    import numpy as np
+    import pandas as pd
+
+    from ordinate import CLOCClassifier
+    from ordinate.cli import main as command_line
+
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    estimator = CLOCClassifier(epochs=(1, 1), random_state=0)
+    estimator.fit(X, y)
+    print("CLOCClassifier.fit: ", end="")
+    entered(lambda: estimator.fit(X, y))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        pd.DataFrame(X, columns=list("abc")).assign(grade=y).to_csv("t.csv", index=False)
+        shared = ["fit", "t.csv", "--target", "grade", "--method", "cloc", "--epochs", "2", "--no-report", "--quiet"]
+
+        def fit(out: str) -> None:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                command_line([*shared, "--out", out])
+
+        fit("first")
+        print("ordinate fit t.csv --method cloc: ", end="")
+        entered(lambda: fit("second"))
 
 
 def fit_help() -> None:
@@ -175,7 +196,7 @@ def main() -> None:
     lines_of_code(each_file=options.files)
     if not options.lines:
         estimators()
-        fit_of_cloc()
+        fits_of_cloc()
         fit_help()
 
 
