@@ -472,7 +472,8 @@ def as_markdown(cells: list[Cell]) -> str:
                 default, ratio = "", ""
                 if usual:
                     default = f"{usual[0].scores[score]:.4f}"
-                    ratio = f"{usual[0].scores[score] / winner.scores[score]:.3f}"
+                    if winner.scores[score]:
+                        ratio = f"{usual[0].scores[score] / winner.scores[score]:.3f}"
                 diverged = sum(not each.scores for each in found[method])
                 row = [score, method, f"{winner.scores[score]:.4f}", f"{shown(winner.options)} ({winner.seeds} seeds)"]
                 row += [default, ratio, str(len(found[method])), str(diverged)]

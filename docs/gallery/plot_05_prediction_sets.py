@@ -13,7 +13,6 @@ from skordinal.datasets import load_swd
 
 from ordinate import CLOCClassifier
 from ordinate.decisions import rank_coverage_report
-from ordinate.model.held_out import HeldOut, predict_sets
 
 X, y = load_swd(return_X_y=True)
 X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.6, stratify=y, random_state=0)
@@ -23,8 +22,7 @@ model = CLOCClassifier(epochs=(30, 60), random_state=0).fit(X_train, y_train)
 # %%
 # The sets are calibrated on samples that were used neither for training nor for model selection.
 
-held_out = HeldOut.measure(model.fitted, X_held_out, y_held_out)
-lowest, highest = predict_sets(model.fitted, held_out, X_test, coverage=0.9)
+lowest, highest = model.calibrate(X_held_out, y_held_out).predict_interval(X_test, coverage=0.9)
 for predicted, low, high in list(zip(model.predict(X_test), lowest, highest, strict=True))[:5]:
     print(f"predicted {predicted}, 90% prediction set from {low} to {high}")
 

@@ -17,7 +17,6 @@ import pandas as pd
 from skordinal.datasets import load_esl
 
 from ordinate import CLOCClassifier
-from ordinate.model.export import export_model
 
 # ESL: the suitability of candidates for a job, from four test results.
 data = load_esl()
@@ -26,7 +25,7 @@ frequent = pd.Series(y).map(pd.Series(y).value_counts()).ge(10).to_numpy()
 X, y = X[frequent], y[frequent]
 model = CLOCClassifier(epochs=(20, 60), random_state=0).fit(X, y)
 
-exported = export_model(model.fitted, Path(tempfile.mkdtemp()) / "applicants.onnx")
+exported = model.export(Path(tempfile.mkdtemp()) / "applicants.onnx")
 print(f"{exported.path.name}: {exported.path.stat().st_size / 1024:.0f} KiB, input {exported.input_shape}")
 for output, difference in exported.differences.items():
     print(f"{output:12} differs from the model by at most {difference:.1e}")

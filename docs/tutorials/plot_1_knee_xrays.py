@@ -18,7 +18,6 @@ from torch import nn
 from ordinate import CLOCClassifier, ImageOptions
 from ordinate.decisions import rank_coverage
 from ordinate.metrics import rank_report
-from ordinate.model.held_out import HeldOut, predict_sets
 from ordinate.model.neighbour_index import NeighbourIndex
 from ordinate_papers.figures import plots
 from ordinate_papers.figures.plots import image_search
@@ -136,8 +135,8 @@ image_search(
 # Instead of one grade, the model can predict a set of neighbouring grades that contains the true grade in 90% of cases
 # on average. We call the model certain if this prediction set has only one grade.
 
-held_out = HeldOut.measure(model.fitted, images[calibration], grades[calibration])
-lowest, highest = predict_sets(model.fitted, held_out, images[test], coverage=0.9)
+model.calibrate(images[calibration], grades[calibration])
+lowest, highest = model.predict_interval(images[test], coverage=0.9)
 coverage = rank_coverage(
     grades[test], np.column_stack([lowest, highest]), num_classes=5
 )

@@ -19,7 +19,6 @@ from sklearn.model_selection import train_test_split
 from ordinate import SupCRRegressor, Training
 from ordinate.decisions import interval_coverage
 from ordinate.metrics import mae
-from ordinate.model.held_out import HeldOut, predict_sets
 from ordinate_papers.figures import plots
 
 # %%
@@ -68,11 +67,11 @@ plots.predicted_targets(y_test.to_numpy(), model.predict(X_test))
 # Intervals
 # ---------
 #
-# ``HeldOut`` records the errors on the calibration samples. ``predict_sets`` turns them into intervals that contain the
+# ``calibrate`` records the errors on the calibration samples. ``predict_interval`` turns them into intervals that contain the
 # true value of a new patient in 80% of cases on average (split conformal prediction).
 
-held_out = HeldOut.measure(model.fitted, X_calibration, y_calibration)
-low, high = predict_sets(model.fitted, held_out, X_test, coverage=0.8)
+model.calibrate(X_calibration, y_calibration)
+low, high = model.predict_interval(X_test, coverage=0.8)
 measured = interval_coverage(y_test, np.column_stack([low, high]))
 print({name: round(float(value), 2) for name, value in measured.items()})
 
