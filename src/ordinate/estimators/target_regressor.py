@@ -83,8 +83,8 @@ class ContrastiveParameters:
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after the
             encoder, ``"regularise"`` both from the start.
         head: Head that predicts from embeddings, see :class:`~ordinate.Head`; a string is its ``kind``.
-        epochs: Epochs of the encoder and of the head, if the head is trained; one number for those of the encoder, and a
-            quarter for the head.
+        epochs: Epochs of the encoder and of the head, if the head is trained; one number for those of the encoder, and
+            a quarter for the head.
         imbalance: Correction for rare targets, such as ``Imbalance`` of :mod:`ordinate_papers.estimators` with LDS, FDS
             or RankSim; None for none. LDS and FDS act on the head ``"linear"`` alone; ``"auto"`` is then that one.
     """

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+
 from ordinate.model.contributions import column_contributions
 from ordinate.model.occlusion import expected_label
-
 from ordinate.report.page import words
 from ordinate.report.page.effects import Effect, explain_cases, measure_effect
 from tests.estimators.examples import cloc
