@@ -57,7 +57,7 @@ def table(folder):
     names = [HOSTILE, *(f"patient {i}" for i in range(1, 100))]
     X = X.assign(**{HOSTILE: 1.0})
     X.loc[[0, 1, 60], "text"] = HOSTILE
-    model = cloc(epochs=(3, 3), critical_margins={(1, 2): 0.8}).fit(X[:60], y[:60])
+    model = cloc(epochs=(3, 3), critical_margins={(1, 2): 0.8}).fit(X[:60], y[:60]).fitted
     return write_report(
         model, X[60:], y[60:], folder / "table.html", training=(X[:60], y[:60]), target=HOSTILE, names=names,
         costs=COSTS, command="ordinate report", facts={"Data": HOSTILE},

@@ -22,7 +22,7 @@ from ordinate.commands.fit.write import REPORT, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
 from ordinate.commands.labels import Label
-from ordinate.commands.leakage import leakage_notes
+from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
 from ordinate.commands.samples import DETERMINES, Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
@@ -204,10 +204,10 @@ def _describe(samples: Samples, label: Label, division: Division) -> list[str]:
         print(
             f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"
         )
-    leaks = [f"note: {note}" for note in leakage_notes(samples, division)]
-    for leak in leaks:
-        print(leak)
-    return [note for note in samples.notes if DETERMINES in note] + leaks
+    notes = [f"note: {note}" for note in leakage_notes(samples, division)]
+    for note in notes:
+        print(note)
+    return [note for note in (*samples.notes, *notes) if DETERMINES in note or AMONG_TRAINING in note]
 
 
 def _again(options: FitOptions, filled: FitOptions, plan: ImagePlan | None, trained: Trained) -> FitOptions:
