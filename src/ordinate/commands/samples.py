@@ -25,6 +25,7 @@ from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.features import unusable_columns
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.row_columns import (
+    DETERMINES,
     UNNAMED,
     find_label_columns,
     find_row_columns,
@@ -39,7 +40,6 @@ from ordinate.model.batches import trained_columns
 from ordinate.model.model import Model
 
 OptionsOf = Callable[[Modality], Any]
-DETERMINES = "determines the label exactly"  # What a note says of a column that may be a copy of the label.
 SizeFor = Callable[[pd.Series, pd.Series | None, Preprocessing, float, tuple[int, int]], tuple[int, int]]
 
 

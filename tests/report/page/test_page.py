@@ -162,6 +162,14 @@ def test_each_of_several_targets_has_its_errors_and_its_plot(tmp_path, of_two_ta
         assert text.count(f'id="{identifier}"') == 1
 
 
+def test_notes_on_the_data_are_listed_and_a_column_that_gives_the_label_away_is_a_caution(tmp_path, model):
+    notes = ["left out: column 'id' numbers the rows", "note: column 'copy' determines the label exactly; --drop copy"]
+    text, _ = write(model, X, RANKS, tmp_path, notes=notes)
+    assert text.count("column &#39;id&#39; numbers the rows") == 1
+    cautions = text[text.index("What to be careful about") : text.index('id="embedding"')]
+    assert "A column may give the label away</b>Column &#39;copy&#39; determines the label exactly" in cautions
+
+
 def test_several_targets_without_names_are_numbered(tmp_path, of_two_targets):
     _, data = write(of_two_targets, X, TWO, tmp_path)
     assert [each["target"] for each in (data, *data["others"])] == ["the label 1", "the label 2"]

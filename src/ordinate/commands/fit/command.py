@@ -23,12 +23,13 @@ from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
 from ordinate.commands.labels import Label
 from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
-from ordinate.commands.samples import DETERMINES, Samples
+from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
+from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models, option_groups

@@ -27,7 +27,7 @@ from ordinate.report.page.overview import describe_columns
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.verdict import Compared
 from ordinate.report.page.view import ReportOptions, view
-from ordinate.report.page.words import cautions_of_targets
+from ordinate.report.page.words import cautions_of_notes, cautions_of_targets
 
 MOST_EXPLAINED = 10  # So many label errors and so many prediction errors are explained.
 
@@ -126,7 +126,8 @@ def write_report(
         raise OrdinateError("suspects", f"a table, and the model predicts {counted(len(contents), 'target')}", "None")
     measures = [measure(each, suspects, simple_models=simple_models) for each in contents]
     compared = Compared.of(contents, [each.predictors for each in measures], targets)
-    compared = replace(compared, cautions=cautions_of_targets(contents, measures, targets))
+    cautions = [*cautions_of_notes(notes), *cautions_of_targets(contents, measures, targets)]
+    compared = replace(compared, cautions=cautions)
     if on_scores is not None:
         on_scores(compared)
     importance = measure_importance(model, X, y, importance_seconds)

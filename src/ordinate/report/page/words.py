@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
+from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.metrics import adjacent_error_rates
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.effects import Effect
@@ -121,6 +122,12 @@ def first_label(names: Sequence[str] | None) -> int:
     numbers = [int(name) for name in names]
     is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return numbers[0] if is_consecutive else 0
+
+
+def cautions_of_notes(notes: Sequence[str]) -> list[Caution]:
+    """Return what to be careful about by notes on the data: columns that may be copies of the label."""
+    leaks = [note.removeprefix("note: ") for note in notes if DETERMINES in note]
+    return [Caution("A column may give the label away", f"{leak[0].upper()}{leak[1:]}.") for leak in leaks]
 
 
 def cautions_of_targets(
