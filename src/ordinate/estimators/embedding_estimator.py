@@ -379,7 +379,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         from ordinate.model.contributions import column_contributions
 
-        return column_contributions(self.fitted, X, background)
+        fitted = self.fitted
+        return column_contributions(fitted, fitted.without_label(X), fitted.without_label(background))
 
     def similar(
         self, X: ArrayLike | pd.DataFrame, among: ArrayLike | pd.DataFrame, k: int = 10

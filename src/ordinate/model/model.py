@@ -1,7 +1,7 @@
 """The fitted model: how samples are read, embedded and predicted, and what is known about the fit."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -131,13 +131,18 @@ class Model:
     def read(self, X: object) -> Tensor:
         """Return samples as a batch of the encoder."""
         samples, _ = unpack(X, (), self.data)
-        if self.target is not None and isinstance(samples, pd.DataFrame):
-            samples = samples.drop(columns=self.target, errors="ignore")
+        samples = self.without_label(samples)
         modality = modality_of(samples, self.data)
         if not modality.reads_with(self.reader):
             expected = f"{modality_of_reader(self.reader).expected}, as in training"
             raise OrdinateError("X", "another kind of data", expected)
         return self.reader.read(modality.check(self, samples, reset=False))
+
+    def without_label(self, X: Any) -> Any:
+        """Return a table without the column or columns of the label; other samples as they are."""
+        if self.target is None or not isinstance(X, pd.DataFrame):
+            return X
+        return X.drop(columns=self.target, errors="ignore")
 
     def embed(self, x: Tensor) -> Tensor:
         """Return embeddings (n, d) of samples that were read, in float64."""
