@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)")
-VOLATILE = re.compile(r"\d+(?:\.\d+)?(?= s\b| MB\b)")
+VOLATILE = re.compile(r"\d+(?:\.\d+)?(?= s\b| seconds?\b| MB\b)")
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_example(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--images", action="store_true", help="write images instead: eyes.zip and new-eyes.zip")
     parser.add_argument("--out", default=".", metavar="FOLDER", help="folder to write to (the one you are in)")
     parser.add_argument("--overwrite", action="store_true", help="replace the files if they exist")
 
@@ -251,8 +252,9 @@ def _check_transform(options: ParsedOptions) -> None:
 COMMANDS = (
     Command(
         "example",
-        "write a small real table to try the other commands on",
-        "Write wine.csv, a table of wines with grades, and new-wines.csv, one of other wines.",
+        "write a small real table, or images, to try the other commands on",
+        "Write wine.csv, a table of wines with grades, and new-wines.csv, one of other wines; or, with --images, "
+        "photographs of retinas with grades.",
         _add_example,
         "ordinate.commands.example:example",
     ),
