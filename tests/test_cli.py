@@ -16,7 +16,7 @@ from tests.estimators.examples import draw_series, ranks_of
 
 FILES = {
     "config.json", "weights.safetensors", "metrics.json", "history.json", "held_out.json", "held_out.safetensors",
-    "split.json", "report.html", "run.toml",
+    "split.json", "report.html", "run.toml", "MODEL_CARD.md",
 }  # fmt: skip
 QUICK = ["--epochs", "4", "--quiet"]
 
@@ -49,11 +49,12 @@ def test_fit_on_a_csv_of_ranks_leaves_a_model_with_its_metrics_and_report(method
     assert {path.name for path in folder.iterdir()} == {table, "ranks-model"}
     assert_is_model("ranks-model", method, 48)
     metrics = read("ranks-model/metrics.json")
-    assert ["accuracy", f"{metrics['accuracy']:.4f}"] in [line.split() for line in out.splitlines()]
     assert "48 samples of 7 columns, 3 ranks, 0 < 1 < 2; 39 to train, 9 held out" in out
-    compared = [line.split() for line in out[out.index("compared with") :].splitlines()]
-    assert compared[2][:2] == [method.upper(), f"{metrics['accuracy']:.4f}"]
-    assert [compared[3][:2], compared[6][:2]] == [["the", "commonest"], ["random", "forest"]]
+    compared = [line.split() for line in out[out.index("9 held-out samples  ") :].splitlines()]
+    assert compared[2][:2] == [method.upper(), f"{metrics['accuracy']:.3f}"]
+    assert [compared[3][:2], compared[6][:2]] == [["always", "0,"], ["random", "forest"]]
+    assert f"verdict: {metrics['accuracy']:.0%} right, off by {metrics['mae']:.2f} grades on average; " in out
+    assert out.endswith("report: ranks-model/report.html\nnext: ordinate predict ranks-model NEW.csv\n")
     assert type(ordinate.load("ranks-model")).__name__.lower() == f"{method}classifier"
 
 
@@ -108,7 +109,7 @@ def test_text_with_an_order_and_a_fixed_margin(folder, capsys):
     assert main([*arguments, "--no-report", *QUICK]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "margin between low | mid" in out
+    assert "accuracy" in out
     model = ordinate.load("words-model")
     assert model.ordered_classes_.tolist() == ["low", "mid", "high"]
     assert model.margins_[0] == pytest.approx(0.8, abs=1e-7)

@@ -208,4 +208,4 @@ def test_fit_leaves_a_report_that_says_how_to_get_it_again(models):
     page = (models / "costs" / "report.html").read_text()
     assert "--costs " in page
     assert "--drop target" in page
-    assert "<title>Blend on grade" in page
+    assert "<title>Predicting grade: " in page

@@ -329,7 +329,7 @@ def test_a_long_training_that_was_asked_for_is_announced(monkeypatch, capsys):
     monkeypatch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
     assert fit(data, "--target", "grade", "--out", "model") == 0
     said = capsys.readouterr().out
-    assert "usually about 120 minutes" in said
+    assert "usually done in about 120" in said
     assert "note: --time-limit 10 keeps to ten minutes" in said
 
 

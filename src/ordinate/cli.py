@@ -4,6 +4,7 @@ Nothing heavy is imported before a command runs, so that help and errors come at
 """
 
 import argparse
+import logging
 import os
 import re
 import sys
@@ -148,6 +149,7 @@ def _main(argv: Sequence[str] | None, started: float, received: Sequence[int]) -
         # Threads that spin for long starve others on a busy machine; some microseconds cover most waits.
         os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    logging.getLogger("ordinate").setLevel(logging.ERROR)  # Commands say themselves how long they take.
     parser = build_parser()
     options = vars(parser.parse_args(argv))
     if options["command"] is None:

@@ -53,6 +53,8 @@ def test_its_intervals_are_calibrated_and_it_knows_its_target(capsys):
     predicted = model.predict(TABLE[["size", "age", "site"]])
     places = {name: place for place, name in enumerate(NAMES)}
     assert found["mae"] == mae([places[name] for name in TABLE["grade"]], [places[name] for name in predicted])
+    np.testing.assert_array_equal(model.predict(TABLE), predicted)
+    assert list(model.explain(TABLE[:1], TABLE).columns) == ["baseline", "size", "age", "site"]
     with pytest.raises(OrdinateError, match="X: no column 'grade'"):
         model.evaluate(TABLE.drop(columns="grade"))
 

@@ -1,12 +1,10 @@
-"""The demo on the data that dependencies carry: models, pictures, reports and what was measured."""
+"""The demo on two small tables: models, pictures, reports and what was measured."""
 
 import json
 import re
-import sys
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pytest
 
 import ordinate
@@ -16,18 +14,16 @@ SHORT = {
     "BlendClassifier": {"members": 2, "folds": 2, "epochs": 2},
     "BlendRegressor": {"members": 2, "folds": 2, "epochs": 2},
     "CLOCClassifier": {"epochs": (2, 2)},
-    "OTDClassifier": {"epochs": 2},
-    "SupCRRegressor": {"epochs": (2, 1)},
     "SupReMixRegressor": {"epochs": (2, 1)},
 }
 
 
 @pytest.fixture
 def short(monkeypatch, few_trees):
-    """The four methods and the blends, trained for few epochs."""
+    """The models, trained for few epochs."""
     for name, epochs in SHORT.items():
         monkeypatch.setattr(demo, name, partial(getattr(demo, name), **epochs))
-    for name in ("graded", "_diabetes"):
+    for name in ("_wines", "_diabetes"):
         monkeypatch.setattr(demo, name, partial(first_rows, getattr(demo, name)))
 
 
@@ -45,29 +41,21 @@ def mean_error_on(page, predictor):
 def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_path, capsys):
     demo.demo(str(tmp_path / "out"), seed=0)
     measured = json.loads((tmp_path / "out" / "measured.json").read_text())
-    assert {"CLOC", "OTD", "gradient boosting", "cumulative link model"} <= set(measured["swd"])
-    assert {"SupCR", "SupReMix", "ridge regression", "random forest"} <= set(measured["diabetes"])
-    folders = ("swd-cloc", "swd-otd", "diabetes-supcr", "diabetes-supremix")
+    assert {"Blend", "CLOC", "gradient boosting", "linear model"} <= set(measured["wine"])
+    assert {"Blend", "SupReMix", "linear model", "random forest"} <= set(measured["diabetes"])
+    folders = ("wine-blend", "wine-cloc", "diabetes-blend", "diabetes-supremix")
     for folder in folders:
         model = ordinate.load(tmp_path / "out" / folder)
         assert type(model).__name__.lower().startswith(folder.split("-")[1])
     for name, models in measured.items():
-        model = {"swd": "otd", "diabetes": "supremix"}[name]
+        model = {"wine": "cloc", "diabetes": "supremix"}[name]
         page = (tmp_path / "out" / f"{name}-{model}" / "report.html").read_text()
         on_page = {baseline: mean_error_on(page, baseline) for baseline in models if baseline.islower()}
         assert on_page == {baseline: f"{round(models[baseline]['mae'], 3):.3g}" for baseline in on_page}
     printed = re.findall(r"^[* ] (\S.*?)  +((?: *-?\d+\.\d{3}){3,4})$", capsys.readouterr().out, re.MULTILINE)
-    columns = {"swd": ("accuracy", "mae", "quadratic_weighted_kappa"), "diabetes": ("mae", "rmse", "r2", "spearman")}
+    columns = {"wine": ("accuracy", "mae", "quadratic_weighted_kappa"), "diabetes": ("mae", "rmse", "r2", "spearman")}
     assert [(name, numbers.split()) for name, numbers in printed] == [
         (model, [f"{metrics[column]:z.3f}" for column in columns[name]])
         for name, models in measured.items()
         for model, metrics in models.items()
     ]
-
-
-def test_without_skordinal_the_ranks_are_quarters_of_diabetes(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "skordinal.datasets", None)
-    job = demo.graded()
-    assert (job.name, len(job.X)) == ("grades", 442)
-    assert np.bincount(job.y).min() >= 109
-    assert 'pip install "ordinate[demo]"' in capsys.readouterr().out

@@ -22,7 +22,10 @@ SPLITS = np.where(np.arange(60) < 48, "train", "test")
 def printed_notes(data, capsys, *options):
     arguments = f"fit {data} --target grade --method otd --epochs 1 --no-report --quiet --out model".split()
     assert main([*arguments, *options]) == 0
-    return [line for line in capsys.readouterr().out.splitlines() if "among the training samples" in line]
+    printed = [line for line in capsys.readouterr().out.splitlines() if "among the training samples" in line]
+    notes = list(dict.fromkeys(printed))
+    assert printed == notes + notes  # Before the training, and at the end.
+    return notes
 
 
 def write_table(name, **columns):

@@ -1,6 +1,6 @@
 """``ordinate fit`` embeds a held-out sample once, for its metrics, calibration and report together.
 
-The importance of columns, which embeds samples with shuffled columns, is left out.
+The importance of columns and the reasons for single predictions, which embed samples with other values, are left out.
 """
 
 import json
@@ -45,6 +45,7 @@ def embedded(monkeypatch):
 def test_a_held_out_sample_is_embedded_once(given, embedded, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ordinate.report.page.page.measure_importance", lambda *_: None)
+    monkeypatch.setattr("ordinate.report.page.page.explain_cases", lambda *_: {})
     samples, label, options = GIVEN[given]
     np.savez("data.npz", X=samples, y=label)
     if samples.ndim == 2:

@@ -109,3 +109,29 @@ def test_what_cannot_be_searched_is_named(arguments, message, model, folder):
     with pytest.raises(OrdinateError, match=message):
         search(*arguments)
     assert {path.name for path in folder.iterdir()} == before
+
+
+def test_a_page_shows_images_with_their_predictions_and_neighbours_with_their_labels(folder, capsys):
+    ranks = np.arange(24) % 3
+    drawn = pictures.draw(ranks)
+    images = ImageOptions(augmentation="none", workers=0)
+    fitted = otd(encoder="test_resnet", data=images, epochs=1).fit(drawn, ranks)
+    fitted.save("model")
+    pictures.write(Path("knees"), drawn, [f"{rank}/{i:02}.png" for i, rank in enumerate(ranks)])
+    pictures.write(Path("new"), drawn[[5, 7]], ["a.png", "b<i>.png"])
+    search("model", "new", "knees", None, 3, "found.html")
+    assert capsys.readouterr().out == "2 queries with 3 neighbours each: found.html\n"
+    page = Path("found.html").read_text()
+    assert page.count("data:image/webp;base64,") == 2 + 2 * 3
+    predicted = fitted.predict(drawn[[5, 7]])
+    places = [
+        page.index(f"predicted {label}</b>new/{name}")
+        for label, name in zip(predicted, ["a.png", "b&lt;i&gt;.png"], strict=True)
+    ]
+    assert places[0] < page.index("label 2</b>knees/2/05.png") < places[1] < page.index("label 1</b>knees/1/07.png")
+    assert "<i>" not in page
+
+
+def test_a_page_is_for_images(model):
+    with pytest.raises(OrdinateError, match=r"out: found.html would show pictures, expected a csv or parquet file"):
+        search("model", "new.csv", "knees.csv", "grade", 4, "found.html")

@@ -67,10 +67,10 @@ def test_the_report_has_a_part_for_each_of_several_targets(table, capsys):
     assert main(["fit", "places.csv", "--target", "east", "north", "--epochs", "1", "--quiet"]) == 0
     printed = capsys.readouterr().out
     assert "\neast, SupCR " in printed
-    assert "\nnorth, ridge regression " in printed
+    assert "\nnorth, linear model " in printed
     assert main(["report", "places-model", "places.csv"]) == 0
     for page in ("report.html", "places-model/report.html"):
-        assert "<title>SupCR on east, north</title>" in Path(page).read_text()
+        assert "<title>Predicting east, north</title>" in Path(page).read_text()
     capsys.readouterr()
     assert main(["explain", "places-model", "places.csv"]) == 0
     assert "rise of the mean absolute error" in capsys.readouterr().out

@@ -161,3 +161,20 @@ def test_images_are_not_tuned(capsys):
     np.savez("images.npz", X=np.zeros((20, 1, 8, 8), dtype=np.uint8), grade=np.arange(20) % 3)
     assert main(["tune", "images.npz", "--target", "grade"]) == 2
     assert "tune: is not for images" in capsys.readouterr().err
+
+
+def test_two_trials_are_run_however_short_the_limit_is_and_it_says_what_it_allows(monkeypatch, capsys):
+    measured(monkeypatch, lambda settings: 1.0)
+    assert main([*TUNE, "--time-limit", "0.00001", "--out", "m"]) == 0
+    out = capsys.readouterr().out
+    assert "the limit allows 0 trials" in out
+    assert out.index("note: 2 are run in any case") < out.index("trial 1: ") < out.index("trial 2: ")
+    assert "trial 3: " not in out
+
+
+def test_the_limit_allows_as_many_trials_as_fit_and_two_more_that_measure_the_best(monkeypatch, capsys):
+    monkeypatch.setattr(command.time, "monotonic", lambda: 100.0)
+    command._announce(10.0, end=200.0, trials=None, fewest=2)
+    assert capsys.readouterr().out == "a trial takes about 10 seconds: the limit allows 8 trials\n"
+    command._announce(10.0, end=200.0, trials=1, fewest=2)
+    assert capsys.readouterr().out == "a trial takes about 10 seconds: the limit allows 1 trial\n"

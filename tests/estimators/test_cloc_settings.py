@@ -42,3 +42,9 @@ def test_without_weight_the_margin_loss_has_no_part_in_the_training(tmp_path):
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(OrdinateError, match=message):
         cloc(**options).fit(X, RANKS)
+
+
+def test_one_number_of_epochs_is_divided_between_the_phases():
+    assert [epoch["stage"] for epoch in cloc(epochs=10).fit(X, RANKS).history_].count(1) == 9
+    with pytest.raises(OrdinateError, match=r"epochs: got \(1, 2, 3\), expected a whole number, or two such as"):
+        cloc(epochs=(1, 2, 3)).fit(X, RANKS)

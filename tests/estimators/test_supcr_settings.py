@@ -65,3 +65,9 @@ def test_an_angular_distance_is_between_the_directions_as_they_are_and_not_aroun
     losses = [supcr_loss(embeddings, given, label_distance="angular") for given in (labels, shifted)]
     assert losses[0] != losses[1]  # so that centring would have been another training
     assert model.predict(X).shape == GAZE.shape
+
+
+def test_one_number_of_epochs_is_for_the_encoder_and_a_quarter_of_it_for_the_head():
+    fitted = supcr(epochs=8, scheme="fine_tune", validation_fraction=0.0).fit(X, TARGET)
+    stages = [epoch["stage"] for epoch in fitted.history_]
+    assert (stages.count(0), stages.count(1)) == (8, 2)

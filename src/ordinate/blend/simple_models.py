@@ -1,6 +1,6 @@
 """Simple models on a table, and their predictions of samples that they have not seen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -74,7 +74,9 @@ def of_all_ranks(model: Any, shares: NDArray[np.float64], num_classes: int) -> N
     return found
 
 
-def simple_predictions(x: Tensor, y: Tensor, unseen: Tensor, num_classes: int | None) -> dict[str, NDArray[np.float64]]:
+def simple_predictions(
+    x: Tensor, y: Tensor, unseen: Tensor, num_classes: int | None, leave_out: Collection[str] = ()
+) -> dict[str, NDArray[np.float64]]:
     """Return what the blend's simple models, fitted on samples, predict of others, by name.
 
     Args:
@@ -82,21 +84,22 @@ def simple_predictions(x: Tensor, y: Tensor, unseen: Tensor, num_classes: int | 
         y: Their ranks (m,), of two at least, or targets (m,).
         unseen: Samples (n, f) to predict.
         num_classes: Number of ranks C; None for targets.
+        leave_out: Names of models to leave out.
 
     Returns:
         Probabilities (n, C), or targets (n,).
     """
     trees = {"random forest": new_forest(num_classes, x.shape[1]), "gradient boosting": new_boosting(num_classes)}
     seen, labels, _ = arrays(x, y, None)
+    trees = {name: model for name, model in trees.items() if name not in leave_out}
     found: dict[str, NDArray[np.float64]] = {}
-    if num_classes is None:
-        ridge = fit_ridge(x, y)
+    if "linear model" not in leave_out:
+        linear = fit_ridge(x, y) if num_classes is None else nn.Sequential(*fit_cumulative_link(x, y, num_classes))
         with torch.no_grad():
-            found["ridge regression"] = ridge(unseen)[:, 0].numpy()
+            predicted = linear(unseen).numpy()
+        found["linear model"] = predicted[:, 0] if num_classes is None else predicted
+    if num_classes is None:
         return found | {name: model.fit(seen, labels).predict(unseen.numpy()) for name, model in trees.items()}
-    linear = nn.Sequential(*fit_cumulative_link(x, y, num_classes))
-    with torch.no_grad():
-        found["cumulative link model"] = linear(unseen).numpy()
     for name, model in trees.items():
         shares = model.fit(seen, labels).predict_proba(unseen.numpy())
         found[name] = of_all_ranks(model, shares, num_classes)

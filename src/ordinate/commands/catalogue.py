@@ -55,6 +55,12 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of splits and training (%(default)s)")
 
 
+def _add_example(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--images", action="store_true", help="write images instead: eyes.zip and new-eyes.zip")
+    parser.add_argument("--out", default=".", metavar="FOLDER", help="folder to write to (the one you are in)")
+    parser.add_argument("--overwrite", action="store_true", help="replace the files if they exist")
+
+
 def _add_tune(parser: argparse.ArgumentParser) -> None:
     not_tuned = {"margin", "costs", "decision", "recipe", "quick", "config", "fold", "folds"}
     add_options(
@@ -175,7 +181,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
     _add_jobs(parser)
-    _add_table(parser, "; without it a table is printed")
+    _add_table(parser, ", or html for a page with the pictures of images; without it a table is printed")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -245,9 +251,17 @@ def _check_transform(options: ParsedOptions) -> None:
 
 COMMANDS = (
     Command(
+        "example",
+        "write a small real table, or images, to try the other commands on",
+        "Write wine.csv, a table of wines with grades, and new-wines.csv, one of other wines; or, with --images, "
+        "photographs of retinas with grades.",
+        _add_example,
+        "ordinate.commands.example:example",
+    ),
+    Command(
         "demo",
         "an example on two small data sets, without a download",
-        "Train on SWD (ranks) and diabetes (continuous), compare with simple baselines, save models and reports.",
+        "Train on wines (ranks) and diabetes (continuous), compare with simple baselines, save models and reports.",
         _add_demo,
         "ordinate.commands.demo:demo",
     ),

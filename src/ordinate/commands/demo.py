@@ -1,5 +1,6 @@
-"""``ordinate demo``: the main job on real data that dependencies carry, compared with simple baselines."""
+"""``ordinate demo``: the main job on two small real tables, compared with simple baselines."""
 
+import io
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes
 
+from ordinate.commands.example import wines
 from ordinate.commands.fit.write import REPORT
 from ordinate.commands.workspace import Workspace
 from ordinate.counts import counted
@@ -19,8 +21,6 @@ from ordinate.estimators import (
     BlendClassifier,
     BlendRegressor,
     CLOCClassifier,
-    OTDClassifier,
-    SupCRRegressor,
     SupReMixRegressor,
 )
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -31,6 +31,7 @@ from ordinate.model.predictions import Predictions
 from ordinate.model.saving import write_model
 from ordinate.report.page import write_report
 from ordinate.report.page.measures import Predictor
+from ordinate.report.page.verdict import Compared
 from ordinate.report.text import table
 from ordinate.training.options import Training
 
@@ -68,35 +69,27 @@ def demo(out: str, seed: int) -> None:
     with Workspace(Path(out), {"demo": 1, "seed": seed}) as workspace:
         result = workspace.partial / "result"
         result.mkdir(exist_ok=True)
-        jobs = (graded(), _diabetes())
+        jobs = (_wines(), _diabetes())
         measured = {job.name: _run(job, result, workspace.checkpoints, seed) for job in jobs}
         (result / "measured.json").write_text(json.dumps(measured, indent=2) + "\n")
         workspace.publish(result)
     print(f"\nmodels with a report.html each: {out}, in {time.monotonic() - start:.0f} s")
-    print("next: ordinate fit YOUR.csv --target COLUMN")
+    print("next: ordinate example, then ordinate fit wine.csv --target quality")
 
 
-def graded() -> Job:
-    """Return the job on SWD; without skordinal, on diabetes in grades."""
-    try:
-        from skordinal.datasets import load_swd
-    except ImportError:
-        print('note: SWD, the table of ranks that the documentation shows: pip install "ordinate[demo]"')
-        X, target = load_diabetes(return_X_y=True, as_frame=True)
-        y = pd.qcut(target, 4, labels=False).to_numpy()
-        name, description = "grades", "grades: the progression of diabetes in quarters"
-    else:
-        data = load_swd()
-        X, y = pd.DataFrame(data.data, columns=data.feature_names), np.asarray(data.target)
-        name, description = "swd", "SWD: social workers' decisions"
-    ours = {"Blend": BlendClassifier, "CLOC": CLOCClassifier, "OTD": OTDClassifier}
+def _wines() -> Job:
+    data = pd.read_csv(io.StringIO(wines()))
+    ours: dict[str, type[EmbeddingEstimator]] = {"Blend": BlendClassifier, "CLOC": CLOCClassifier}
     shown = {"accuracy": "accuracy", "MAE": "mae", "weighted kappa": "quadratic_weighted_kappa"}
-    return Job(name, description, "the rank", X, y, True, ours, shown)
+    description = "wine: quality by laboratory measurements"
+    return Job(
+        "wine", description, "quality", data.drop(columns="quality"), data["quality"].to_numpy(), True, ours, shown
+    )
 
 
 def _diabetes() -> Job:
     data = load_diabetes(as_frame=True)
-    ours = {"Blend": BlendRegressor, "SupCR": SupCRRegressor, "SupReMix": SupReMixRegressor}
+    ours: dict[str, type[EmbeddingEstimator]] = {"Blend": BlendRegressor, "SupReMix": SupReMixRegressor}
     shown = {"MAE": "mae", "RMSE": "rmse", "R2": "r2", "Spearman": "spearman"}
     description = "diabetes: progression after a year"
     return Job("diabetes", description, "progression", data.data, data.target.to_numpy(), False, ours, shown)
@@ -114,7 +107,7 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
         folder = checkpoints / f"{job.name}-{name.lower()}"
         folder.mkdir(parents=True, exist_ok=True)
         print(f"training {name}", flush=True)
-        model = kind(training=Training(checkpoint_dir=folder), verbose=1, random_state=seed)
+        model = kind(training=Training(checkpoint_dir=folder, calibration=False), verbose=1, random_state=seed)
         ours[name] = model.fit(*seen)
     measured: dict[str, Metrics] = {}
     true = np.searchsorted(np.unique(job.y), unseen[1])
@@ -139,7 +132,7 @@ def _keep(
     job: Job, models: Mapping[str, EmbeddingEstimator], unseen: Labelled, seen: Labelled, result: Path
 ) -> list[Predictor]:
     """Save the models with their reports; return the baselines of the reports, then the models."""
-    reported: list[list[Predictor]] = []
+    reported: list[Compared] = []
     for name, model in models.items():
         model.set_params(training__checkpoint_dir=None, verbose=0)
         folder = result / f"{job.name}-{name.lower()}"
@@ -149,7 +142,7 @@ def _keep(
         HeldOut.of(predictions).write(folder)
         write_report(
             predictions.model, *unseen, folder / REPORT, predictions=predictions, training=seen, target=job.target,
-            projections=("pca", "tsne"), command="ordinate demo", on_scores=reported.append,
+            projections=("pca",), importance_seconds=1.0, command="ordinate demo", on_scores=reported.append,
         )  # fmt: skip
-    ours = [replace(predictors[0], name=name) for name, predictors in zip(models, reported, strict=True)]
-    return [*reported[-1][1:], *ours]  # A blend, the first model, is compared with its parts instead.
+    ours = [replace(each.predictors[0], name=name) for name, each in zip(models, reported, strict=True)]
+    return [*reported[-1].predictors[1:], *ours]  # A blend, the first model, is compared with its parts instead.

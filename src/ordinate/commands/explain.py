@@ -23,8 +23,9 @@ from ordinate.model.contributions import ROWS_AT_ONCE, column_contributions
 from ordinate.model.importance import column_importance
 from ordinate.model.model import Model
 from ordinate.model.occlusion import expected_label, occlusion_map
-from ordinate.report.heat_map import heat_map
+from ordinate.report.heat_map import explained
 from ordinate.report.output import check_free
+from ordinate.report.page.words import first_label
 from ordinate.report.text import table
 
 MOST_BACKGROUND = 1000  # Rows that predictions are compared with are drawn from at most this many.
@@ -91,14 +92,20 @@ def _explain_rows(fitted: Model, model: str, data: str, rows: Sequence[int], out
     found.insert(0, "row", list(rows))
     if out is not None:
         write_table([found], out)
-    unit = "rank, from 0" if fitted.is_of_ranks else "target"
+    names = None
+    if fitted.is_of_ranks:
+        names = [plain_text(label) for label in fitted.ranks]
+    first = first_label(names)
+    mean = "mean prediction"
+    if names is not None and first == 0:
+        mean = "mean predicted rank, from 0,"
     for place, row in enumerate(rows):
         baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
         parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]
         label = plain_text(fitted.predict(asked[place : place + 1])[0])
         print(
-            f"row {row}: predicts {label}; expected {unit}: {baseline + parts.sum():.3f}, the {baseline:.3f} of rows "
-            f"of {of} and what the columns add\n"
+            f"row {row}: predicts {label}. The {mean} for rows of {of} is {first + baseline:.3f}; the columns of this "
+            f"row change it to {first + baseline + parts.sum():.3f}:\n"
         )
         shown = [[str(name), plain_text(asked[name].iloc[place]), f"{part:+.3f}"] for name, part in parts.items()]
         print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
@@ -118,18 +125,22 @@ def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
     names = row_names(np.arange(len(X))) if paths is None else paths.tolist()
     pixels = loaded(fitted.read(X))
     predicted = expected_label(fitted, pixels)
+    labels = [plain_text(label) for label in fitted.predict(X)]
     maps = [occlusion_map(fitted, image) for image in pixels]
     largest = max(float(np.abs(each).max()) for each in maps) or 1.0
     out.mkdir(parents=True, exist_ok=True)
     rows = []
-    for place, (name, label, values) in enumerate(zip(names, predicted, maps, strict=True)):
+    of = "prediction"
+    if fitted.is_of_ranks:
+        of = "expected rank, from 0"
+    for place, (name, label, expected, values) in enumerate(zip(names, labels, predicted, maps, strict=True)):
         file = f"{place}_{Path(name).stem.replace(' ', '_')}.png"
-        heat_map(pixels[place].numpy(), values, largest).save(out / file)
-        rows.append([file, f"{label:z.3f}", f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
-    of = "expected rank, from 0" if fitted.is_of_ranks else "prediction"
+        caption = f"predicted {label} ({of}: {expected:z.2f})"
+        explained(pixels[place].numpy(), values, largest, caption).save(out / file)
+        rows.append([file, label, f"{expected:z.3f}", f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
     print(
         "red parts raise the prediction and blue parts lower it, compared with a grey patch instead of them; the full "
         f"colour stands for {largest:.3g}\n"
     )
-    print(table(["picture", of, "most raised", "most lowered"], rows))
+    print(table(["picture", "predicted", of, "most raised", "most lowered"], rows))
     print(f"\n{counted(len(rows), 'picture')}: {out}")

@@ -11,6 +11,8 @@ from ordinate.commands.samples import Samples
 from ordinate.counts import counted
 from ordinate.data.tables.row_columns import find_group_columns
 
+AMONG_TRAINING = "among the training samples"  # What notes say of held-out samples that are less new than they seem.
+
 
 def leakage_notes(samples: Samples, division: Division) -> Iterator[str]:
     """Yield notes on held-out samples that have copies, or share an identifier, among those to train on."""
@@ -38,8 +40,8 @@ def _copies(samples: Samples, division: Division, max_shown: int = 3) -> Iterato
     pairs = [f"{of_copy} = {original}" for of_copy, original in zip(copies, originals, strict=True)]
     have = "has" if len(copied) == 1 else "have"
     yield (
-        f"{len(copied):,} of the {counted(len(division.test), 'held-out sample')} {have} {copy} among the training "
-        f"samples, such as {', '.join(pairs)}; scores on new samples may be worse"
+        f"{len(copied):,} of the {counted(len(division.test), 'held-out sample')} {have} {copy} {AMONG_TRAINING}, "
+        f"such as {', '.join(pairs)}; scores on new samples may be worse"
     )
 
 
@@ -56,5 +58,5 @@ def _repeated_identifiers(samples: Samples, division: Division) -> Iterator[str]
             hint = "a split should keep the rows of each on one side"
         yield (
             f"column {name!r} looks like an identifier, and {shared:,} of its {counted(len(held_out), 'value')} among "
-            f"the held-out samples are among the training samples too; if so, {hint}"
+            f"the held-out samples are {AMONG_TRAINING} too; if so, {hint}"
         )

@@ -25,6 +25,7 @@ from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.features import unusable_columns
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.row_columns import (
+    DETERMINES,
     UNNAMED,
     find_label_columns,
     find_row_columns,
@@ -59,6 +60,7 @@ class Samples:
         identity: Columns that identify the rows, as a table; None if X holds them, or there are none.
         files: Files (n,) of images, from which they can be decoded at another size; None if there are none.
         rows: Rows (n,) of the data that the samples are, rising; None for all of them.
+        notes: Notes on the columns: which were left out, and which are suspicious.
     """
 
     X: Any
@@ -73,6 +75,7 @@ class Samples:
     identity: pd.DataFrame | ParquetTable | None = None
     files: Any = None
     rows: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
 
     def take(self, places: NDArray[np.int64]) -> "Samples":
         """Return some of the samples, by their places."""
@@ -301,10 +304,16 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
         if keep:
             raise OrdinateError("--keep", f"{', '.join(keep)}, and {data} holds arrays", "a table")
         return samples
+    notes: list[str] = []
+
+    def note(text: str) -> None:
+        notes.append(text)
+        say(text)
+
     require_names(X.columns, keep, Path(data))
     left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
     for name, reason in left_out.items():
-        say(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")
+        note(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")
     named = [name for name in left_out if not UNNAMED.fullmatch(name)]
     identity = X[named] if named else None
     names = [name for name in X.columns if name not in left_out]
@@ -315,22 +324,22 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             expected="at least one that describes them",
             hint="--keep trains on those it names",
         )
-    X = _usable(X[names], keep, data, say)
+    X = _usable(X[names], keep, data, note)
     y = pd.DataFrame(samples.y)
     in_order = [name for each in y for name in find_row_order(X, y[each])]
     for name in dict.fromkeys(in_order):
         if name not in keep:
-            say(
+            note(
                 f"note: column {name!r} rises or falls from row to row, as the label does; if it is a row number, "
                 f"--drop {shlex.quote(name)}"
             )
     if sentinels := find_sentinels(X):
-        say(_note_on_sentinels(sentinels))
+        note(_note_on_sentinels(sentinels))
     copies = [name for each in y for name in find_label_columns(X, y[each])]
     for name in dict.fromkeys(copies):
         drop = f"--drop {shlex.quote(name)}"
-        say(f"note: column {name!r} determines the label exactly; if it is not known before the label, {drop}")
-    return replace(samples, X=X, identity=identity)
+        note(f"note: column {name!r} {DETERMINES}; if it is not known before the label, {drop}")
+    return replace(samples, X=X, identity=identity, notes=tuple(notes))
 
 
 def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], most: int = 3) -> Any:

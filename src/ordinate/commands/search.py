@@ -11,20 +11,24 @@ from ordinate.commands.batches import FileOfSamples, columns_of, with_progress
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
+from ordinate.data.images.reader import ImageReader
 from ordinate.data.modality import Request
+from ordinate.data.numbers import plain_text
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of, modality_of_files
-from ordinate.data.rows import BatchedSamples, Samples
+from ordinate.data.rows import BatchedSamples, Samples, take
+from ordinate.data.streamed import loaded
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 from ordinate.estimators import load
 from ordinate.metrics.inputs import check_neighbours
 from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.model.model import Model
-from ordinate.model.neighbour_index import NeighbourIndex
+from ordinate.model.neighbour_index import NeighbourIndex, Neighbours
 from ordinate.report.text import table
 
 Labels = pd.Series | pd.DataFrame
+MOST_SHOWN = 100  # A page shows at most this many queries.
 
 
 def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None, jobs: int = 1) -> None:
@@ -34,9 +38,12 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     Rows of a table are named by the column that identifies them, if training left out one, and otherwise by their
     numbers from 0; images are named by their paths. ``target`` is the column of the labels in ``among``; images in one
     folder per rank have labels without it. A missing label stays empty. ``among`` is read in batches, of which only the
-    embeddings are kept.
+    embeddings are kept. Of images, a file ``out`` that ends in ``.html`` shows the first queries with their neighbours.
     """
     fitted = load(model).fitted
+    is_page = out is not None and out.lower().endswith(".html")
+    if is_page and not isinstance(fitted.reader, ImageReader):
+        raise OrdinateError("out", problem=f"{out} would show pictures", expected="a csv or parquet file")
     references, labels = _references(among, target, reading_of(fitted, target))
     check_neighbours(k, len(references))
     file = FileOfSamples(fitted, query)
@@ -58,12 +65,38 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     )
     if found.labels is not None:
         frame.insert(3, "label", found.labels.ravel())
-    if out is None:
+    if is_page:
+        _write_page(fitted, file.samples, references, found, str(out))
+    elif out is None:
         text = frame.assign(**{name: frame[name].map("{:z.4f}".format)}).astype(str)
         print(table(list(text.columns), text.to_numpy().tolist()))
     else:
         write_table([frame], out)
         print(f"{counted(k, 'neighbour')} of {counted(len(queries), 'query', 'queries')}: {out}")
+
+
+def _write_page(fitted: Model, samples: Samples, references: Samples, found: Neighbours, out: str) -> None:
+    """Write the page of the first queries, with their predictions, and of their neighbours, with their labels."""
+    from ordinate.report.neighbours import Picture, write_neighbours
+
+    count, k = min(MOST_SHOWN, len(found.rows)), found.rows.shape[1]
+    asked = take(samples, np.arange(count))
+    texts = [f"predicted {plain_text(label)}" for label in fitted.predict(asked)]
+    queries = map(Picture, _pixels(fitted, asked), map(str, _names(samples, np.arange(count), ())), texts)
+    rows = found.rows[:count].ravel()
+    labels = [""] * len(rows)
+    if found.labels is not None:
+        labels = [f"label {plain_text(label)}" for label in found.labels[:count].ravel()]
+    names = map(str, _names(references, rows, ()))
+    pictures = list(map(Picture, _pixels(fitted, take(references, rows, renumber=True)), names, labels))
+    near = [pictures[start : start + k] for start in range(0, len(pictures), k)]
+    write_neighbours(list(queries), near, out)
+    print(f"{counted(count, 'query', 'queries')} with {counted(k, 'neighbour')} each: {out}")
+
+
+def _pixels(fitted: Model, images: Samples) -> NDArray[np.uint8]:
+    """Return images (n, c, h, w) as the model reads them."""
+    return loaded(fitted.read(images)).numpy()
 
 
 def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, Labels | None]:

@@ -1,5 +1,6 @@
 """``ordinate tune``: hyperparameters chosen by cross-validation with Optuna, and a model that is trained with them."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -193,16 +194,23 @@ class Study:
         """The number of trials that ended, in whatever way; those of a command that was killed did not."""
         return sum(trial.state.is_finished() for trial in self.study.get_trials(deepcopy=False))
 
-    def run(self, minutes: float, trials: int | None) -> None:
-        """Run trials until the number is reached, or no time is left for another and for the last training."""
+    def run(self, minutes: float, trials: int | None, *, fewest: int = 2) -> None:
+        """Run trials until the number is reached, or no time is left for another and for the last measurements.
+
+        A few trials are run in any case; a choice among fewer is none.
+        """
         end = time.monotonic() + 60 * minutes
         longest = 0.0
         while trials is None or self.ended <= trials:
             started = time.monotonic()
-            if self.finished and started + 3 * longest > end:  # The best is measured again, and so are the defaults.
+            # The best is measured again in the end, and so are the defaults.
+            if self.ended > fewest and started + 3 * longest > end:
                 break
+            is_first = not self.finished
             self._try(end)
             longest = max(longest, time.monotonic() - started)
+            if is_first:
+                _announce(longest, end, trials, fewest)
 
     def _try(self, end: float) -> None:
         if not self.finished:
@@ -257,6 +265,17 @@ class Study:
             return []
         print(f"the best of {counted(count, 'trial')} {facts}")
         return settings
+
+
+def _announce(seconds: float, end: float, trials: int | None, fewest: int) -> None:
+    """Print how many trials of so many seconds there is time for."""
+    allowed = max(0, int((end - time.monotonic()) / seconds) - 2)
+    if trials is not None:
+        allowed = min(allowed, trials)
+    print(f"a trial takes about {as_text(seconds)}: the limit allows {counted(allowed, 'trial')}")
+    if allowed < fewest and trials is None:
+        needed = math.ceil((fewest + 3) * seconds / 60)
+        print(f"note: {fewest} are run in any case; --time-limit {10 * needed} would allow many")
 
 
 def _drawn(trial: optuna.Trial, name: str, values: Values) -> str:

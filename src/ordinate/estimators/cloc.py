@@ -40,7 +40,7 @@ class CLOCClassifier(RankClassifier):
         margin_floor: Lower bound of learned margins, >= 0.
         shared_margins: Whether all boundaries share one learned margin.
         epochs: Largest numbers of epochs of the two phases; None for 100 and 200, or as many as 1000 and 2000 batches
-            make if that is fewer.
+            make if that is fewer; one number is divided between the phases, as ``ordinate fit --epochs`` does.
         target_accuracy: Accuracy on the training data that ends phase one, above 0 up to 1.
         mmnp_weight: Weight of the MMNP loss relative to the cross-entropy, >= 0.
         reduction: Reduction of the MMNP loss over the pairs of an anchor: ``"sum"`` is the paper's eq. 2, whose size
@@ -66,7 +66,7 @@ class CLOCClassifier(RankClassifier):
     critical_margins: Mapping[tuple[Any, Any], float] | None = None
     margin_floor: float = 0.0
     shared_margins: bool = False
-    epochs: tuple[int, int] | None = None
+    epochs: int | tuple[int, int] | None = None
     target_accuracy: float = 0.95
     mmnp_weight: float = 1.0
     reduction: PairReduction = "pair_mean"
@@ -123,7 +123,7 @@ class CLOCMethod(RankMethod):
         check_positive(settings.mmnp_weight, "mmnp_weight", or_zero=True)
         check_choice(settings.reduction, ("pair_mean", "published", "sum"), "reduction")
         if settings.epochs is not None:
-            two_epochs(settings.epochs, least=1)
+            two_epochs(settings.epochs, least=1, divide=two_phases)
 
     def batches(self, targets: NDArray[np.int64], batch_size: int, seed: int) -> RankBatches:
         return RankBatches(targets, batch_size, distinct=2, seed=seed)
@@ -134,7 +134,7 @@ class CLOCMethod(RankMethod):
         settings = self.settings
         phases = fewer_epochs(100, 1000, facts.n_batches), fewer_epochs(200, 2000, facts.n_batches)
         if settings.epochs is not None:
-            phases = two_epochs(settings.epochs, least=1)
+            phases = two_epochs(settings.epochs, least=1, divide=two_phases)
         return CLOC(
             encoder,
             facts.embedding_dim,

@@ -103,7 +103,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         data: Options of images, volumes, series or text, such as :class:`~ordinate.ImageOptions`; None for the
             defaults. :class:`~ordinate.TextOptions` says that X is text.
         random_state: Seed; the same seed gives the same weights on the same machine.
-        verbose: 1 shows a progress bar.
+        verbose: 1 shows a progress bar; 0 says once, on the logger ``"ordinate"``, when a long fit ends.
 
     Attributes:
         model_: The fitted model, see :class:`~ordinate.model.Model`; ``fitted`` is the same with the parameters of now.
@@ -353,15 +353,19 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 a model that :func:`ordinate.fit` returned.
         """
         check_is_fitted(self)
-        if y is None:
-            target = vars(self).get("target_")
-            if target is None or not isinstance(X, pd.DataFrame):
-                raise OrdinateError("y", None, "the labels of the samples")
-            require_names(X.columns, [target] if isinstance(target, str) else target, "X")
-            X, y = X[list(self.feature_names_in_)], X[target]
         from ordinate.model.evaluation import evaluate
 
-        return evaluate(self.fitted, X, y)
+        return evaluate(self.fitted, *self._labelled(X, y))
+
+    def _labelled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return samples and labels, which a table holds in the column of training where they are not given."""
+        if y is not None:
+            return X, y
+        target = self.model_.target
+        if target is None or not isinstance(X, pd.DataFrame):
+            raise OrdinateError("y", None, "the labels of the samples")
+        require_names(X.columns, [target] if isinstance(target, str) else target, "X")
+        return X[list(self.feature_names_in_)], X[target]
 
     def explain(self, X: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
         """Return what each column of a table contributes to the predictions of samples.
@@ -375,7 +379,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         from ordinate.model.contributions import column_contributions
 
-        return column_contributions(self.fitted, X, background)
+        fitted = self.fitted
+        return column_contributions(fitted, fitted.without_label(X), fitted.without_label(background))
 
     def similar(
         self, X: ArrayLike | pd.DataFrame, among: ArrayLike | pd.DataFrame, k: int = 10
@@ -395,13 +400,13 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         found = NeighbourIndex.build(self.fitted, among).search(X, k)
         return found.similarity, found.rows
 
-    def report(self, path: str | Path, X: object, y: object, training: LabelledSamples | None = None) -> Path:
+    def report(self, path: str | Path, X: object, y: object = None, training: LabelledSamples | None = None) -> Path:
         """Write one HTML page about the model and its predictions of labelled samples, which opens offline.
 
         Args:
             path: Path of the file; one that is there is replaced.
             X: Samples (n) that the model was not trained on.
-            y: Labels (n,) or targets (n, p).
+            y: Labels (n,) or targets (n, p); None as in :meth:`evaluate`.
             training: ``(X, y)`` of training, for simple models to compare with; None for none.
 
         Returns:
@@ -409,7 +414,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         from ordinate.report.page import write_report
 
-        return write_report(self.fitted, X, y, path, training=training)
+        X, y = self._labelled(X, y)
+        return write_report(self.fitted, X, y, path, training=training, target=self.model_.target or "the label")
 
     @property
     def method_name(self) -> str:

@@ -1,7 +1,7 @@
 """The base of all regressors: continuous targets, and the choice of the head."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, get_args
 
@@ -83,14 +83,15 @@ class ContrastiveParameters:
         scheme: ``"linear_probe"`` trains the head on the frozen encoder, ``"fine_tune"`` trains both after the
             encoder, ``"regularise"`` both from the start.
         head: Head that predicts from embeddings, see :class:`~ordinate.Head`; a string is its ``kind``.
-        epochs: Epochs of the encoder and of the head, if the head is trained.
+        epochs: Epochs of the encoder and of the head, if the head is trained; one number for those of the encoder, and
+            a quarter for the head.
         imbalance: Correction for rare targets, such as ``Imbalance`` of :mod:`ordinate_papers.estimators` with LDS, FDS
             or RankSim; None for none. LDS and FDS act on the head ``"linear"`` alone; ``"auto"`` is then that one.
     """
 
     scheme: Scheme = "linear_probe"
     head: Head | str = Head()
-    epochs: tuple[int, int] = (400, 100)
+    epochs: int | tuple[int, int] = (400, 100)
     imbalance: BalanceOptions | None = None
 
 
@@ -313,9 +314,18 @@ def best_head(
     return min(better, key=mean.__getitem__)
 
 
-def two_epochs(epochs: object, least: int = 0) -> tuple[int, int]:
-    """Return the epochs of two stages, each at least ``least``."""
+def with_head(epochs: int) -> tuple[int, int]:
+    """Return the epochs of an encoder, and a quarter of them for its head."""
+    return epochs, max(1, epochs // 4)
+
+
+def two_epochs(
+    epochs: object, least: int = 0, *, divide: Callable[[int], tuple[int, int]] = with_head
+) -> tuple[int, int]:
+    """Return the epochs of two stages, each at least ``least``; one number is divided into two."""
+    if isinstance(epochs, int | np.integer):
+        return divide(check_whole(epochs, "epochs"))
     if not isinstance(epochs, tuple | list | np.ndarray) or len(epochs) != 2:
-        raise OrdinateError("epochs", repr(epochs), "two whole numbers, one per stage")
+        raise OrdinateError("epochs", repr(epochs), "a whole number, or two such as (20, 20), one per stage")
     first, second = epochs
     return check_whole(first, "epochs", least), check_whole(second, "epochs", least)

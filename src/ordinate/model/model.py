@@ -1,9 +1,10 @@
 """The fitted model: how samples are read, embedded and predicted, and what is known about the fit."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
@@ -130,11 +131,18 @@ class Model:
     def read(self, X: object) -> Tensor:
         """Return samples as a batch of the encoder."""
         samples, _ = unpack(X, (), self.data)
+        samples = self.without_label(samples)
         modality = modality_of(samples, self.data)
         if not modality.reads_with(self.reader):
             expected = f"{modality_of_reader(self.reader).expected}, as in training"
             raise OrdinateError("X", "another kind of data", expected)
         return self.reader.read(modality.check(self, samples, reset=False))
+
+    def without_label(self, X: Any) -> Any:
+        """Return a table without the column or columns of the label; other samples as they are."""
+        if self.target is None or not isinstance(X, pd.DataFrame):
+            return X
+        return X.drop(columns=self.target, errors="ignore")
 
     def embed(self, x: Tensor) -> Tensor:
         """Return embeddings (n, d) of samples that were read, in float64."""
@@ -190,7 +198,19 @@ class Model:
             raise OrdinateError("model", "a model of continuous targets", "a model of ranks")
         return predict_ranks(probabilities, self.rule)
 
+    @property
+    def target(self) -> str | list[str] | None:
+        """The column of the label in tables of training, or several of targets; None where it is not known."""
+        known = self.facts.get("target_")
+        return known if known is None or isinstance(known, str) else list(known)
+
     # Changes.
+
+    def of_column(self, target: str | list[str] | None) -> Self:
+        """Return the model with the column or columns of the label; tables to predict may have them, too."""
+        if target is None:
+            return self
+        return replace(self, facts={**self.facts, "target_": target})
 
     def deciding_by(self, decision: ArrayLike) -> Self:
         """Return the model of ranks with another decision, see :func:`~ordinate.decisions.predict_ranks`."""

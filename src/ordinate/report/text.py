@@ -8,12 +8,9 @@ LABELS = {
     "accuracy": "accuracy",
     "mae": "mean absolute error",
     "quadratic_weighted_kappa": "quadratic weighted kappa",
-    "knn_accuracy": "K-NN accuracy of the embedding, K = 3",
     "rmse": "root mean squared error",
     "r2": "R2",
-    "pearson": "Pearson correlation",
     "spearman": "Spearman correlation",
-    "geometric_mean_error": "geometric mean error",
 }
 
 
@@ -22,14 +19,9 @@ def boundary_names(names: Sequence[object]) -> list[str]:
     return [f"{low} | {high}" for low, high in pairwise(names)]
 
 
-def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str]:
-    """Return one line per metric; ``names`` are those of the ranks, for what belongs to a boundary."""
+def metric_lines(metrics: dict[str, Any]) -> list[str]:
+    """Return one line per metric that most people ask for."""
     lines = [f"  {LABELS[name]:<40}{value:>z10.4f}" for name, value in metrics.items() if name in LABELS]
-    boundaries = boundary_names(names)
-    for name, title in (("adjacent_error_rates", "error rate between"), ("margins", "margin between")):
-        for boundary, value in zip(boundaries, metrics.get(name, []), strict=False):
-            shown = "    no such samples" if value is None else f"{value:>z10.4f}"
-            lines.append(f"  {title + ' ' + boundary:<40}{shown}")
     if "targets" in metrics:
         measures = [name for name in LABELS if name in metrics]
         rows = [[name, *(f"{each[measure]:z.4f}" for measure in measures)] for name, each in metrics["targets"].items()]
@@ -46,11 +38,11 @@ def metric_lines(metrics: dict[str, Any], names: Sequence[str] = ()) -> list[str
     return lines
 
 
-def score_lines(scores: Mapping[str, Mapping[str, float]]) -> str:
-    """Return a table of scores, given by metric for every predictor."""
+def score_lines(scores: Mapping[str, Mapping[str, float]], corner: str) -> str:
+    """Return a table of scores, given by metric for every predictor, with a text in its corner."""
     metrics = list(next(iter(scores.values())))
-    rows = [[name, *(f"{values[metric]:z.4f}" for metric in metrics)] for name, values in scores.items()]
-    return table(["compared with", *metrics], rows)
+    rows = [[name, *(f"{values[metric]:z.3f}" for metric in metrics)] for name, values in scores.items()]
+    return table([corner, *metrics], rows)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,5 +1,6 @@
-"""The parts of every training: its time limit, early stop, history, progress bar and checkpoints."""
+"""The parts of every training: its time limit, early stop, history, progress and checkpoints."""
 
+import logging
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,10 +122,12 @@ class Progress(Callback):
     def on_start(self, loop: "Loop") -> None:
         done = loop.method.current_epoch
         hidden = not loop.is_first
+        self.pace = Pace(loop)
         self.bar = tqdm(total=loop.method.epochs, initial=done, unit="epoch", dynamic_ncols=True, disable=hidden)
 
     def on_epoch_end(self, loop: "Loop") -> None:
         logs = loop.logs
+        self.bar.total = loop.method.current_epoch + self.pace.epochs_left(loop)
         shown = [name for name in ("train_loss", "val_loss", "val_accuracy", "val_mae") if name in logs]
         self.bar.set_description(loop.method.stage.name, refresh=False)
         self.bar.set_postfix({name: f"{logs[name]:.3g}" for name in shown}, refresh=False)
@@ -132,6 +135,56 @@ class Progress(Callback):
 
     def on_end(self, loop: "Loop") -> None:
         self.bar.close()
+
+
+class Announcement(Callback):
+    """Say once when a training without a progress bar will end, if it takes longer than some seconds.
+
+    Args:
+        seconds: Seconds after which it is said.
+    """
+
+    def __init__(self, seconds: float = 10.0) -> None:
+        self.seconds = seconds
+        self.is_said = False
+
+    def on_start(self, loop: "Loop") -> None:
+        self.pace = Pace(loop)
+
+    def on_epoch_end(self, loop: "Loop") -> None:
+        if self.is_said or not loop.is_first or self.pace.seconds < self.seconds:
+            return
+        self.is_said = True
+        left = self.pace.epochs_left(loop) * self.pace.per_epoch(loop)
+        logging.getLogger("ordinate").warning(
+            "training: %d epochs took %.0f s, and the rest takes at most about %.0f s (verbose=1 shows a progress bar)",
+            loop.method.current_epoch - self.pace.first, self.pace.seconds, left,
+        )  # fmt: skip
+
+
+class Pace:
+    """How long the epochs of a training take, and how many of them are left, by their number and by the time limit."""
+
+    def __init__(self, loop: "Loop") -> None:
+        self.first = loop.method.current_epoch
+        self.started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    def per_epoch(self, loop: "Loop") -> float:
+        """Return the mean seconds of an epoch."""
+        return self.seconds / max(1, loop.method.current_epoch - self.first)
+
+    def epochs_left(self, loop: "Loop") -> int:
+        """Return the number of epochs that follow, at most; none after the last."""
+        left = loop.method.epochs - loop.method.current_epoch
+        end = loop.limit.end
+        if end is None or left <= 0:
+            return max(0, left)
+        return min(left, max(0, round((end.until - end.now) / max(1e-9, self.per_epoch(loop)))))
 
 
 class Checkpoint(Callback):

@@ -16,7 +16,7 @@ from ordinate.functional.global_batch import all_processes, place_among, process
 from ordinate.option_group import Settings
 from ordinate.options import Precision
 from ordinate.training.callback import Callback
-from ordinate.training.callbacks import Checkpoint, EarlyStop, History, Progress, TimeLimit
+from ordinate.training.callbacks import Announcement, Checkpoint, EarlyStop, History, Progress, TimeLimit
 from ordinate.training.checkpoints import CHECKPOINT, epoch_state, read_checkpoint, restore_epoch_state
 from ordinate.training.machine import check_accelerator, single_thread_if_small
 from ordinate.training.optimization import Optimizer
@@ -63,7 +63,8 @@ def train(
         validation_data: Samples to measure on after every epoch.
         folder: Folder for the checkpoint; None keeps none.
         seed: Seed of everything random in training.
-        progress: Whether to show a progress bar with the expected end.
+        progress: Whether to show a progress bar with the expected end; without one, a training of more than ten seconds
+            says on the logger ``"ordinate"`` when it ends.
         run: Description of everything that determines the run, in any form; a checkpoint that was written under another
             is refused.
         accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"mps"``.
@@ -98,8 +99,7 @@ def train(
         return method.history
     limit = TimeLimit(training_end())
     parts: list[Callback] = [limit, EarlyStop(), History()]
-    if progress:
-        parts.append(Progress())
+    parts.append(Progress() if progress else Announcement())
     parts += callbacks
     if folder is not None:
         seconds = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds

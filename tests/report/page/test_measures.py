@@ -54,12 +54,12 @@ def test_simple_predictors_know_the_training_samples_alone(rng):
     inputs = rng.normal(size=(200, 2))
     of = contents(TRUE, PREDICTED, inputs=inputs, trained_on=(seen, labels))
     _, constant, neighbours, linear, forest, boosting = score_all(of)
-    assert constant.name == f"the commonest rank, {'abcd'[np.bincount(labels).argmax()]}"
+    assert constant.name == f"always {'abcd'[np.bincount(labels).argmax()]}, the commonest"
     assert set(constant.predicted) == {np.bincount(labels).argmax()}
     expected = KNeighborsClassifier(5).fit(seen.astype(np.float32), labels).predict(inputs.astype(np.float32))
     np.testing.assert_array_equal(neighbours.predicted, expected)
     assert [each.name for each in (linear, forest, boosting)] == [
-        "cumulative link model", "random forest", "gradient boosting"
+        "linear model", "random forest", "gradient boosting"
     ]  # fmt: skip
     boosted = HistGradientBoostingClassifier(random_state=0).fit(seen, labels)
     decided = of.model.decide(boosted.predict_proba(inputs))
@@ -70,13 +70,13 @@ def test_simple_models_of_a_target_are_those_of_scikit_learn(rng):
     seen, targets, inputs = rng.normal(size=(60, 2)), rng.normal(size=60), rng.normal(size=(30, 2))
     of = contents(rng.normal(size=30), np.zeros(30), names=None, inputs=inputs, trained_on=(seen, targets))
     found = {each.name: each.predicted for each in score_all(of)[3:]}
-    assert list(found) == ["ridge regression", "random forest", "gradient boosting"]
+    assert list(found) == ["linear model", "random forest", "gradient boosting"]
     expected = ExtraTreesRegressor(200, max_features=2, random_state=0).fit(seen, targets).predict(inputs)
     np.testing.assert_allclose(found["random forest"], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [BlendClassifier, BlendRegressor])
-def test_a_blend_is_compared_with_its_parts_instead(kind, rng, few_trees):
+def test_a_blend_is_compared_with_its_parts_and_with_simple_models_that_are_none_of_them(kind, rng, few_trees):
     X = rng.normal(size=(90, 2))
     y = 1e3 + X[:, 0] + 0.5 * rng.normal(size=90)
     if kind is BlendClassifier:
@@ -84,8 +84,10 @@ def test_a_blend_is_compared_with_its_parts_instead(kind, rng, few_trees):
     model = kind(members=4, folds=2, epochs=40, random_state=0).fit(X, y)
     found = {each.name: each.predicted for each in score_all(gather(Predictions.of(model.fitted, X, y), (X, y)))}
     names = [name for name in found if name.endswith(" alone")]
-    assert "random forest" not in found
     assert len(names) == len(model.shares_) > 1
+    assert "linear model" not in found
+    assert ("random forest" in found) == ("trees" not in model.shares_)
+    assert ("gradient boosting" in found) == ("boosting" not in model.shares_)
     for name in names:
         assert np.abs(found[name] - y).mean() < np.abs(y - np.median(y)).mean()
 
@@ -113,13 +115,6 @@ def test_column_of_targets_are_between_round_numbers_and_hold_every_sample():
         low, high = map(float, groups.names[group].split(" to "))
         assert low <= value < high
     assert groups.trained_on.tolist() == [1, 0, 1, 0, 1]
-
-
-def test_shots_are_few_below_20_and_many_above_100():
-    labels = np.repeat([0, 1, 2, 3], [19, 20, 100, 101])
-    groups = group_by_label(contents(TRUE, TRUE, trained_on=(np.zeros((240, 2)), labels)))
-    assert groups.shots == ["few", "medium", "medium", "many"]
-    assert group_by_label(contents(TRUE, TRUE)).shots == []
 
 
 def test_calibration_counts_every_sample_once_and_weighs_its_tenths(rng):

@@ -147,7 +147,7 @@ def of_two_targets():
 
 def test_each_of_several_targets_has_its_errors_and_its_plot(tmp_path, of_two_targets):
     scores = []
-    options = {"training": (X, TWO), "on_scores": scores.extend, "target": ("east", HOSTILE)}
+    options = {"training": (X, TWO), "on_scores": scores.append, "target": ("east", HOSTILE)}
     text, data = write(of_two_targets, X, TWO, tmp_path, **options)
     assert "<img" not in text
     predicted = of_two_targets.predict(X)
@@ -156,10 +156,18 @@ def test_each_of_several_targets_has_its_errors_and_its_plot(tmp_path, of_two_ta
         np.testing.assert_allclose(each["predicted"], predicted[:, place], rtol=1e-4)
         np.testing.assert_allclose(each["error"], (predicted - TWO)[:, place], atol=1e-3 * np.ptp(TWO[:, place]))
         assert each["range"] == [TWO[:, place].min(), TWO[:, place].max()]
-    model, *_ = (each for each in scores if each.name == f"{HOSTILE}, SupCR")
+    model, *_ = (each for each in scores[0].predictors if each.name == f"{HOSTILE}, SupCR")
     assert model.scores["mean error"].value == pytest.approx(np.abs(predicted - TWO)[:, 1].mean())
     for identifier in ("plot-predicted", "plot-predicted1", "groups", "groups1"):
         assert text.count(f'id="{identifier}"') == 1
+
+
+def test_notes_on_the_data_are_listed_and_a_column_that_gives_the_label_away_is_a_caution(tmp_path, model):
+    notes = ["left out: column 'id' numbers the rows", "note: column 'copy' determines the label exactly; --drop copy"]
+    text, _ = write(model, X, RANKS, tmp_path, notes=notes)
+    assert text.count("column &#39;id&#39; numbers the rows") == 1
+    cautions = text[text.index("What to be careful about") : text.index('id="embedding"')]
+    assert "A column may give the label away</b>Column &#39;copy&#39; determines the label exactly" in cautions
 
 
 def test_several_targets_without_names_are_numbered(tmp_path, of_two_targets):

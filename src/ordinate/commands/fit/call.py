@@ -1,7 +1,8 @@
 """``ordinate.fit``: what the command ``ordinate fit`` trains, as a function."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -74,7 +75,7 @@ def fit(
         given = FitOptions(**options_in(wanted, FitOptions))
         try:
             check_fit(given)
-            with redirect_stdout(None) if verbose == 0 else nullcontext():
+            with silence() if verbose == 0 else nullcontext():
                 train_and_save(given)
         except OrdinateError as error:
             if isinstance(data, pd.DataFrame):
@@ -82,5 +83,17 @@ def fit(
             raise
         model: EmbeddingEstimator = load(folder)
         model.held_out_ = HeldOut.read(folder)
-        model.target_ = target if target is None or isinstance(target, str) else list(target)
     return model
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Print and log nothing."""
+    logger = logging.getLogger("ordinate")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with redirect_stdout(None):
+            yield
+    finally:
+        logger.setLevel(level)

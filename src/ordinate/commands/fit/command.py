@@ -1,7 +1,9 @@
 """``ordinate fit``: from data with a graded label to a trained, measured, saved model, in five stages."""
 
+import shlex
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,24 +15,25 @@ from ordinate.commands.fit.choose import choose
 from ordinate.commands.fit.image_plan import BLEND, ImagePlan, ImagePlanner, announcement, keep_plan, read_plan
 from ordinate.commands.fit.plan import Plan, filled_in, make_plan, supports_several, wanted_of_images
 from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit.result import print_result
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
 from ordinate.commands.fit.train import Trained, Training, train
-from ordinate.commands.fit.write import REPORT, Written, write
+from ordinate.commands.fit.write import REPORT, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
 from ordinate.commands.labels import Label
-from ordinate.commands.leakage import leakage_notes
+from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
+from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.errors import OrdinateError
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import models, option_groups
 from ordinate.extensions import load_object
-from ordinate.report.text import metric_lines, score_lines
 from ordinate.torchrun import is_first_process
 from ordinate.training.machine import check_accelerator, keep_freed_memory
 from ordinate.training.options import Training as TrainingOptions
@@ -46,15 +49,15 @@ def fit(options: FitOptions, started: float | None = None) -> None:
     again = train_and_save(options, started)
     if again is None:
         return
-    files = ["model", "metrics"]
+    print(f"\nmodel and metrics: {options.path}")
     if (options.path / REPORT).exists():
-        files.append("report")
-    print(f"\n{', '.join(files[:-1])} and {files[-1]}: {options.path}")
+        print(f"report: {options.path / REPORT}")
     if (options.path / LOGS).exists():
         print(f"logs: {options.path / LOGS}")
     if again.options != options:
         same = "the same" if again.is_exact else "nearly the same"
         print(f"{same} model again: {again.options.command} --out again")
+    print(f"next: ordinate predict {shlex.quote(str(options.path))} NEW{Path(options.data).suffix or '-DATA'}")
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
         limit.keep_in(folder)
         share = options.test_share(len(plan.label.values))
         division = divide_rows(plan.label, data.samples, share, options.seed)
-        _describe(data.samples, plan.label, division)
+        leaks = _describe(data.samples, plan.label, division)
         if data.plan is not None:
             limit = replace(limit, after=data.plan.after)
             if is_first_process():
@@ -110,7 +113,9 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
         if (folder / LOGS).exists():
             (folder / LOGS).replace(result / LOGS)
         workspace.publish(result)
-    _print_result(options, trained, written, plan.label)
+    print_result(options, trained.name, written)
+    for leak in leaks:
+        print(leak)
     return Again(again, trained.is_exact)
 
 
@@ -172,8 +177,12 @@ def _default_minutes(options: FitOptions, plan: Plan) -> float | None:
     return 2.0 if len(plan.label.values) <= 20_000 else 5.0
 
 
-def _describe(samples: Samples, label: Label, division: Division) -> None:
-    """Check that held-out samples can be read as those to train on, and print how many there are of which kind."""
+def _describe(samples: Samples, label: Label, division: Division) -> list[str]:
+    """Check that held-out samples can be read as those to train on, and print how many there are of which kind.
+
+    Returns:
+        Notes on why held-out samples may be predicted better than new ones.
+    """
     modality = samples.modality
     unseen = np.concatenate([division.validation, division.test])
     modality.check_unseen(samples.X, division.rows, unseen)
@@ -196,8 +205,10 @@ def _describe(samples: Samples, label: Label, division: Division) -> None:
         print(
             f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"
         )
-    for note in leakage_notes(samples, division):
-        print(f"note: {note}")
+    notes = [f"note: {note}" for note in leakage_notes(samples, division)]
+    for note in notes:
+        print(note)
+    return [note for note in (*samples.notes, *notes) if DETERMINES in note or AMONG_TRAINING in note]
 
 
 def _again(options: FitOptions, filled: FitOptions, plan: ImagePlan | None, trained: Trained) -> FitOptions:
@@ -209,19 +220,3 @@ def _again(options: FitOptions, filled: FitOptions, plan: ImagePlan | None, trai
     if again == options and options.time_limit is None:
         return options
     return replace(again, method=trained.name, time_limit=None, folds=None)
-
-
-def _print_result(options: FitOptions, trained: Trained, written: Written, label: Label) -> None:
-    names = [plain_text(name) for name in label.classes or []]
-    weighted = ""
-    if options.weight is not None:
-        unweighted = "not: K-NN accuracy, costs of decisions, prediction sets, the report"
-        weighted = f", weighted by {options.weight!r} ({unweighted})"
-    held_out = written.metrics["test_samples"]
-    print(
-        f"\n{trained.name} on {counted(held_out, 'held-out sample')}{weighted}",
-        *metric_lines(written.metrics, names),
-        sep="\n",
-    )
-    if written.scores:
-        print(f"\n{score_lines(written.scores)}")

@@ -232,7 +232,7 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
     if len(methods) > 1:
         last = "the best on a part is trained on all" if plan.on_all else "the best on a part is the model"
         steps.append("the best on the validation samples is the model" if plan.validated else last)
-    lines = [f"plan: {'; '.join(steps)}; usually about {as_text(plan.seconds)}"]
+    lines = [f"plan: {'; '.join(steps)}; usually done in about {as_text(plan.seconds + time.after_training)}"]
     if plan.mirror and wanted.mirror is None:
         lines.append(
             "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
@@ -245,7 +245,7 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
     elif time.budget is None and plan.seconds > 600:
         lines.append("note: --time-limit 10 keeps to ten minutes")
     elif is_open and (time.budget is None or time.budget.seconds < 3600):
-        lines.append("for lower errors: --time-limit 60, or --encoder resnet18 --epochs 100, or a --recipe")
+        lines.append("for lower errors: --time-limit 60, or --encoder resnet18 --epochs 100")
     return lines
 
 

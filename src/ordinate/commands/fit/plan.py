@@ -22,6 +22,7 @@ from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import build, models, option_groups, unavailable
+from ordinate.estimators.target_regressor import with_head
 from ordinate.extensions import load_object
 from ordinate.torchrun import joined_processes
 from ordinate.training.loggers import CSVLogger, Logger, MLflowLogger, TensorBoardLogger, WandbLogger
@@ -150,7 +151,7 @@ def stage_epochs(estimator: EmbeddingEstimator, epochs: int) -> int | tuple[int,
     if isinstance(estimator, CLOCClassifier):
         return two_phases(epochs)
     if isinstance(getattr(estimator, "epochs", None), tuple):
-        return epochs, max(1, epochs // 4)
+        return with_head(epochs)
     return epochs
 
 

@@ -51,6 +51,11 @@ class TimeLimit:
             self.budget.keep_in(folder / SPENT)
 
     @property
+    def for_metrics(self) -> float:
+        """Seconds that metrics of held-out samples take, relative to the start."""
+        return 0.5 * self.start
+
+    @property
     def for_report(self) -> float:
         """Seconds that a report takes, relative to the start, which shows how busy the machine is."""
         return 0.8 * self.start
@@ -60,8 +65,12 @@ class TimeLimit:
         """Seconds for what follows the training: metrics and report."""
         if self.budget is None:
             return 0.0
-        for_metrics = 0.5 * self.start
-        return min(for_metrics + self.for_report, self.most_reserved * self.budget.seconds)
+        return min(self.for_metrics + self.for_report, self.most_reserved * self.budget.seconds)
+
+    @property
+    def after_training(self) -> float:
+        """Seconds from the end of the training to that of the command."""
+        return self.for_metrics + self.for_report + self.after
 
     @property
     def until(self) -> float:

@@ -30,6 +30,8 @@ from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 from ordinate.training.time_budget import training_until
 
+SHARES = "weights in the blend"  # A note on them is for few; it stays among the notes of the model.
+
 
 @dataclass(frozen=True)
 class Training:
@@ -207,7 +209,7 @@ def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
     model.set_params(verbose=0, training__checkpoint_dir=None, training__callbacks=None)
     on_decision = decision_note(model.fitted, model.fitted.facts.get("decision_scores_")) or chosen.note
     for note in model.notes_:
-        if COPIES not in note:  # Those of all rows are printed already.
+        if COPIES not in note and SHARES not in note:  # Copies of all rows are named already.
             print(f"note: {in_options(note)}")
     if on_decision is not None:
         print(f"note: {on_decision}")

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from ordinate.commands.fit.choose import errors_as_text
+from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Trained, Training
 from ordinate.commands.fit_options import FitOptions
@@ -29,8 +30,10 @@ from ordinate.model.evaluation import Metrics, measure, measure_targets
 from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
 from ordinate.model.saving import write_model
-from ordinate.report.page.contents import MOST_SAMPLES, MOST_TRAINING, LabelledSamples
-from ordinate.report.page.measures import Predictor
+from ordinate.report.card import CARD, model_card, versions
+from ordinate.report.page.contents import MOST_SAMPLES, MOST_TRAINING, LabelledSamples, gather
+from ordinate.report.page.measures import score_all
+from ordinate.report.page.verdict import Compared
 
 REPORT = "report.html"
 
@@ -41,17 +44,17 @@ class Written:
 
     Args:
         metrics: Its metrics.
-        scores: Scores of the report by predictor and metric, the model first; empty without a report.
+        compared: The model and what it is compared with; None if that was not measured.
     """
 
     metrics: Metrics
-    scores: dict[str, dict[str, float]]
+    compared: Compared | None
 
 
 def write(
     trained: Trained, training: Training, options: FitOptions, command: str, time: TimeLimit, workspace: Workspace
 ) -> tuple[Path, Written]:
-    """Write the model, its metrics and report to a folder of the workspace; return the folder with them.
+    """Write the model, its metrics, report and card to a folder of the workspace; return the folder with them.
 
     Args:
         trained: The model.
@@ -64,98 +67,127 @@ def write(
     folder = workspace.partial / "model"
     shutil.rmtree(folder, ignore_errors=True)  # A run that was stopped may have left another model.
     folder.mkdir()
-    test = training.division.test
-    predictions = training.predictions(trained.name, trained.model, test)
-    metrics = _write_model(trained, predictions, training, options, command, folder)
-    scores: dict[str, dict[str, float]] = {}
-    if options.no_report:
-        return folder, Written(metrics, scores)
-    if workspace.begin("report") > 1:
+    predictions = training.predictions(trained.name, trained.model, training.division.test)
+    writer = _Writer(trained, training, options, command, predictions, folder)
+    metrics = writer.write_model()
+    compared = None
+    if len(predictions) < 3:
+        pass
+    elif options.no_report:
+        if trained.name == BLEND and time.has_time_for(time.for_report):
+            compared = writer.compare(simple_models=time.has_time_for(time.for_report + 10))
+    elif workspace.begin("report") > 1:
         print("note: no report, as an earlier run was killed while writing it")
     elif not time.has_time_for(time.for_report):
         print("note: the time limit left no time for a report; ordinate report writes one of a model")
-    elif len(test) >= 3:
-        rows = trained.rows[random_part(len(trained.rows), MOST_TRAINING)]
-        seen = take(training.samples_of(trained.name), rows), training.plan.label.values[rows]
+    else:
         with named_failure():
-            scores |= _write_report(predictions, seen, training, options, command, metrics, time, folder / REPORT)
-    return folder, Written(metrics, scores)
+            compared = writer.write_report(metrics, time)
+    writer.write_card(compared)
+    return folder, Written(metrics, compared)
 
 
-def _write_model(
-    trained: Trained, predictions: Predictions, training: Training, options: FitOptions, command: str, folder: Path
-) -> Metrics:
-    """Write the model, its predictions of held-out samples, metrics and split; return the metrics."""
-    plan, samples, test = training.plan, training.samples, training.division.test
-    write_model(trained.model.fitted.with_novelty(torch.from_numpy(predictions.embeddings)), folder)
-    held_out = HeldOut.of(predictions)
-    held_out.write(folder)
-    metrics: Metrics = {"method": trained.name, "test_samples": len(test), "training_samples": len(trained.rows)}
-    if options.weight is not None:
-        metrics["weight"] = options.weight
-    if trained.tried:
-        metrics["candidates"] = trained.tried
-    weights = column_of(samples.weights, test)
-    metrics |= measure(predictions, weights)
-    if predictions.only_rank is not None:
-        held_out_samples = counted(len(test), "held-out sample")
-        print(f"note: the model predicts {plain_text(predictions.only_rank)} for all {held_out_samples}")
-    if isinstance(options.target, list):
-        metrics["targets"] = measure_targets(predictions, options.target, weights)
-    if plan.costs is not None and plan.label.classes is not None:
-        metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
-    csv_format = marks_of(local_path(options.data)) if ends_in(options.data, CSV) else None
-    split = {
-        "identity": list(getattr(samples.identity, "columns", ())), "data": samples.digest, "target": options.target,
-        "csv": csv_format,
-        "missing": list(options.missing_values), "keep_missing": options.keep_missing,
-        "train": samples.in_data(trained.rows).tolist(), "test": samples.in_data(test).tolist(),
-    }  # fmt: skip
-    (folder / "metrics.json").write_text(json.dumps({**metrics, "command": command}, indent=2) + "\n")
-    (folder / SPLIT).write_text(json.dumps(split) + "\n")
-    return metrics
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the files of a model; the arguments are those of :func:`write`, with predictions of held-out samples."""
 
+    trained: Trained
+    training: Training
+    options: FitOptions
+    command: str
+    predictions: Predictions
+    folder: Path
 
-def _write_report(
-    predictions: Predictions,
-    seen: LabelledSamples,
-    training: Training,
-    options: FitOptions,
-    command: str,
-    metrics: Metrics,
-    time: TimeLimit,
-    path: Path,
-) -> dict[str, dict[str, float]]:
-    """Write the report, and return the scores of its predictors."""
-    from ordinate.report.page import write_report
+    def write_model(self) -> Metrics:
+        """Write the model, its predictions of held-out samples, metrics and split; return the metrics."""
+        trained, options, predictions = self.trained, self.options, self.predictions
+        plan, samples, test = self.training.plan, self.training.samples, self.training.division.test
+        model = trained.model.fitted.with_novelty(torch.from_numpy(predictions.embeddings))
+        write_model(model.of_column(options.target), self.folder)
+        held_out = HeldOut.of(predictions)
+        held_out.write(self.folder)
+        metrics: Metrics = {"method": trained.name, "test_samples": len(test), "training_samples": len(trained.rows)}
+        if options.weight is not None:
+            metrics["weight"] = options.weight
+        if trained.tried:
+            metrics["candidates"] = trained.tried
+        weights = column_of(samples.weights, test)
+        metrics |= measure(predictions, weights)
+        if predictions.only_rank is not None:
+            held_out_samples = counted(len(test), "held-out sample")
+            print(f"note: the model predicts {plain_text(predictions.only_rank)} for all {held_out_samples}")
+        if isinstance(options.target, list):
+            metrics["targets"] = measure_targets(predictions, options.target, weights)
+        if plan.costs is not None and plan.label.classes is not None:
+            metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
+        csv_format = marks_of(local_path(options.data)) if ends_in(options.data, CSV) else None
+        split = {
+            "identity": list(getattr(samples.identity, "columns", ())), "data": samples.digest,
+            "target": options.target, "csv": csv_format,
+            "missing": list(options.missing_values), "keep_missing": options.keep_missing,
+            "train": samples.in_data(trained.rows).tolist(), "test": samples.in_data(test).tolist(),
+        }  # fmt: skip
+        (self.folder / "metrics.json").write_text(json.dumps({**metrics, "command": self.command}, indent=2) + "\n")
+        (self.folder / SPLIT).write_text(json.dumps(split) + "\n")
+        return metrics
 
-    samples, test = training.samples, training.division.test
-    facts = {"Data": options.data, "Data, sha256": samples.digest}
-    if "candidates" in metrics:
-        measure = "mean error" if options.weight is None else "weighted mean error"
-        errors = errors_as_text(metrics["candidates"])
-        facts["Candidates"] = f"{measure} on training samples not seen: {errors}"
-    if options.weight is not None:
-        facts["Weights"] = f"the model was trained with those of {options.weight!r}; here all samples count the same"
-    predictors: list[Predictor] = []
-    write_report(
-        predictions.model, predictions.X, training.plan.label.values[test], path, predictions=predictions,
-        training=seen, target=options.target or "the label", names=_names(predictions, training),
-        projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
-        command=command, facts=facts, simple_models=time.has_time_for(time.for_report + 10),
-        importance_seconds=time.for_importance, on_scores=predictors.extend,
-    )  # fmt: skip
-    return {each.name: {metric: score.value for metric, score in each.scores.items()} for each in predictors}
+    def write_report(self, metrics: Metrics, time: TimeLimit) -> Compared:
+        """Write the report, and return what it compares."""
+        from ordinate.report.page import write_report
 
+        training, options, predictions = self.training, self.options, self.predictions
+        test = training.division.test
+        facts = {"Data": options.data, "Data, sha256": training.samples.digest}
+        if "candidates" in metrics:
+            measure = "mean error" if options.weight is None else "weighted mean error"
+            errors = errors_as_text(metrics["candidates"])
+            facts["Candidates"] = f"{measure} on validation samples: {errors}"
+        if options.weight is not None:
+            facts["Weights"] = (
+                f"the model was trained with those of {options.weight!r}; here all samples count the same"
+            )
+        compared: list[Compared] = []
+        write_report(
+            predictions.model, predictions.X, training.plan.label.values[test], self.folder / REPORT,
+            predictions=predictions, training=self._seen, target=options.target or "the label", names=self._names,
+            projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
+            command=self.command, facts=facts, notes=training.samples.notes,
+            simple_models=time.has_time_for(time.for_report + 10),
+            importance_seconds=time.for_importance, on_scores=compared.append,
+        )  # fmt: skip
+        return compared[0]
 
-def _names(predictions: Predictions, training: Training) -> list[str]:
-    """Return the names of the held-out samples: paths of their files, or numbers of their rows."""
-    test, paths = training.division.test, training.samples.paths
-    if paths is None and len(test) <= MOST_SAMPLES:
-        of_test = modality_of(predictions.X).paths(predictions.X)
-        if of_test is not None:
-            return of_test.tolist()
-    return training.samples.names(test, paths)
+    def compare(self, *, simple_models: bool) -> Compared:
+        """Compare a blend with its parts, which takes next to no time, and with simple models."""
+        part = self.predictions.take(random_part(len(self.predictions), MOST_SAMPLES))
+        contents = gather(part, self._seen).by_target()
+        scored = [score_all(each, simple_models=simple_models) for each in contents]
+        return Compared.of(contents, scored, self.options.targets or ["the label"])
+
+    def write_card(self, compared: Compared | None) -> None:
+        """Write the card of the model."""
+        samples, measured = self.training.samples, len(self.training.division.test)
+        counts = f"{counted(len(self.trained.rows), 'sample')} of training, {measured:,} held out"
+        data = {"Data": self.options.data, "SHA-256": samples.digest, "Samples": counts}
+        facts = {"Method": self.trained.name, **versions(), "Seed": str(self.options.seed), "Command": self.command}
+        card = model_card(self.options.targets or ["the label"], compared, measured, data, samples.notes, facts)
+        (self.folder / CARD).write_text(card, encoding="utf-8")
+
+    @property
+    def _seen(self) -> LabelledSamples:
+        """Samples of training, with their labels."""
+        rows = self.trained.rows[random_part(len(self.trained.rows), MOST_TRAINING)]
+        return take(self.training.samples_of(self.trained.name), rows), self.training.plan.label.values[rows]
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of the held-out samples: paths of their files, or numbers of their rows."""
+        X, samples, test = self.predictions.X, self.training.samples, self.training.division.test
+        if samples.paths is None and len(test) <= MOST_SAMPLES:
+            of_test = modality_of(X).paths(X)
+            if of_test is not None:
+                return of_test.tolist()
+        return samples.names(test, samples.paths)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.typed import DESCRIPTIONS
 
 # One word for the number of a case, as statistics programs allow few letters.
+DETERMINES = "determines the label exactly"  # What notes say of a column that may be a copy of the label.
 NUMBERED = (
     r"(clust|cluster|case|resp|hh|household|serial|rec|record|obs|subj|subject|pat|patient|pers|person)"
     r"(id|no|nr|num)"

@@ -1,7 +1,8 @@
-"""Which columns of a table a model predicts from, as far as it can be measured in a given time."""
+"""Which columns of a table a model predicts from, and how, as far as it can be measured in a given time."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,9 @@ from ordinate.data.tables.parquet_table import in_memory
 from ordinate.model.importance import column_importance
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
+from ordinate.report.page.effects import Effect, measure_effect
+
+MOST_COLUMNS = 10  # A page shows at most this many columns.
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Importance:
         samples: Number of samples that it was measured on.
         repeats: Number of times that each column was shuffled.
         seconds: Seconds that one repeat takes, as estimated from one prediction of the samples.
+        effects: How predictions depend on the most important columns, by their names; empty for several targets.
     """
 
     columns: pd.DataFrame
@@ -33,6 +38,7 @@ class Importance:
     samples: int
     repeats: int
     seconds: float
+    effects: Mapping[str, Effect] = field(default_factory=dict)
 
 
 def measure_importance(
@@ -43,6 +49,7 @@ def measure_importance(
     *,
     most_samples: int = 500,
     most_repeats: int = 10,
+    most_for_effects: int = 200,
 ) -> Importance | None:
     """Measure the importance of columns with as many repeats as fit into the time.
 
@@ -53,6 +60,7 @@ def measure_importance(
         seconds: Time that it may take; 0 for no measurement.
         most_samples: Number of samples, drawn at random, that it is measured on at most.
         most_repeats: Number of repeats at most.
+        most_for_effects: Number of samples that effects are measured on at most.
 
     Returns:
         The importance; None for samples that are no table with named columns, or without any time.
@@ -67,7 +75,12 @@ def measure_importance(
     Predictions.of(model, part, labels)
     of_one = (time.perf_counter() - start) * part.shape[1]
     repeats = min(most_repeats, int(seconds / of_one))
-    columns = pd.DataFrame()
-    if repeats > 0:
-        columns = column_importance(model, part, labels, repeats=repeats)
-    return Importance(columns, part.shape[1], len(part), repeats, of_one)
+    if repeats == 0:
+        return Importance(pd.DataFrame(), part.shape[1], len(part), repeats, of_one)
+    columns = column_importance(model, part, labels, repeats=repeats)
+    effects = {}
+    if labels.ndim == 1:
+        some = part.iloc[:most_for_effects]
+        effects = {name: measure_effect(model, some, name) for name in columns["column"][:MOST_COLUMNS]}
+    known = {name: effect for name, effect in effects.items() if effect is not None}
+    return Importance(columns, part.shape[1], len(part), repeats, of_one, known)

@@ -1,7 +1,7 @@
 """Measurements of a report: scores and baselines, calibration, coverage, order, groups, duplicates, label errors."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,7 +30,7 @@ from ordinate.report.page.contents import Contents, Labels, plain_features
 Metric = Callable[[Labels, Labels], float]
 
 MOST_REFERENCES = 5000  # Baselines are fitted on at most this many training samples.
-MANY, FEW = 100, 20  # Many-shot and few-shot limits (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021).
+FEW = 20  # Few-shot limit (Yang et al., Delving into Deep Imbalanced Regression, ICML 2021).
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,12 @@ class Predictor:
 def score_all(contents: Contents, *, simple_models: bool = True) -> list[Predictor]:
     """Score the model and baselines: a constant, neighbours by plain features, and of tables what is usual for them."""
     predictions = {contents.method: contents.predicted, **_baselines(contents)}
+    shares: Mapping[str, float] = {}
+    if isinstance(contents.model.predictor, BlendHead):
+        shares = contents.model.predictor.shares
+        predictions |= _by_parts(contents, contents.model.predictor)
     if simple_models:
-        predictions |= _by_simple_models(contents)
+        predictions |= _by_simple_models(contents, [SAME[name] for name in shares if name in SAME])
     metrics: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation": spearman}
     if contents.names:
         metrics = {"accuracy": accuracy, "mean error, in ranks": mae, "weighted kappa": quadratic_weighted_kappa}
@@ -76,27 +80,31 @@ def _baselines(contents: Contents) -> dict[str, Labels]:
     labels = contents.true if contents.training_labels is None else contents.training_labels
     if contents.names:
         commonest = int(np.bincount(labels).argmax())
-        found = {f"the commonest rank, {contents.names[commonest]}": np.full(len(contents), commonest)}
+        found = {f"always {contents.names[commonest]}, the commonest": np.full(len(contents), commonest)}
     else:
-        found = {f"the mean, {labels.mean():.4g}": np.full(len(contents), labels.mean())}
+        found = {f"always {labels.mean():.4g}, the mean": np.full(len(contents), labels.mean())}
     return found | _by_neighbours(contents)
 
 
 PARTS = {
-    "members": "the networks alone",
-    "linear": "the linear model alone",
-    "trees": "the random trees alone",
-    "boosting": "the boosted trees alone",
+    "members": "its networks alone",
+    "linear": "its linear model alone",
+    "trees": "its random trees alone",
+    "boosting": "its boosted trees alone",
 }
+SAME = {"linear": "linear model", "trees": "random forest", "boosting": "gradient boosting"}  # Parts as simple models.
 
 
-def _by_simple_models(contents: Contents) -> dict[str, Labels]:
-    """Predict a table's samples by what is usual for tables: by the parts of a blend, or trained on the same samples.
+def is_simple(predictor: Predictor) -> bool:
+    """Return whether a predictor is simpler than the model: the networks of a blend are most of it."""
+    return predictor.name != PARTS["members"]
+
+
+def _by_simple_models(contents: Contents, leave_out: Sequence[str] = ()) -> dict[str, Labels]:
+    """Predict a table's samples by what is usual for tables, trained on the same samples; some may be left out.
 
     Not without the training samples, nor of tables so wide that it would take minutes.
     """
-    if isinstance(contents.model.predictor, BlendHead):
-        return _by_parts(contents, contents.model.predictor)
     x, y = contents.training_inputs, contents.training_labels
     if x is None or y is None or x.dim() != 2 or not x.is_floating_point():
         return {}
@@ -107,7 +115,7 @@ def _by_simple_models(contents: Contents) -> dict[str, Labels]:
     if contents.names is not None and len(np.unique(y)) < 2:
         return {}
     count = None if contents.names is None else len(contents.names)
-    found = simple_predictions(x[rows].double(), torch.from_numpy(y), contents.inputs.double(), count)
+    found = simple_predictions(x[rows].double(), torch.from_numpy(y), contents.inputs.double(), count, leave_out)
     if count is None:
         return found
     return {name: contents.model.decide(probabilities) for name, probabilities in found.items()}
@@ -132,7 +140,7 @@ def _by_parts(contents: Contents, head: BlendHead) -> dict[str, Labels]:
 
 def _by_neighbours(contents: Contents, k: int = 5) -> dict[str, Labels]:
     """Predict from the samples nearest by plain features: of the training set, or of the other four fifths."""
-    name = f"the {counted(k, 'nearest neighbour')}, untrained"
+    name = counted(k, "nearest neighbour")
     machine: KNeighborsClassifier | KNeighborsRegressor = KNeighborsRegressor(k)
     if contents.names:
         machine = KNeighborsClassifier(k)
@@ -267,13 +275,6 @@ class Groups:
     of: NDArray[np.int64]
     trained_on: NDArray[np.int64] | None
 
-    @property
-    def shots(self) -> list[str]:
-        """How many training samples, in a word; empty where it is not known."""
-        if self.trained_on is None:
-            return []
-        return np.select([self.trained_on > MANY, self.trained_on < FEW], ["many", "few"], "medium").tolist()
-
 
 def group_by_label(contents: Contents) -> Groups:
     """Return a group for every rank, or for ranges of equal width between round numbers."""
@@ -385,6 +386,7 @@ def measure(contents: Contents, suspects: pd.DataFrame | None, *, simple_models:
     calibration, order = None, None
     if contents.names:
         calibration = calibrate(contents.confidence, contents.errors == 0)
+    if contents.names and not isinstance(contents.model.predictor, BlendHead):  # Its embedding has no order to show.
         order = find_order(contents.embeddings, contents.true, len(contents.names))
     neighbours = nearest(contents.embeddings)
     if suspects is None:

@@ -10,18 +10,26 @@ import pandas as pd
 
 from ordinate.counts import counted
 from ordinate.data.other_containers import unpack
-from ordinate.data.rows import random_part, take
+from ordinate.data.registry import modality_of
+from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.streamed import StreamedPixels
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 from ordinate.report.output import write
 from ordinate.report.page import document
-from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, LabelledSamples, gather
+from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Contents, LabelledSamples, gather
+from ordinate.report.page.effects import Reason, explain_cases
 from ordinate.report.page.importance import measure_importance
-from ordinate.report.page.measures import Measures, Predictor, check_suspects, measure
+from ordinate.report.page.measures import Measures, check_suspects, measure
+from ordinate.report.page.overview import describe_columns
 from ordinate.report.page.projections import PROJECTIONS, project
+from ordinate.report.page.verdict import Compared
 from ordinate.report.page.view import ReportOptions, view
+from ordinate.report.page.words import cautions_of_notes, cautions_of_targets
+
+MOST_EXPLAINED = 10  # So many label errors and so many prediction errors are explained.
 
 
 def write_report(
@@ -39,9 +47,10 @@ def write_report(
     costs: pd.DataFrame | None = None,
     command: str | None = None,
     facts: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
     simple_models: bool = True,
     importance_seconds: float = 10.0,
-    on_scores: Callable[[list[Predictor]], None] | None = None,
+    on_scores: Callable[[Compared], None] | None = None,
 ) -> Path:
     """Write the report of a fitted model: one HTML file that opens in any browser and needs no network.
 
@@ -62,12 +71,13 @@ def write_report(
         costs: Costs of decisions: a column of rules, then columns of numbers.
         command: Command that made the model or the page.
         facts: Further facts for reproduction, such as the sha256 of the data.
+        notes: Notes on the data, such as which columns were left out.
         simple_models: Whether to compare a blend with its parts, and another model on a table with a linear model, a
             random forest and gradient boosting, trained on ``training``, which takes some seconds; not on more than
             200,000 numbers.
-        importance_seconds: Seconds that the importance of the columns of a table may take; 0 leaves it out.
-        on_scores: Function that gets the scores of the model and of its baselines once they are measured; those of
-            several targets have the name of the target in front of theirs.
+        importance_seconds: Seconds that the importance of the columns of a table may take; 0 leaves it out. Half of
+            them again may be used to explain the predictions of single samples.
+        on_scores: Function that gets the scores of the model and of what it is compared with once they are measured.
 
     Returns:
         The path.
@@ -115,13 +125,42 @@ def write_report(
     if has_suspects and len(contents) > 1:
         raise OrdinateError("suspects", f"a table, and the model predicts {counted(len(contents), 'target')}", "None")
     measures = [measure(each, suspects, simple_models=simple_models) for each in contents]
+    compared = Compared.of(contents, [each.predictors for each in measures], targets)
+    cautions = [*cautions_of_notes(notes), *cautions_of_targets(contents, measures, targets)]
+    compared = replace(compared, cautions=cautions)
     if on_scores is not None:
-        on_scores(_named_scores(measures, targets))
+        on_scores(compared)
     importance = measure_importance(model, X, y, importance_seconds)
     projected = project(contents[0].embeddings, projections)
-    options = ReportOptions(targets, given, names, has_suspects, costs, command, facts or {})
-    values = view(contents, X, measures, importance, projected, options)
+    columns, reasons = [], {}
+    if modality_of(X).name == "tables":
+        columns = _columns(X, training)
+        if len(contents) == 1:
+            reasons = _explain(contents[0], X, measures[0], training, importance_seconds / 2)
+    options = ReportOptions(targets, given, names, has_suspects, costs, command, facts or {}, notes)
+    values = view(contents, X, measures, importance, projected, options, compared, columns, reasons)
     return write(document.render("report.html", "report.js", **values), path)
+
+
+def _columns(X: Samples, training: LabelledSamples | None) -> list[list[str]]:
+    """Return what the columns of a table hold, in the samples of training where they are known."""
+    table = X if training is None else unpack(*training)[0]
+    table = in_memory(take(table, random_part(len(table), MOST_SAMPLES)))
+    return list(describe_columns(table)) if isinstance(table, pd.DataFrame) else []
+
+
+def _explain(
+    contents: Contents, X: Samples, measures: Measures, training: LabelledSamples | None, seconds: float
+) -> dict[int, Reason]:
+    """Explain the predictions of some samples of a table: those that look mislabelled, and the largest errors."""
+    table = in_memory(X)
+    background = table if training is None else unpack(*training)[0]
+    background = in_memory(take(background, random_part(len(background), 200)))
+    if seconds <= 0 or not isinstance(table, pd.DataFrame) or not isinstance(background, pd.DataFrame):
+        return {}
+    worst = np.argsort(-np.abs(contents.errors), kind="stable")[:MOST_EXPLAINED].tolist()
+    suspected = measures.suspects["row"].tolist()[:MOST_EXPLAINED]
+    return explain_cases(contents.model, table, background, list(dict.fromkeys([*suspected, *worst])), seconds)
 
 
 def _names_of_targets(target: str | Sequence[str], count: int) -> list[str]:
@@ -131,10 +170,3 @@ def _names_of_targets(target: str | Sequence[str], count: int) -> list[str]:
     if isinstance(target, str):
         return [f"{target} {number}" for number in range(1, count + 1)]
     raise OrdinateError("target", counted(len(names), "name"), f"{count}, one per target")
-
-
-def _named_scores(measures: Sequence[Measures], targets: Sequence[str]) -> list[Predictor]:
-    if len(targets) == 1:
-        return measures[0].predictors
-    named = zip(targets, measures, strict=True)
-    return [replace(each, name=f"{target}, {each.name}") for target, of in named for each in of.predictors]

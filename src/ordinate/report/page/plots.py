@@ -101,6 +101,25 @@ def margins_over_training(history: Sequence[dict[str, float]], boundaries: int) 
     return plot
 
 
+def has_learning_curve(history: Sequence[dict[str, float]]) -> bool:
+    """Return whether a training logged its loss in two epochs or more."""
+    return sum("train_loss" in epoch for epoch in history) > 1
+
+
+def learning_curve(history: Sequence[dict[str, float]]) -> Plot:
+    """Return the loss of each epoch on training samples, and on validation samples where it was measured."""
+    plot = _plot("learning", height=280)
+    for stage in sorted({epoch["stage"] for epoch in history}):
+        for name, colour, dash in (("train_loss", "ink", "solid"), ("val_loss", "accent", "dashed")):
+            points = [(place + 1, epoch[name]) for place, epoch in enumerate(history)
+                      if epoch["stage"] == stage and name in epoch]  # fmt: skip
+            if points:
+                x, y = zip(*points, strict=True)
+                plot.line(x, y, line_width=2, line_color=INK, line_dash=dash, name=colour)
+    _name_axes(plot, "epoch", "loss")
+    return plot
+
+
 def reliability(calibration: Calibration) -> Plot:
     """Return the share that is right against the probability promised, a point for every tenth, larger for more."""
     kept = calibration.counts > 0

@@ -1,8 +1,6 @@
 """What a page shows: everything measured, as the values that its template and its script fill in."""
 
 import base64
-import platform
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -10,21 +8,22 @@ from math import cos, pi, sin
 
 import numpy as np
 import pandas as pd
-import sklearn
-import torch
 from bokeh.models import Plot
 from numpy.typing import NDArray
 
 from ordinate.data.csv_files import without_formulas
 from ordinate.data.rows import Samples
 from ordinate.model.model import Model
+from ordinate.report.card import intended_use, limits, versions
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
-from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import FEW, MANY, Calibration, Measures, Order, Predictor, Score
+from ordinate.report.page.effects import Reason
+from ordinate.report.page.importance import MOST_COLUMNS, Importance
+from ordinate.report.page.measures import Calibration, Groups, Measures, Order, Predictor, Score
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
+from ordinate.report.page.verdict import Compared
 from ordinate.report.text import boundary_names
 from ordinate.version import __version__
 
@@ -40,6 +39,7 @@ class ReportOptions:
     costs: pd.DataFrame | None
     command: str | None
     facts: Mapping[str, str]
+    notes: Sequence[str] = ()
 
 
 def view(
@@ -49,10 +49,24 @@ def view(
     importance: Importance | None,
     projected: Sequence[Projection],
     options: ReportOptions,
+    compared: Compared,
+    columns: Sequence[Sequence[str]],
+    reasons: Mapping[int, Reason],
 ) -> Values:
     """Return the values of the report of one model, on samples X as they were given.
 
     Contents and measures are those of every target; everything that is not in the part of a target is of the first one.
+
+    Args:
+        by_target: Contents.
+        X: Samples.
+        measures_by_target: Measures.
+        importance: Importance of columns; None for other data than tables.
+        projected: Projections of the embeddings.
+        options: Options of the report.
+        compared: Comparison with simple predictors.
+        columns: Cells of the table of columns, see :func:`~ordinate.report.page.overview.describe_columns`.
+        reasons: Explanations of single samples.
     """
     contents, measures = by_target[0], measures_by_target[0]
     model, groups = contents.model, measures.groups
@@ -78,37 +92,76 @@ def view(
         "command": options.command,
         "version": __version__,
         "date": date.today().isoformat(),
-        "title": f"{contents.method} on {', '.join(options.targets)}",
+        "title": _title(options.targets, compared),
         "introduction": words.introduce(by_target, options.targets, options.given),
-        "targets": [_target(*each) for each in zip(options.targets, by_target, measures_by_target, strict=True)],
-        "cautions": words.cautions_of_targets(by_target, measures_by_target, options.targets),
+        "targets": [
+            _target(*each, compared) for each in zip(options.targets, by_target, measures_by_target, strict=True)
+        ],
+        "cautions": compared.cautions,
+        "labels": _labels(groups),
+        "columns": list(columns),
+        "notes": [note.removeprefix("note: ") for note in options.notes],
+        "is_learning_shown": plots.has_learning_curve(model.history),
+        "intended_use": intended_use(options.targets),
+        "limits": limits(len(contents), is_unseen=contents.training_labels is not None),
         "projections": [(each.key, each.name) for each in projected],
         "method": contents.method,
         "count": len(contents),
         "groups": groups,
-        "few": FEW,
-        "many": MANY,
         "shown_note": shown["note"],
         "boundaries": boundary_names(contents.names or []),
         "suspects": _suspects(_all_suspects(measures_by_target, options.targets), contents, options),
-        "facts": [*options.facts.items(), *versions(), ("Seed", str(model.origin.params["random_state"]))],
+        "facts": [*options.facts.items(), *versions().items(), ("Seed", str(model.origin.params["random_state"]))],
         "settings": _settings(model),
-        "data": _data(by_target, measures_by_target, projected, options, shown),
+        "data": {
+            **_data(by_target, measures_by_target, projected, options, shown),
+            "reasons": _reasons(reasons, contents),
+        },
         "plots": plots.document(_plots(by_target, measures_by_target, projected[0])),
     }
 
 
-def _target(name: str, contents: Contents, measures: Measures) -> Values:
+def _title(targets: Sequence[str], compared: Compared) -> str:
+    """Return what is predicted and, of one label, how well."""
+    if len(targets) > 1:
+        return f"Predicting {', '.join(targets)}"
+    (verdict,) = compared.verdicts.values()
+    return f"Predicting {targets[0]}: {verdict.result}"
+
+
+def _labels(groups: Groups) -> Values:
+    """Return how many samples have which label, or a label in which range."""
+    header, counts = ["label", "samples here"], [np.bincount(groups.of, minlength=len(groups.names))]
+    if groups.trained_on is not None:
+        header, counts = ["label", "trained on", "samples here"], [groups.trained_on, *counts]
+    rows = []
+    for place, name in enumerate(groups.names):
+        shares = [f"{count[place]:,} ({words.percent(count[place] / count.sum())})" for count in counts]
+        rows.append([name, *shares])
+    return {"header": header, "rows": rows}
+
+
+def _reasons(reasons: Mapping[int, Reason], contents: Contents) -> Values:
+    """Return what each column adds to the predictions of some samples, ready for the page's script."""
+    shift = words.first_label(contents.names)
+    found = {}
+    for row, reason in reasons.items():
+        parts = [[name, float(f"{part:.3g}")] for name, part in reason.parts]
+        found[str(row)] = {"baseline": float(f"{reason.baseline + shift:.4g}"), "parts": parts}
+    return found
+
+
+def _target(name: str, contents: Contents, measures: Measures, compared: Compared) -> Values:
     """Return the values of the parts of the page that every target has."""
     coverage = None
     if measures.coverage is not None:
         coverage = _plain_table(measures.coverage)
     return {
         "name": name,
+        "verdict": compared.verdicts[name],
         "quality": words.describe_quality(contents, measures.predictors),
         "scores": _score_rows(measures.predictors),
         "groups": measures.groups,
-        "shots": measures.groups.shots,
         "coverage": coverage,
     }
 
@@ -133,6 +186,8 @@ def _plots(by_target: Sequence[Contents], measures_by_target: Sequence[Measures]
     source = plots.point_source(**columns, colour=plots.uncoloured(len(contents)))
     size = (9.0, 7.0, 5.5, 4.5)[int(np.digitize(len(contents), [200, 1500, 5000]))]
     drawn = [plots.cloud("embedding", source, size=size)]
+    if plots.has_learning_curve(contents.model.history):
+        drawn.append(plots.learning_curve(contents.model.history))
     if contents.names is None:
         for place, each in enumerate(by_target):
             drawn.append(plots.predicted_targets(source, np.concatenate([each.true, each.predicted]), _end(place)))
@@ -222,19 +277,16 @@ def _cell(score: Score, largest: float, shown: Callable[[float], str]) -> Values
     return {"text": shown(score.value), "interval": interval, "low": low, "high": high, "at": at}
 
 
-def _importance(importance: Importance, contents: Contents, most: int = 10) -> Values:
-    scores = {name: Score(*numbers) for name, *numbers in importance.columns.head(most).to_numpy().tolist()}
+def _importance(importance: Importance, contents: Contents) -> Values:
+    scores = {name: Score(*numbers) for name, *numbers in importance.columns.head(MOST_COLUMNS).to_numpy().tolist()}
     largest = max((score.high for score in scores.values()), default=0.0) or 1.0
-    rows = [{"name": name, "own": False, "cells": [_cell(score, largest, _number)]} for name, score in scores.items()]
+    rows = []
+    for name, score in scores.items():
+        effect = importance.effects.get(name)
+        direction = "" if effect is None else words.describe_effect(effect, contents)
+        cells = [_cell(score, largest, _number)]
+        rows.append({"name": name, "own": False, "cells": cells, "direction": direction})
     return {"rows": rows, "sentence": words.describe_importance(contents, importance, len(rows))}
-
-
-def versions() -> list[tuple[str, str]]:
-    """Return what a page was made with."""
-    return [
-        ("Versions", f"ordinate {__version__}, torch {torch.__version__}, scikit-learn {sklearn.__version__}"),
-        ("Python", f"{platform.python_version()} on {sys.platform}, {platform.machine()}"),
-    ]
 
 
 def large_error(errors: NDArray[np.float64]) -> float:

@@ -8,10 +8,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
+from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.metrics import adjacent_error_rates
 from ordinate.report.page.contents import Contents, kind_of_samples
+from ordinate.report.page.effects import Effect
 from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import FEW, Calibration, Duplicates, Measures, Predictor, gain
+from ordinate.report.page.measures import FEW, Calibration, Duplicates, Measures, Predictor, gain, is_simple
 
 
 @dataclass(frozen=True)
@@ -36,37 +38,23 @@ def introduce(by_target: Sequence[Contents], targets: Sequence[str], given: int)
 
 
 def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str:
-    """Say how good the predictions are, compared with what."""
-    model, constant, *others = predictors
-    held_out = "the samples of this report"
+    """Say how certain the quality of the predictions is, and what a constant would reach."""
+    model, constant, *_ = predictors
+    seen = "the samples of this report"
     if contents.training_labels is not None:
-        held_out = "samples it has not seen"
+        seen = "samples that it has not seen"
+    name = f"{constant.name[0].upper()}{constant.name[1:]}"
     if contents.names:
-        metric, would = "accuracy", "would reach {}"
-        score = model.scores[metric]
-        sentence = (
-            f"Of {len(contents):,} {held_out}, it gives {percent(score.value)} their true rank "
-            f"(95% interval {percent(score.low)} to {percent(score.high)}), and is off by "
-            f"{model.scores['mean error, in ranks'].value:.2f} ranks on average."
+        score, of_constant = model.scores["accuracy"], constant.scores["accuracy"].value
+        return (
+            f"Of {len(contents):,} {seen}, it gives {percent(score.value)} their true rank (95% interval "
+            f"{percent(score.low)} to {percent(score.high)}). {name}, would reach {percent(of_constant)}."
         )
-        reached = {other.name: percent(other.scores[metric].value) for other in predictors}
-        others.sort(key=lambda other: -other.scores[metric].value)
-    else:
-        metric, would = "mean error", "would be off by {}"
-        score = model.scores[metric]
-        sentence = (
-            f"On {len(contents):,} {held_out}, its predictions are off by {score.value:.3g} on average "
-            f"(95% interval {score.low:.3g} to {score.high:.3g})."
-        )
-        reached = {other.name: f"{other.scores[metric].value:.3g}" for other in predictors}
-        others.sort(key=lambda other: other.scores[metric].value)
-    said = f"{sentence} {constant.name[0].upper()}{constant.name[1:]}, {would.format(reached[constant.name])}"
-    if not others:
-        return f"{said}."
-    best = others[0].name
-    if len(others) == 1:
-        return f"{said}; {best}, {would.format(reached[best])}."
-    return f"{said}; the best of the other simple predictors ({best}) {would.format(reached[best])}."
+    score, of_constant = model.scores["mean error"], constant.scores["mean error"].value
+    return (
+        f"On {len(contents):,} {seen}, its predictions are off by {score.value:.3g} on average (95% interval "
+        f"{score.low:.3g} to {score.high:.3g}). {name}, would be off by {of_constant:.3g}."
+    )
 
 
 def describe_importance(contents: Contents, importance: Importance, shown: int) -> str:
@@ -86,9 +74,60 @@ def describe_importance(contents: Contents, importance: Importance, shown: int) 
         f"{counted(importance.repeats, 'repeat')} on {measured}. Columns that carry the same information share their "
         "importance, so each of them may seem unimportant."
     )
+    if importance.effects:
+        scale = "rank from 0" if contents.names and not first_label(contents.names) else "label"
+        said += (
+            f" How the prediction changes: the mean predicted {scale} if all samples had a low, a middle and a high "
+            "value, with their other columns as they are."
+        )
     if shown < importance.count:
         said += f" Here are the first {shown:,} of {counted(importance.count, 'column')}."
     return said
+
+
+def describe_effect(effect: Effect, contents: Contents, *, least_share: float = 0.02) -> str:
+    """Say how predictions change with a column: the direction, and mean predictions with some values.
+
+    Predictions that differ by less than a share of the range of labels count as the same.
+    """
+    shift = first_label(contents.names)
+    predictions = np.array(effect.predictions) + shift
+    change = float(np.ptp(predictions))
+    pairs = [f"{prediction:.3g} at {value}" for value, prediction in zip(effect.values, predictions, strict=True)]
+    steps = np.diff(predictions)
+    if change < least_share * float(np.ptp(contents.true) or 1):
+        direction = "hardly any effect"
+    elif not effect.is_number:
+        direction = "differs"
+    elif (steps > -0.1 * change).all():
+        direction = "↗ rises"
+    elif (steps < 0.1 * change).all():
+        direction = "↘ falls"
+    else:
+        direction = "rises and falls"
+    return f"{direction}: {', '.join(pairs)}"
+
+
+def first_label(names: Sequence[str] | None) -> int:
+    """Return the lowest of ranks that are named by consecutive numbers, so that means of ranks are means of names.
+
+    0 for other ranks, whose means count from 0, and for targets.
+
+    Example:
+        >>> first_label(["3", "4", "5"]), first_label(["mild", "severe"]), first_label(None)
+        (3, 0, 0)
+    """
+    if names is None or not all(name.removeprefix("-").isdecimal() for name in names):
+        return 0
+    numbers = [int(name) for name in names]
+    is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return numbers[0] if is_consecutive else 0
+
+
+def cautions_of_notes(notes: Sequence[str]) -> list[Caution]:
+    """Return what to be careful about by notes on the data: columns that may be copies of the label."""
+    leaks = [note.removeprefix("note: ") for note in notes if DETERMINES in note]
+    return [Caution("A column may give the label away", f"{leak[0].upper()}{leak[1:]}.") for leak in leaks]
 
 
 def cautions_of_targets(
@@ -139,7 +178,7 @@ def _about_the_samples(contents: Contents, duplicates: Duplicates) -> Iterator[C
 
 def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> Iterator[Caution]:
     error = next(name for name in predictors[0].scores if name.startswith("mean error"))
-    best = min(predictors[1:], key=lambda other: other.scores[error].value)
+    best = min(filter(is_simple, predictors[1:]), key=lambda other: other.scores[error].value)
     lead = gain(contents, best)
     own, other = predictors[0].scores[error].value, best.scores[error].value
     compared = f"The mean error of “{best.name}” is {other:.3g}, the model's {own:.3g}"

@@ -80,6 +80,19 @@
     return list;
   }
 
+  function reasons(i) {
+    const reason = data.reasons[i];
+    if (!reason) return [];
+    const list = element("dl", { class: "row" });
+    for (const [name, part] of reason.parts) {
+      const column = data.shown.columns.indexOf(name);
+      const value = column < 0 ? "" : ` = ${data.shown.values[column][i]}`;
+      list.append(element("dt", {}, `${name}${value}`), element("dd", {}, `${part > 0 ? "+" : ""}${plain(part, 3)}`));
+    }
+    return [element("h4", {}, "What moved this prediction"), element("p", { class: "hint" },
+      `What each column adds to the mean prediction, ${plain(reason.baseline, 4)}.`), list];
+  }
+
   function verdict(i) {
     const sure = data.confidence ? ` (${Math.round(data.confidence[i] * 100)}%)` : "";
     const lines = targets.map((each) => element("p", { class: "verdict" }, targets.length > 1 ? `${each.target}: ` : "",
@@ -134,11 +147,14 @@
       });
       parts.push(bars);
     }
-    parts.push(row(i, 40), element("h4", {}, `The ${k} samples nearest to it`), element("p", { class: "hint" },
+    parts.push(row(i, 40), ...reasons(i), element("h4", {}, `The ${k} samples nearest to it`), element("p", { class: "hint" },
       ranks ? `${agreeing} of ${k} have its label; ≠ marks the others.` : "Their labels, the nearest first."), list);
     byId("sample").replaceChildren(...parts.filter(Boolean));
     mark();
-    if (move) { heading.focus({ preventScroll: true }); byId("embedding").scrollIntoView({ block: "start" }); }
+    const isNarrow = matchMedia("(max-width: 60rem)").matches; // The sample is then below the embedding.
+    if (move) heading.focus({ preventScroll: true });
+    if (isNarrow) byId("sample").scrollIntoView({ block: "start" });
+    else if (move) byId("embedding").scrollIntoView({ block: "start" });
   }
 
   function mark() {
@@ -213,7 +229,7 @@
       const count = counts[t * C + p];
       cell.style.setProperty("--v", total ? count / total : 0);
       const button = cell.firstElementChild;
-      button.textContent = count || "·";
+      button.replaceChildren(count ? percent(count / total) : "·", ...(count ? [element("span", { class: "of" }, count)] : []));
       button.disabled = count === 0;
       button.setAttribute("aria-label", `${count} of true rank ${ranks[t]} predicted as ${ranks[p]}`);
     }

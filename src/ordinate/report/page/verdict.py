@@ -1,0 +1,95 @@
+"""How good a model is, in one sentence, compared with what is simpler."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from ordinate.report.page.contents import Contents
+from ordinate.report.page.measures import Predictor, Score, gain, is_simple
+from ordinate.report.page.words import Caution, percent
+
+WITH_ARTICLE = {"linear model": "a linear model", "random forest": "a random forest"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How good a model is.
+
+    Args:
+        result: Its errors, such as "46% right, off by 0.66 grades on average".
+        comparison: How they compare with those of the best simple predictor.
+        kind: Whether the model is better than that one, by more than chance.
+    """
+
+    result: str
+    comparison: str
+    kind: Literal["better", "unclear", "worse"]
+
+    def __str__(self) -> str:
+        return f"{self.result}; {self.comparison}"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model and what it is compared with.
+
+    Args:
+        predictors: The model first; those of several targets have the name of the target before their own.
+        verdicts: One for each target, by its name.
+        cautions: What to be careful about.
+    """
+
+    predictors: list[Predictor]
+    verdicts: dict[str, Verdict]
+    cautions: Sequence[Caution] = ()
+
+    @classmethod
+    def of(cls, by_target: Sequence[Contents], scored: Sequence[list[Predictor]], targets: Sequence[str]) -> Self:
+        """Return the comparison, given contents, predictors and names of all targets."""
+        pairs = zip(by_target, scored, strict=True)
+        verdicts = {target: find_verdict(*pair) for target, pair in zip(targets, pairs, strict=True)}
+        if len(targets) == 1:
+            return cls(scored[0], verdicts)
+        named = [
+            replace(each, name=f"{target}, {each.name}")
+            for target, of_target in zip(targets, scored, strict=True)
+            for each in of_target
+        ]
+        return cls(named, verdicts)
+
+
+def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict:
+    """Return how good predictions are, and whether they are better than those of the best simple predictor."""
+    model, *others = predictors
+    error = _error_of(model)
+    result = f"off by {error:.3g} on average"
+    if contents.names is not None:
+        result = f"{percent(model.scores['accuracy'].value)} right, off by {error:.2f} grades on average"
+    best, *further = sorted(filter(is_simple, others), key=_error_of)
+    lead = gain(contents, best)
+    if lead.low > 0:
+        return Verdict(result, _better(best, lead), "better")
+    kind: Literal["unclear", "worse"] = "unclear"
+    said = f"not clearly better than {_named(best)}"
+    if lead.high < 0:
+        kind, said = "worse", f"worse than {_named(best)}"
+        if _error_of(best) > 0:
+            said += f" by {percent(-lead.value / _error_of(best))}"
+    for other in further:
+        lead = gain(contents, other)
+        if lead.low > 0:
+            return Verdict(result, f"{said}, {_better(other, lead)}", kind)
+    return Verdict(result, said, kind)
+
+
+def _better(other: Predictor, lead: Score) -> str:
+    return f"better than {_named(other)} by {percent(lead.value / _error_of(other))}"
+
+
+def _named(predictor: Predictor) -> str:
+    return WITH_ARTICLE.get(predictor.name, predictor.name)
+
+
+def _error_of(predictor: Predictor) -> float:
+    """Return the mean error of a predictor, in ranks or in units of the target."""
+    return next(score.value for name, score in predictor.scores.items() if name.startswith("mean error"))

@@ -1,0 +1,53 @@
+"""The verdict on a model: a sentence that follows from the errors of what it is compared with."""
+
+import numpy as np
+import pytest
+
+from ordinate.report.page.measures import Predictor, score_all
+from ordinate.report.page.verdict import Compared, find_verdict
+from tests.report.page.stand_ins import contents
+
+pytestmark = pytest.mark.usefixtures("few_trees")
+TRUE = np.repeat([0, 1, 2, 3], 50)
+WRONG = np.where(np.arange(200) % 4 == 0, np.minimum(TRUE + 1, 3), TRUE)  # 50 samples, 12 of them of the last rank
+
+
+def of_ranks(predicted, **others):
+    """A verdict on predictions of ranks, compared with others."""
+    of = contents(TRUE, predicted)
+    model = score_all(of, simple_models=False)[0]
+    scored = [score_all(contents(TRUE, each), simple_models=False)[0].scores for each in others.values()]
+    return find_verdict(of, [model, *map(Predictor, others, others.values(), scored)])
+
+
+def test_a_model_is_better_than_the_best_of_the_others():
+    found = of_ranks(TRUE, worse=3 - TRUE, forest=WRONG)
+    assert str(found) == "100% right, off by 0.00 grades on average; better than forest by 100%"
+    assert found.kind == "better"
+
+
+def test_a_model_that_errs_as_often_is_not_clearly_better_and_may_be_better_than_others():
+    found = of_ranks(WRONG, forest=WRONG, constant=np.full(200, 1))
+    error = np.abs(WRONG - TRUE).mean()
+    assert found.result == f"{np.mean(WRONG == TRUE):.0%} right, off by {error:.2f} grades on average"
+    assert found.comparison == f"not clearly better than forest, better than constant by {1 - error / 1:.0%}"
+    assert found.kind == "unclear"
+
+
+def test_a_model_is_worse_by_the_share_of_the_errors_of_the_best():
+    found = of_ranks(3 - TRUE, forest=WRONG)
+    error = np.abs(WRONG - TRUE).mean()
+    assert found.comparison == f"worse than forest by {(2 - error) / error:.0%}"
+    assert found.kind == "worse"
+    assert of_ranks(WRONG, forest=TRUE).comparison == "worse than forest"
+
+
+def test_targets_have_a_verdict_each():
+    target = np.linspace(0, 9, 40)
+    both = [contents(target, target + shift, names=None) for shift in (0, 2)]
+    scored = [score_all(each) for each in both]
+    found = Compared.of(both, scored, ["east", "north"])
+    assert list(found.verdicts) == ["east", "north"]
+    assert [each.name for each in found.predictors][::3] == ["east, SupCR", "north, SupCR"]
+    assert found.verdicts["north"].result == "off by 2 on average"
+    assert found.verdicts["east"].kind == "better"
