@@ -41,8 +41,9 @@ def test_boosted_trees_are_those_of_scikit_learn(slope):
     np.testing.assert_allclose(found[:, 0], slope * model.predict(X), rtol=1e-5, atol=1e-5)
 
 
-def test_trees_of_some_columns_read_these():
-    columns = np.array([3, 0])
+@pytest.mark.parametrize("columns", [[3, 0], [2]])
+def test_trees_of_some_columns_read_these(columns):
+    columns = np.array(columns)
     model = forest(columns)
     found = Trees.of_forest(model, as_it_is, columns)(torch.from_numpy(X)).numpy()
     np.testing.assert_allclose(found, model.predict(X[:, columns]), rtol=1e-5, atol=1e-6)

@@ -70,7 +70,8 @@ class Trees(nn.Module):
             is_leaf = tree.children_left < 0
             value = decode(tree.value[:, :, 0])
             left, right = tree.children_left, tree.children_right
-            parts.append(_Tree(columns[tree.feature], tree.threshold, left, right, is_leaf, value))
+            feature = columns[np.where(is_leaf, 0, tree.feature)]
+            parts.append(_Tree(feature, tree.threshold, left, right, is_leaf, value))
         return cls._joined(parts, max(tree.max_depth for tree in trees))
 
     @classmethod
@@ -103,7 +104,7 @@ class Trees(nn.Module):
         for start, tree in zip(starts, trees, strict=False):
             nodes = slice(int(start), int(start) + len(tree.feature))
             itself = np.arange(len(tree.feature))
-            found.feature[nodes] = torch.from_numpy(np.where(tree.is_leaf, 0, tree.feature))
+            found.feature[nodes] = torch.from_numpy(tree.feature)
             found.left[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.left) + start)
             found.right[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.right) + start)
             found.threshold[nodes] = torch.from_numpy(_below(np.where(tree.is_leaf, 0.0, tree.threshold)))
