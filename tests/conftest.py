@@ -89,11 +89,8 @@ def unpainted():
 
 @pytest.fixture(scope="module")
 def few_trees():
-    """Grow 60 trees and 10 boosted ones where a blend has 200 and up to 300, most of a small one's time."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
+    """Grow 40 trees and 10 boosted ones where a blend has 100 of each, most of a small one's time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(importlib.import_module("ordinate.blend.simple_models").FOREST, "n_estimators", 60)
-        patch.setitem(importlib.import_module("ordinate.blend.simple_models").BOOSTED_TARGETS, "max_iter", 10)
-        patch.setitem(HistGradientBoostingClassifier.__init__.__kwdefaults__, "max_iter", 10)
+        patch.setattr("ordinate.blend.forest.TREES", 40)
+        patch.setitem(importlib.import_module("ordinate.blend.boosting").SETTINGS, "max_iter", 10)
         yield

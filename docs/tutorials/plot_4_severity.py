@@ -67,8 +67,8 @@ plots.predicted_targets(y_test.to_numpy(), model.predict(X_test))
 # Intervals
 # ---------
 #
-# ``calibrate`` records the errors on the calibration samples. ``predict_interval`` turns them into intervals that contain
-# the true value of a new patient in 80% of cases on average (split conformal prediction).
+# ``calibrate`` records the errors on the calibration samples. ``predict_interval`` turns them into intervals that
+# contain the true value of a new patient in 80% of cases on average (split conformal prediction).
 
 model.calibrate(X_calibration, y_calibration)
 low, high = model.predict_interval(X_test, coverage=0.8)

@@ -8,21 +8,28 @@ from ordinate.encoders.members import BlendEncoder, MemberEncoder
 def test_a_member_is_the_network_of_its_own_weights():
     encoder = MemberEncoder(3, member_dim=4, members=2, widths=(5, 6), numeric=[0, 2]).double()
     x = torch.randn(7, 3, dtype=torch.float64)
-    periodic, *layers = encoder.layers
+    phase = [
+        2 * torch.pi * x[:, column, None] * encoder.periodic.frequencies[place] for place, column in enumerate([0, 2])
+    ]
+    phase = torch.cat(phase, 1)
     for member, embeddings in enumerate(encoder(x).split(4, dim=1)):
-        waves = []
-        for place, column in enumerate(periodic.numeric.tolist()):
-            phase = 2 * torch.pi * x[:, column, None] * periodic.frequencies[member, 0, place]
-            both = torch.cat([phase.sin(), phase.cos()], 1)
-            waves.append((both @ periodic.weight[member, place] + periodic.bias[member, 0, place]).relu())
-        hidden = torch.cat([x, *waves], 1)
-        for layer in layers[:-1]:
+        hidden = torch.cat([x, phase.sin(), phase.cos()], 1)
+        for layer in encoder.layers[:-1]:
             hidden = hidden @ layer.weight[member] + layer.bias[member] if hasattr(layer, "weight") else layer(hidden)
-        torch.testing.assert_close(embeddings, hidden @ layers[-1].weight[member] + layers[-1].bias[member])
+        last = encoder.layers[-1]
+        torch.testing.assert_close(embeddings, hidden @ last.weight[member] + last.bias[member])
+
+
+def test_members_of_samples_of_their_own_are_those_of_the_same_samples():
+    encoder = MemberEncoder(3, member_dim=4, members=2, numeric=[0, 2])
+    x = torch.randn(2, 7, 3)
+    own = encoder.by_member(x)
+    for member in range(2):
+        torch.testing.assert_close(own[member], encoder.by_member(x[member])[member])
 
 
 def test_a_member_learns_from_its_own_loss_alone():
-    encoder = MemberEncoder(3, member_dim=4, members=3)
+    encoder = MemberEncoder(3, member_dim=4, members=3, numeric=[0])
     encoder(torch.randn(5, 3))[:, 4:8].sum().backward()
     for parameter in encoder.parameters():
         assert parameter.grad[1].abs().sum() > 0

@@ -1,21 +1,19 @@
 """The blend: samples unseen, saving, export, kills, and the estimators' contracts."""
 
 import signal
-import warnings
 from itertools import count
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from ordinate import BlendClassifier, BlendRegressor
-from ordinate.blend import simple_models
-from ordinate.blend.simple_models import filled_in
+from ordinate.blend.task import RankTask, TargetTask
 from ordinate.errors import OrdinateError
 from ordinate.estimators import blend_method
 from ordinate.estimators.blend_method import Blend
@@ -23,6 +21,7 @@ from ordinate.heads.cumulative_link import fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
 from ordinate.methods.members import Members
 from ordinate.methods.unseen_folds import UnseenSamples
+from ordinate.metrics import ranked_probability_score
 from ordinate.model.export import export_model
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests import processes
@@ -46,9 +45,8 @@ def targets(**options):
 
 def share_equally(monkeypatch):
     """Give every part the same weight, whatever it gains."""
-    monkeypatch.setattr("ordinate.estimators.blend_method.best_share", lambda *_: 1.0)
-    monkeypatch.setattr("ordinate.estimators.blend_method.choose_shares", lambda predictions, *_: {
-        name: 1 / len(predictions) for name in predictions
+    monkeypatch.setattr("ordinate.estimators.blend_method.choose_shares", lambda residuals, *_: {
+        name: 1 / len(residuals) for name in residuals
     })  # fmt: skip
 
 
@@ -96,7 +94,7 @@ def test_unseen_losses_are_those_of_new_samples(make, y):
 
     def loss(X, y):
         if make is ranks:
-            return -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
+            return ranked_probability_score(y, model.predict_proba(X))
         return ((model.predict(X) - y) ** 2).mean() / np.var(label(new))
 
     assert model.unseen_losses_["blend"] == pytest.approx(loss(new, truth), rel=0.15)
@@ -237,11 +235,13 @@ def test_a_killed_fit_that_continues_under_a_time_limit_ends_in_time(tmp_path, m
 @pytest.mark.parametrize("patience", [99, None])
 def test_a_fit_that_runs_out_of_time_has_the_best_mean_of_the_weights(make, y, patience, monkeypatch):
     """Of labels that are chance, what is learned later is worse; without patience the last mean counts as the best."""
-    means, validate = [], Members.validate
+    means, predictions, validate = [], [], Members.validate
 
     def recorded(members, batches):
         means.append(Members.weights_to_keep(members))
-        return validate(members, batches)
+        figures = validate(members, batches)
+        predictions.append(members.predicted.numpy())
+        return figures
 
     monkeypatch.setattr(Members, "validate", recorded)
     chance = np.random.default_rng(0).permutation(y)
@@ -255,7 +255,10 @@ def test_a_fit_that_runs_out_of_time_has_the_best_mean_of_the_weights(make, y, p
     compared = [name for name in means[best] if name.startswith("encoder.members")]
     assert [name for name in compared if not torch.equal(weights[name], means[best][name])] == []
     assert any(not torch.equal(means[best][name], means[best - 1][name]) for name in compared)
-    assert model.unseen_losses_["members"] == pytest.approx(losses[best], rel=0.01)  # Its least probability is larger.
+    labels = chance if make is ranks else (chance[:, None] - chance.mean()) / chance.std()
+    task = RankTask(4) if make is ranks else TargetTask()
+    unseen = task.losses(predictions[best], labels).mean()
+    assert model.unseen_losses_["members"] == pytest.approx(unseen, rel=1e-5)
 
 
 def test_predictions_of_unseen_samples_are_on_the_cpu_wherever_the_members_are():
@@ -285,8 +288,9 @@ def test_groups_are_in_one_fold_and_trees_do_not_see_them():
     X = random.normal(size=(40, 3))[groups] + 1e-3 * random.normal(size=(240, 3))
     y = random.integers(3, size=40)[groups]
     model = ranks(epochs=30).fit(X, y, groups=groups)
-    assert min(model.unseen_losses_.values()) > 0.95 * np.log(3)
-    assert ranks(epochs=30).fit(X, y).unseen_losses_["blend"] < 0.5 * np.log(3)
+    chance = ranked_probability_score(y, np.full((240, 3), 1 / 3))
+    assert min(model.unseen_losses_.values()) > 0.95 * chance
+    assert ranks(epochs=30).fit(X, y).unseen_losses_["blend"] < 0.5 * chance
 
 
 @both
@@ -306,45 +310,6 @@ def test_the_heaviest_samples_are_unseen_by_the_trees_that_are_measured_on_them(
     with training_until(TrainingEnd(TimeBudget(1000), until=900)):
         error = make(epochs=2).fit(X, y, weights).unseen_errors_["trees"][heaviest]
     assert error < 0.7 * np.abs(y - np.mean(y))[heaviest]
-
-
-@both
-def test_measuring_the_trees_keeps_within_the_time_and_measures_as_many_as_are_kept(make, y, monkeypatch):
-    grown, grow = [], simple_models.grow
-
-    def counted(*arguments):
-        forest = grow(*arguments)
-        grown.append(len(forest.estimators_))
-        return forest
-
-    monkeypatch.setattr("ordinate.estimators.blend_method.grow", counted)
-    with training_until(TrainingEnd(TimeBudget(1000), until=900)):
-        make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
-        assert (len(grown), len(set(grown))) == (1 + QUICK["folds"], 1)
-        monkeypatch.setattr("ordinate.estimators.blend_method.leaves_time", lambda *_: False)
-        make(epochs=2).fit(X, y, np.linspace(1, 2, 80))
-    assert len(grown) == 2 + QUICK["folds"]
-
-
-@both
-def test_few_trees_leave_no_sample_without_a_prediction(make, y, monkeypatch):
-    monkeypatch.setattr(simple_models, "FEWEST_TREES", 2)
-    monkeypatch.setattr(simple_models, "SHARE_OF_TREES", 0)
-    with warnings.catch_warnings(), training_until(TrainingEnd(TimeBudget(1000), until=900)):
-        warnings.simplefilter("error")
-        model = make(epochs=2).fit(X, y)
-    assert np.isfinite(model.unseen_losses_["trees"])
-
-
-def test_what_all_trees_saw_has_the_mean_of_the_others():
-    forest = RandomForestRegressor(2, oob_score=True, random_state=0)
-    with pytest.warns(UserWarning, match="OOB"):
-        forest.fit(X, TARGET)
-    seen = np.all([np.isin(np.arange(80), bag) for bag in forest.estimators_samples_], axis=0)
-    filled = filled_in(forest.oob_prediction_[:, None].copy(), forest)[:, 0]
-    np.testing.assert_array_equal(filled[~seen], forest.oob_prediction_[~seen])
-    np.testing.assert_allclose(filled[seen], forest.oob_prediction_[~seen].mean())
-    assert seen.any()
 
 
 def test_median_and_mode_are_measured_on_samples_unseen():
@@ -383,46 +348,24 @@ def test_categories_missing_values_and_columns_of_one_value_are_read():
     assert np.isfinite(ranks().fit(frame, RANKS).predict_proba(frame)).all()
 
 
-def test_a_rank_of_one_sample_leaves_boosted_trees_out(monkeypatch):
-    """A part of the data would hold a single rank, of which they cannot learn."""
-    share_equally(monkeypatch)
-    y = np.r_[np.zeros(79, dtype=int), 1]
-    model = ranks().fit(X, y)
-    assert "boosting" not in model.unseen_losses_
-    assert "boosting" in ranks().fit(X, RANKS).unseen_losses_
-
-
 @both
-def test_boosted_trees_are_given_up_on_the_fold_with_which_they_gain_nothing(make, y, monkeypatch):
-    fits = []
-    shares = iter([0.1, 0.1, 0.0])
-    monkeypatch.setattr("ordinate.estimators.blend_method.best_share", lambda *_: next(shares))
-    new = blend_method.new_boosting
-    monkeypatch.setattr(blend_method, "new_boosting", lambda classes: fits.append(1) or new(classes))
-    assert "boosting" not in make(epochs=2).fit(X, y).unseen_losses_
-    assert len(fits) == 3
+def test_an_error_of_a_simple_part_ends_the_fit(make, y, monkeypatch):
+    monkeypatch.setattr(blend_method, "fit_forest", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        make().fit(X, y)
 
 
-def test_boosted_trees_are_left_out_where_there_is_no_time(monkeypatch):
-    monkeypatch.setattr("ordinate.estimators.blend_method.leaves_time", lambda *_: False)
-    assert set(ranks().fit(X, RANKS).unseen_losses_) == {"members", "linear", "trees", "blend"}
-
-
-@pytest.mark.parametrize(
-    ("make", "y", "boosting"),
-    [(ranks, RANKS, HistGradientBoostingClassifier), (targets, TARGET, HistGradientBoostingRegressor)],
-)
-def test_boosted_trees_grow_in_one_thread(make, y, boosting, monkeypatch):
+def test_boosted_trees_grow_in_one_thread(monkeypatch):
     """Several wait for each other: under the command's waiting that leaves cores free, five times as long."""
-    counts, fit = [], boosting.fit
+    counts, fit = [], HistGradientBoostingRegressor.fit
 
     def counted(model, *data):
         counts.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp")
         return fit(model, *data)
 
-    monkeypatch.setattr(boosting, "fit", counted)
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", counted)
     with threadpool_limits(2):
-        make().fit(X, y)
+        ranks().fit(X, RANKS)
         after = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"}
     assert set(counts) == {1}
     assert after == {2}

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from ordinate import BlendClassifier
-from ordinate.blend.shares import assign_folds
-from ordinate.data.splits import Units, split_rows
+from ordinate.data.splits import Units, assign_folds, split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators import blend_method, rank_classifier
 from ordinate.estimators import samples as training_samples

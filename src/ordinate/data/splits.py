@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -230,3 +231,30 @@ def split_groups(
         splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
         rest, held_out = next(splitter.split(np.zeros(len(labels)), groups=codes))
     return np.sort(rest), np.sort(held_out)
+
+
+def assign_folds(
+    targets: NDArray[np.generic], folds: int, seed: int, groups: NDArray[np.generic] | None = None
+) -> NDArray[np.int64]:
+    """Return the fold (n,) of every sample, 0 to folds-1, so that each has about the same samples of any label.
+
+    Args:
+        targets: Ranks or targets (n,).
+        folds: Number of folds, at most n.
+        seed: Seed of the drawing.
+        groups: (n,), each of which lies in one fold.
+
+    Example:
+        >>> np.bincount(assign_folds(np.arange(12) // 4, 4, seed=0)).tolist()
+        [3, 3, 3, 3]
+    """
+    generator = np.random.default_rng(seed)
+    units = np.arange(len(targets)) if groups is None else pd.factorize(groups)[0]
+    labels = pd.Series(targets).groupby(units).median().to_numpy()  # The label of a sample, or the median of a group.
+    order = np.lexsort((generator.random(len(labels)), labels))
+    fold_of_unit = np.empty(len(labels), dtype=np.int64)
+    for start in range(0, len(order), folds):  # Neighbours in the order of the labels fall into different folds.
+        block = order[start : start + folds]
+        fold_of_unit[block] = generator.permutation(folds)[: len(block)]
+    assigned: NDArray[np.int64] = fold_of_unit[units]
+    return assigned

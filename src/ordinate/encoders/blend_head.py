@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from ordinate.encoders.members import MemberLinear
 from ordinate.heads.cumulative_link import CumulativeLink
 
+LINKED = ("linear", "boosting")  # Parts with one column for all ranks.
+
 
 class BlendHead(nn.Module):
     """From the columns of :class:`~ordinate.encoders.members.BlendEncoder` to probabilities or targets.
@@ -36,7 +38,9 @@ class BlendHead(nn.Module):
         self.num_classes = num_classes
         self.members = members
         self.shares = {"members": 1.0} if shares is None else dict(shares)
-        self.link = CumulativeLink(num_classes) if num_classes is not None and "linear" in self.shares else None
+        self.links = nn.ModuleDict()  # From a column to probabilities.
+        if num_classes is not None:
+            self.links.update({name: CumulativeLink(num_classes) for name in LINKED if name in self.shares})
         self.register_buffer("target_mean", torch.zeros(1))
         self.register_buffer("target_scale", torch.ones(1))
 
@@ -80,11 +84,11 @@ class BlendHead(nn.Module):
         start = math.prod(self.shape)
         for name in ("linear", "trees", "boosting"):
             if name in self.shares:
-                end = start + (1 if name == "linear" else self.num_classes or 1)
-                found[name] = embeddings[:, start:end]
-                start = end
-        if self.link is not None:
-            found["linear"] = self.link(found["linear"])
+                width = 1 if name in LINKED else self.num_classes or 1
+                found[name] = embeddings[:, start : start + width]
+                start += width
+        for name, link in self.links.items():
+            found[name] = link(found[name])
         return found
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n o"]:

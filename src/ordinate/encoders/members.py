@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
-from torch.nn.functional import relu
 
 from ordinate.checks import check_choice
 from ordinate.encoders.mlp import ACTIVATIONS
 from ordinate.encoders.pixels import ImageComponents
-from ordinate.encoders.trees import BoostedTrees, Trees
+from ordinate.encoders.trees import Trees
 from ordinate.options import Activation
 
 
@@ -35,38 +34,36 @@ class MemberLinear(nn.Module):
 
 
 class MemberPeriodic(nn.Module):
-    """A :class:`~ordinate.encoders.mlp.PeriodicEmbedding` of each member, (members, n, f) to (members, n, g).
+    """Numbers as waves of random frequencies, which all members share, and features of the waves, which each learns.
+
+    The frequencies are not trained: no member learns through them from samples that it must not see, and the waves of
+    a sample are computed once.
+
+    Args:
+        members: Number of members.
+        in_features: Columns of the input.
+        numeric: Positions of the columns that are numbers.
+        frequencies: Number of frequencies of each number.
+        features: Number of features per number and member.
+        scale: Deviation of the frequencies, in cycles per standard deviation of the column.
 
     Example:
-        >>> MemberPeriodic(2, 3, numeric=[0, 2])(torch.zeros(2, 5, 3)).shape
+        >>> MemberPeriodic(2, 3, numeric=[0, 2])(torch.zeros(5, 3)).shape
         torch.Size([2, 5, 11])
     """
 
     numeric: Tensor
+    frequencies: Tensor
 
-    def __init__(
-        self,
-        members: int,
-        in_features: int,
-        numeric: Sequence[int],
-        frequencies: int = 16,
-        features: int = 4,
-        scale: float = 0.1,
-    ) -> None:
+    def __init__(self, in_features: int, numeric: Sequence[int], frequencies: int = 4, scale: float = 0.15) -> None:
         super().__init__()
-        count = len(numeric)
         self.register_buffer("numeric", torch.tensor(list(numeric), dtype=torch.int64))
-        self.frequencies = nn.Parameter(torch.randn(members, 1, count, frequencies) * scale)
-        self.weight = nn.Parameter(torch.randn(members, count, 2 * frequencies, features) / (2 * frequencies) ** 0.5)
-        self.bias = nn.Parameter(torch.zeros(members, 1, count, features))
-        self.out_features = in_features + count * features
+        self.register_buffer("frequencies", torch.randn(len(numeric), frequencies) * scale)
+        self.out_features = in_features + 2 * len(numeric) * frequencies
 
-    def forward(self, x: Float[Tensor, "m n f"]) -> Float[Tensor, "m n g"]:
-        numbers = 2 * math.pi * x[:, :, self.numeric].transpose(1, 2)[..., None]
-        phase = numbers * self.frequencies.transpose(1, 2)  # (m, f, n, k), whose products need no copy.
-        waves = torch.cat([phase.sin(), phase.cos()], dim=3)
-        embedded = relu(waves @ self.weight + self.bias.transpose(1, 2)).transpose(1, 2)
-        return torch.cat([x, embedded.flatten(2)], dim=2)
+    def forward(self, x: Float[Tensor, "... f"]) -> Float[Tensor, "... g"]:
+        phase = (2 * math.pi * x[..., self.numeric, None] * self.frequencies).flatten(-2)
+        return torch.cat([x, phase.sin(), phase.cos()], dim=-1)
 
 
 class MemberEncoder(nn.Module):
@@ -89,8 +86,8 @@ class MemberEncoder(nn.Module):
         self,
         in_features: int,
         member_dim: int,
-        members: int = 16,
-        widths: Sequence[int] = (64, 64, 64),
+        members: int = 8,
+        widths: Sequence[int] = (64, 64),
         activation: Activation = "silu",
         numeric: Sequence[int] = (),
     ) -> None:
@@ -98,9 +95,10 @@ class MemberEncoder(nn.Module):
         check_choice(activation, [*ACTIVATIONS], "activation")
         self.members, self.member_dim = members, member_dim
         layers: list[nn.Module] = []
+        self.periodic = None
         if numeric:
-            periodic = MemberPeriodic(members, in_features, numeric)
-            layers, in_features = [periodic], periodic.out_features
+            periodic = MemberPeriodic(in_features, numeric)
+            self.periodic, in_features = periodic, periodic.out_features
         for width, hidden in zip((in_features, *widths), widths, strict=False):
             layers += [MemberLinear(members, width, hidden), ACTIVATIONS[activation]()]
         self.layers = nn.Sequential(*layers, MemberLinear(members, widths[-1], member_dim))
@@ -111,11 +109,13 @@ class MemberEncoder(nn.Module):
         return self.members * self.member_dim
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n d"]:
-        return self.of_own_samples(x.expand(self.members, *x.shape)).transpose(0, 1).flatten(1)
+        return self.by_member(x).transpose(0, 1).flatten(1)
 
-    def of_own_samples(self, x: Float[Tensor, "m n f"]) -> Float[Tensor, "m n d"]:
-        """Return the embedding of samples of which each member has its own."""
-        embeddings: Tensor = self.layers(x)
+    def by_member(self, x: Float[Tensor, "*m n f"]) -> Float[Tensor, "m n d"]:
+        """Return the embedding of each member, for samples that all members or each of them have."""
+        if self.periodic is not None:
+            x = self.periodic(x)
+        embeddings: Tensor = self.layers(x.expand(self.members, *x.shape[-2:]))
         return embeddings
 
 
@@ -127,8 +127,8 @@ class BlendEncoder(nn.Module):
     Args:
         members: The networks, which training trains.
         linear: Linear model with one column, once it is fitted.
-        trees: Trees with one column per rank, or with one target, once they are fitted.
-        boosting: Boosted trees with such columns, once they are fitted.
+        trees: Forest with one column per rank, or with one target, once it is fitted.
+        boosting: Boosted trees with one column, once they are fitted.
 
     Attributes:
         images: Components of images; None for tables.
@@ -141,7 +141,7 @@ class BlendEncoder(nn.Module):
         members: MemberEncoder,
         linear: nn.Linear | None = None,
         trees: Trees | None = None,
-        boosting: BoostedTrees | None = None,
+        boosting: Trees | None = None,
     ) -> None:
         super().__init__()
         self.members = members
@@ -177,7 +177,7 @@ class BlendEncoder(nn.Module):
         if saved["trees"] is not None:
             self.trees = Trees(**saved["trees"])
         if saved["boosting"] is not None:
-            self.boosting = BoostedTrees(**saved["boosting"])
+            self.boosting = Trees(**saved["boosting"])
 
     def check_restored(self, columns: int) -> None:
         """Raise ValueError if the trees of a saved encoder are not such that samples can pass them."""

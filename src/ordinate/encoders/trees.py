@@ -1,6 +1,6 @@
 """Decision trees as tensors, so that they are saved, and run elsewhere, like the rest of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ordinate.counts import counted
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
+    from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 
 
 class Trees(nn.Module):
@@ -51,22 +51,50 @@ class Trees(nn.Module):
         }
 
     @classmethod
-    def of_forest(cls, forest: "BaseEstimator", columns: int | None = None) -> Self:
+    def of_forest(
+        cls,
+        forest: "ExtraTreesRegressor",
+        decode: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+        columns: NDArray[np.int64],
+    ) -> Self:
         """Return the trees of a fitted forest of scikit-learn, which compares float32 inputs.
 
         Args:
-            forest: Forest for classification, whose classes are numbered from 0, or for regression.
-            columns: Number of classes, of which the forest may have seen fewer; None for regression.
+            forest: Forest for regression.
+            decode: Linear function from its outputs (n, k) to those of the trees (n, o).
+            columns: Columns (f,) of a sample that the forest was fitted on.
         """
         trees = [estimator.tree_ for estimator in forest.estimators_]
-        places = [0] if columns is None else np.asarray(forest.classes_, dtype=np.int64)
         parts = []
         for tree in trees:
-            value = np.zeros((tree.node_count, columns or 1))
-            value[:, places] = tree.value[:, 0]
             is_leaf = tree.children_left < 0
-            parts.append(_Tree(tree.feature, tree.threshold, tree.children_left, tree.children_right, is_leaf, value))
+            value = decode(tree.value[:, :, 0])
+            left, right = tree.children_left, tree.children_right
+            feature = columns[np.where(is_leaf, 0, tree.feature)]
+            parts.append(_Tree(feature, tree.threshold, left, right, is_leaf, value))
         return cls._joined(parts, max(tree.max_depth for tree in trees))
+
+    @classmethod
+    def of_boosting(
+        cls, model: "HistGradientBoostingRegressor", columns: NDArray[np.int64], slope: float = 1.0
+    ) -> Self:
+        """Return the trees of fitted boosted trees of scikit-learn without missing values.
+
+        Args:
+            model: Fitted model.
+            columns: Columns (f,) of a sample that it was fitted on.
+            slope: Factor of its predictions.
+        """
+        start = slope * float(np.ravel(model._baseline_prediction)[0])  # It has no public name.
+        trees = [predictor.nodes for round_ in model._predictors for predictor in round_]
+        parts = []
+        for nodes in trees:
+            is_leaf = nodes["is_leaf"].astype(bool)
+            value = start + slope * len(trees) * np.where(is_leaf, nodes["value"], 0.0)  # Trees are averaged.
+            left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
+            feature = columns[nodes["feature_idx"]]
+            parts.append(_Tree(feature, nodes["num_threshold"], left, right, is_leaf, value[:, None]))
+        return cls._joined(parts, max(int(nodes["depth"].max()) for nodes in trees))
 
     @classmethod
     def _joined(cls, trees: Sequence["_Tree"], depth: int) -> Self:
@@ -76,7 +104,7 @@ class Trees(nn.Module):
         for start, tree in zip(starts, trees, strict=False):
             nodes = slice(int(start), int(start) + len(tree.feature))
             itself = np.arange(len(tree.feature))
-            found.feature[nodes] = torch.from_numpy(np.where(tree.is_leaf, 0, tree.feature))
+            found.feature[nodes] = torch.from_numpy(tree.feature)
             found.left[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.left) + start)
             found.right[nodes] = torch.from_numpy(np.where(tree.is_leaf, itself, tree.right) + start)
             found.threshold[nodes] = torch.from_numpy(_below(np.where(tree.is_leaf, 0.0, tree.threshold)))
@@ -104,52 +132,6 @@ class Trees(nn.Module):
             is_right = x.gather(1, self.feature[node]) > self.threshold[node]
             node = torch.where(is_right, self.right[node], self.left[node])
         return self.value[node].mean(1)
-
-
-class BoostedTrees(Trees):
-    """Trees whose leaves sum up to a target, or to the logarithms of probabilities.
-
-    Args:
-        trees: Number of trees.
-        nodes: Number of nodes of all trees together.
-        outputs: Number of classes, or 1 for a target.
-        depth: Depth of the deepest tree.
-    """
-
-    @classmethod
-    def of_boosting(cls, model: "BaseEstimator", columns: int | None = None) -> Self:
-        """Return the trees of a fitted ``HistGradientBoostingClassifier`` or ``Regressor`` without missing values.
-
-        Args:
-            model: Fitted model, whose classes, if it has some, are numbered from 0.
-            columns: Number of classes, of which the model may have seen fewer; None for regression.
-        """
-        start, seen = np.zeros(1), np.array([0])
-        if columns is not None:
-            seen = np.asarray(model.classes_, dtype=np.int64)
-            start = np.full(columns, -50.0)  # It is the logarithm of the probability of a class that was not seen.
-            start[seen] = 0.0
-        places = seen[-1:] if len(seen) == 2 else seen  # Only the second of two classes has a score.
-        start[places] = np.ravel(model._baseline_prediction)  # It has no public name.
-        rounds = model._predictors
-        count = sum(map(len, rounds))
-        parts = []
-        for predictors in rounds:
-            for place, predictor in zip(places, predictors, strict=True):
-                nodes = predictor.nodes
-                is_leaf = nodes["is_leaf"].astype(bool)
-                value = np.tile(start, (len(nodes), 1))
-                value[:, place] += count * np.where(is_leaf, nodes["value"], 0.0)  # Trees are averaged.
-                left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
-                parts.append(_Tree(nodes["feature_idx"], nodes["num_threshold"], left, right, is_leaf, value))
-        depths = [int(predictor.nodes["depth"].max()) for predictors in rounds for predictor in predictors]
-        return cls._joined(parts, max(depths))
-
-    def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n o"]:
-        scores = super().forward(x)
-        if self.out_features == 1:
-            return scores
-        return scores.softmax(1)
 
 
 class _Tree(NamedTuple):

@@ -1,31 +1,19 @@
 """The blend with scikit-learn's interface: networks, a linear model and trees, for ranks and for targets."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from ordinate.blend.simple_models import MOST_PER_TREE, of_all_ranks
+from ordinate.blend.task import RankTask, TargetTask
 from ordinate.decisions import compare_rules, predict_ranks
 from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.rank_classifier import RankClassifier, check_rank_options
 from ordinate.estimators.target_regressor import TargetRegressor
-from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
-from ordinate.heads.linear import fit_ridge
 from ordinate.model.labels import RankLabels
-from ordinate.training.time_budget import training_end
-
-if TYPE_CHECKING:
-    from sklearn.ensemble import (
-        ExtraTreesRegressor,
-        HistGradientBoostingClassifier,
-        HistGradientBoostingRegressor,
-        RandomForestClassifier,
-    )
 
 
 @estimator_dataclass
@@ -43,17 +31,15 @@ class BlendParameters:
         folds: Number of parts of the samples, at most ``members``; each member trains without one of them, and
             validates on it.
         linear: Whether a linear model is blended with the members.
-        trees: Whether a forest of random trees and boosted trees are blended with them, each if it gains by more than
-            two standard errors (for targets one).
-        batch_size: Samples per batch; None for 64, and more if there are more than 4,096 samples, up to 1,024.
+        trees: Whether a forest of random trees and boosted trees are blended with them.
+        batch_size: Samples per batch; None for 128, and more if there are more than 8,192 samples, up to 1,024.
         epochs: Largest number of epochs; None for 1000, or as many as 6000 batches make if that is fewer.
 
     Attributes:
         shares_: Weights of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"`` in the mean of their
-            predictions.
-        unseen_losses_: Loss of each part, and of the blend, on samples that it has not seen: minus the mean logarithm
-            of the true rank's probability, or the mean squared error. Boosted trees that gain nothing on the first of
-            their folds are given up and have none.
+            predictions: those of the smallest loss on samples that the parts have not seen.
+        unseen_losses_: Loss of each part, and of the blend, on samples that it has not seen: the ranked probability
+            score, or the mean squared error in variances of the target.
         unseen_errors_: Absolute errors (n,) of each part and of the blend on training samples that it has not seen, in
             ranks or in the target's units; NaN for those beyond 20,000. The members' epochs and the weights of the
             parts were chosen by these samples, so that the blend's are a little low: by 5 to 9% with 40 to 60 samples.
@@ -61,7 +47,7 @@ class BlendParameters:
     """
 
     embedding_dim: int | None = 16
-    members: int = 16
+    members: int = 8
     folds: int = 8
     linear: bool = True
     trees: bool = True
@@ -132,23 +118,20 @@ class RankBlend(Blend):
     """A blend for ranks."""
 
     settings: BlendClassifier
-    loss_name = "logarithmic loss"
-    errors_to_gain: ClassVar[dict[str, float]] = {"members": 1.0, "linear": 1.0, "trees": 2.0, "boosting": 2.0}
+    learning_rate = 0.012
+
+    @property
+    def task(self) -> RankTask:
+        return RankTask(self.labels.outputs)
 
     def check(self) -> None:
         check_rank_options(self)
         super().check()
 
-    def num_classes(self) -> int | None:
-        return self.labels.outputs
-
     def members_class(self) -> Any:
         from ordinate.methods.members import RankMembers
 
         return RankMembers
-
-    def losses(self, predictions: NDArray[np.float64], y: NDArray[Any], least: float = 1e-6) -> NDArray[np.float64]:
-        return -np.log(np.maximum(predictions[np.arange(len(y)), y], least))
 
     def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
         return np.abs(self.decide(predictions) - y).astype(np.float64)
@@ -157,32 +140,17 @@ class RankBlend(Blend):
         """Return the ranks (n,) that the model predicts from probabilities (n, C)."""
         return predict_ranks(probabilities, self.settings.rule_for(self.reader, cast(RankLabels, self.labels)))
 
-    def fit_linear(
-        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
-    ) -> nn.Sequential:
-        known = None if start is None else cast(tuple[nn.Linear, CumulativeLink], tuple(start))
-        return nn.Sequential(*fit_cumulative_link(x, y, self.num_classes() or 0, weights, start=known))
-
-    def out_of_bag(self, forest: "RandomForestClassifier") -> NDArray[np.float64]:
-        return of_all_ranks(forest, forest.oob_decision_function_, self.num_classes() or 0)
-
-    def predict_boosting(self, model: "HistGradientBoostingClassifier", x: NDArray[Any]) -> NDArray[np.float64]:
-        return of_all_ranks(model, model.predict_proba(x), self.num_classes() or 0)
-
     def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
-        scores = compare_rules(self.simple.y, predictions, self.simple.weights)
-        fitted.facts["decision_scores_"] = scores
+        weights = None if self.samples.weights is None else self.samples.weights.numpy()
+        fitted.facts["decision_scores_"] = compare_rules(self.samples.y.numpy(), predictions, weights)
 
 
 class TargetBlend(Blend):
     """A blend for a continuous target."""
 
     settings: BlendRegressor
-    loss_name = "squared error, in variances of the target,"
-    errors_to_gain: ClassVar[dict[str, float]] = {"members": 1.0, "linear": 1.0, "boosting": 1.0, "trees": 1.0}
-
-    def num_classes(self) -> int | None:
-        return None
+    learning_rate = 0.006
+    task = TargetTask()
 
     def members_class(self) -> Any:
         from ordinate.methods.members import TargetMembers
@@ -194,34 +162,9 @@ class TargetBlend(Blend):
         module.head.standardise(facts.targets)
         return module
 
-    def losses(self, predictions: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
-        squared: NDArray[np.float64] = np.square(predictions - y)[:, 0]
-        return squared
-
     def absolute_errors(self, predictions: NDArray[np.float64], y: NDArray[Any], module: Any) -> NDArray[np.float64]:
         errors: NDArray[np.float64] = np.abs(predictions - y)[:, 0] * float(module.head.target_scale)
         return errors
-
-    def fit_linear(
-        self, x: Tensor, y: Tensor, weights: Tensor | None, start: nn.Sequential | None = None
-    ) -> nn.Sequential:
-        ridge = fit_ridge(x, y, weights)
-        layer = nn.Linear(x.shape[1], 1).double()
-        with torch.no_grad():
-            layer.weight.copy_(ridge.linear.weight * ridge.target_scale)
-            layer.bias.copy_(ridge.linear.bias * ridge.target_scale + ridge.target_mean)
-        return nn.Sequential(layer.requires_grad_(False), nn.Identity())
-
-    def bags(self, samples: int) -> bool:
-        return samples > MOST_PER_TREE or training_end() is not None
-
-    def out_of_bag(self, forest: "ExtraTreesRegressor") -> NDArray[np.float64]:
-        predicted: NDArray[np.float64] = forest.oob_prediction_[:, None]
-        return predicted
-
-    def predict_boosting(self, model: "HistGradientBoostingRegressor", x: NDArray[Any]) -> NDArray[np.float64]:
-        predicted: NDArray[np.float64] = model.predict(x)[:, None]
-        return predicted
 
     def finish(self, fitted: Fitted) -> nn.Module:
         fitted.facts |= {"head_name_": "linear", "head_scores_": {}}

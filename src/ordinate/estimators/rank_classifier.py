@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from torch import Tensor, nn
 
-from ordinate.blend.shares import assign_folds
 from ordinate.data.modality import Reader
 from ordinate.data.rows import Labels, random_part
+from ordinate.data.splits import assign_folds
 from ordinate.data.streamed import StreamedPixels
 from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank

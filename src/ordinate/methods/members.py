@@ -91,9 +91,9 @@ class Members(StagedMethod):
         self.average = [parameter.detach().clone() for parameter in self.parameters()]
         self.averaged_steps = 0
 
-    def forward(self, x: Float[Tensor, "m n f"]) -> Float[Tensor, "m n o"]:
-        """Return the logits of each member, or its standardised targets, of samples of its own."""
-        outputs: Tensor = self.head.members(self.encoder.members.of_own_samples(x))
+    def forward(self, x: Float[Tensor, "*m n f"]) -> Float[Tensor, "m n o"]:
+        """Return the logits of each member, or its standardised targets, of the same samples or of its own."""
+        outputs: Tensor = self.head.members(self.encoder.members.by_member(x))
         return outputs
 
     def parts(self, batch: Batch) -> Iterator[tuple[Batch, Tensor | float]]:
@@ -109,7 +109,7 @@ class Members(StagedMethod):
     ) -> Float[Tensor, ""]:
         """Return the mean loss over members and samples, counted by the weight of each sample in each member."""
         x = x.to(self.average[0].dtype)
-        losses = self.sample_losses(self(x.expand(self.head.shape[0], *x.shape)), self.as_labels(y))
+        losses = self.sample_losses(self(x), self.as_labels(y))
         if weights is None:
             return losses.mean()
         counted = weights.to(losses.dtype).T  # The sum is positive, because some members see every sample.

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.blend.shares import assign_folds
 from ordinate.commands.division import Division, Rows, divide
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.plan import Plan, epochs_of_cut
@@ -19,7 +18,7 @@ from ordinate.counts import counted
 from ordinate.data.images.pixels import decoded_at
 from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import column_of, take
-from ordinate.data.splits import COPIES, Units
+from ordinate.data.splits import COPIES, Units, assign_folds
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.errors import OrdinateError
 from ordinate.estimators.calibration import calibrate

@@ -14,7 +14,6 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from torch import Tensor
 
-from ordinate.blend.simple_models import simple_predictions
 from ordinate.counts import counted
 from ordinate.data.rows import random_part
 from ordinate.data.splits import keep_together, split_folds
@@ -26,6 +25,7 @@ from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_
 from ordinate.metrics.embedding import unit_norm
 from ordinate.model.labels import TargetLabels
 from ordinate.report.page.contents import Contents, Labels, plain_features
+from ordinate.report.page.reference_models import reference_predictions
 
 Metric = Callable[[Labels, Labels], float]
 
@@ -115,7 +115,8 @@ def _by_simple_models(contents: Contents, leave_out: Sequence[str] = ()) -> dict
     if contents.names is not None and len(np.unique(y)) < 2:
         return {}
     count = None if contents.names is None else len(contents.names)
-    found = simple_predictions(x[rows].double(), torch.from_numpy(y), contents.inputs.double(), count, leave_out)
+    seen, labels = x[rows].double(), torch.from_numpy(y)
+    found = reference_predictions(seen, labels, contents.inputs.double(), count, leave_out)
     if count is None:
         return found
     return {name: contents.model.decide(probabilities) for name, probabilities in found.items()}
