@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.model_selection import GroupShuffleSplit, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ordinate.counts import counted
 from ordinate.data.rows import repeated
@@ -149,6 +148,8 @@ def split_folds(
         >>> [unseen.tolist() for _, unseen in split_folds(None, 4, units, folds=3, seed=0)]
         [[3], [1], [0, 2]]
     """
+    from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold  # Predictions need none.
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # Ranks with fewer samples than folds are missing in some folds.
         if units is not None and units.are_groups:
@@ -212,6 +213,8 @@ def split_groups(
         >>> len(rest), len(held_out)
         (2, 2)
     """
+    from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold
+
     check_share(share)
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(codes) != len(labels) or codes.max(initial=0) == 0:

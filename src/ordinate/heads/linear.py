@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Shaped
-from sklearn.linear_model import RidgeCV
 from torch import Tensor, nn
 from torch.nn.functional import huber_loss, l1_loss, mse_loss
 
@@ -176,6 +175,8 @@ def fit_ridge(
         >>> bool((head(embeddings) - embeddings.sum(1, keepdim=True)).abs().max() < 1e-3)
         True
     """
+    from sklearn.linear_model import RidgeCV  # A saved head does not need it.
+
     targets = check_targets(targets, len(embeddings), "targets")
     head = LinearHead(embeddings.shape[1], targets.shape[1]).to(embeddings.dtype)
     head.standardise(targets)

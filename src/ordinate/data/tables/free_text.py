@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags_array
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.preprocessing import normalize
 
 from ordinate.data.findings import Finding
 from ordinate.data.rows import random_part
 from ordinate.data.tables.columns import missing_values
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 HASHES = 2**13
 ROWS_AT_ONCE = 2**14
@@ -50,7 +50,7 @@ class TextColumn:
         texts = values.astype(object).where(~missing, "").astype(str).tolist()
         for start in range(0, len(texts), ROWS_AT_ONCE):
             part = texts[start : start + ROWS_AT_ONCE]
-            weighted = normalize(_counts(part) @ diags_array(self.weights[0]))
+            weighted = _weighted(_counts(part), self.weights[0])
             out[start : start + len(part)] = weighted @ self.weights[1:].T - np.array(self.means)
         out[missing] = 0
         return set()
@@ -82,10 +82,12 @@ def fit_text(
         max_learned_from: Largest number of texts that decide the components.
         least_spread: Smallest standard deviation of a component, as a share of the largest.
     """
+    from sklearn.decomposition import TruncatedSVD  # Most tables have no texts.
+
     texts = values.dropna().astype(str).iloc[random_part(int(values.notna().sum()), max_learned_from)]
     counts = _counts(texts.tolist())
     frequency = np.log((1 + counts.shape[0]) / (1 + counts.getnnz(axis=0))) + 1
-    weighted = normalize(counts @ diags_array(frequency))
+    weighted = _weighted(counts, frequency)
     decomposition = TruncatedSVD(min(max_components, len(texts)), random_state=0)
     found = decomposition.fit_transform(weighted)
     spread = found.std(axis=0)
@@ -95,8 +97,10 @@ def fit_text(
     return TextColumn(name, tuple(means.tolist()), np.vstack([frequency, components]).astype(np.float32))
 
 
-def _counts(texts: list[str]) -> csr_matrix:
+def _counts(texts: list[str]) -> "csr_matrix":
     """Return how often words and pairs of words occur (n, hashes), as 1 plus the logarithm."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
     hashing = HashingVectorizer(
         n_features=HASHES,
         ngram_range=(1, 2),
@@ -107,3 +111,11 @@ def _counts(texts: list[str]) -> csr_matrix:
     counts = hashing.transform(texts)
     counts.data = 1 + np.log(counts.data)
     return counts
+
+
+def _weighted(counts: "csr_matrix", frequency: NDArray[np.floating]) -> "csr_matrix":
+    """Return counts (n, hashes) weighted by the rarity of their words, in rows of norm 1."""
+    from scipy.sparse import diags_array
+    from sklearn.preprocessing import normalize
+
+    return normalize(counts @ diags_array(frequency))
