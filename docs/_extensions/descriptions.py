@@ -19,7 +19,7 @@ def add_tags(app, pagename, templatename, context, doctree):
     if not text:
         return
     title = context.get("title", app.config.project)
-    image = app.config.html_baseurl + "_images/front-page.png"
+    image = app.config.html_baseurl + "_images/report-top.png"
     tags = {
         'name="description"': text,
         'property="og:title"': title,
