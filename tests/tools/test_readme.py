@@ -12,6 +12,12 @@ def test_the_blocks_print_what_the_page_shows():
     assert [str(each) for each in check(ROOT / "README.md")] == []
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", ["tables", "images"])
+def test_the_start_pages_print_what_they_show(page):
+    assert [str(each) for each in check(ROOT / "docs" / "start" / f"{page}.md")] == []
+
+
 def test_every_block_is_code_that_runs_or_its_output():
     languages = [block[1] for block in BLOCK.finditer(README)]
     assert README.count("```") == 2 * len(languages)
