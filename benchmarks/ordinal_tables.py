@@ -25,8 +25,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
+from ordinate.blend.task import RankTask
+from ordinate.blend.weights import average, choose_shares
 from ordinate.data.tables.features import TableFeatures
 from ordinate.decisions import predict_ranks
 from ordinate.metrics import mae, ranked_probability_score
@@ -111,6 +114,19 @@ class Blend:
 
     def predict_proba(self, X: pd.DataFrame) -> NDArray[np.float64]:
         return np.asarray(self.model.predict_proba(X))
+
+    def of_parts(self, X: pd.DataFrame, y: Ranks) -> dict[str, Any]:
+        """Return the RPS of each part that has a weight, and of the weights that would have been best."""
+        fitted = self.model.fitted
+        with torch.no_grad():
+            parts = fitted.predictor.standardised(fitted.embed(fitted.read(X)))
+        found = {name: parts[name].numpy() for name in fitted.predictor.shares}
+        task = RankTask(len(self.classes_))
+        places = np.searchsorted(self.classes_, y)
+        best = choose_shares({name: task.residuals(part, places) for name, part in found.items()}, least=0)
+        losses = {name: float(task.losses(part, places).mean()) for name, part in found.items()}
+        hindsight = float(task.losses(average(found, best), places).mean())
+        return {"rps_of_parts": losses, "rps_of_best_shares": hindsight, "best_shares": best}
 
     @property
     def classes_(self) -> Ranks:
@@ -199,13 +215,15 @@ def measure(table: str, number: int, model: str) -> dict[str, Any]:
     fitted.fit(X.iloc[train].reset_index(drop=True), y[train], number)
     seconds = time.perf_counter() - start
     probabilities = np.zeros((len(test), ranks))
-    probabilities[:, fitted.classes_] = fitted.predict_proba(X.iloc[test].reset_index(drop=True))
+    new = X.iloc[test].reset_index(drop=True)
+    probabilities[:, fitted.classes_] = fitted.predict_proba(new)
+    of_parts = fitted.of_parts(new, y[test]) if isinstance(fitted, Blend) else {}
     return {
         "table": table, "split": number, "model": model, "rows": len(train), "columns": X.shape[1], "ranks": ranks,
         "mae_median": mae(y[test], predict_ranks(probabilities, "median")),
         "mae_mode": mae(y[test], predict_ranks(probabilities, "mode")),
         "rps": ranked_probability_score(y[test], probabilities),
-        "seconds": round(seconds, 2), "load": round(load_before, 1), **getattr(fitted, "facts", {}),
+        "seconds": round(seconds, 2), "load": round(load_before, 1), **getattr(fitted, "facts", {}), **of_parts,
     }  # fmt: skip
 
 

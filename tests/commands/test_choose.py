@@ -210,7 +210,7 @@ def test_a_blend_without_rivals_is_measured_on_all_samples_that_it_was_trained_o
     pd.concat([FRAME] * 7).to_csv("table.csv", index=False)  # Rivals would be measured on a fifth of so many.
     metrics = train()
     assert {name: found["samples"] for name, found in metrics["candidates"].items()} == dict.fromkeys(
-        ["linear model", "random trees", "blend"], metrics["training_samples"]
+        ["linear model", "random trees", "boosted trees", "blend"], metrics["training_samples"]
     )
     assert metrics["training_samples"] == 336
 

@@ -95,4 +95,6 @@ class BlendHead(nn.Module):
         """Return probabilities (n, C), or targets (n, 1) in their own units."""
         parts = self.standardised(embeddings)
         blended = torch.stack([share * parts[name] for name, share in self.shares.items()]).sum(0)
-        return blended if self.num_classes is not None else blended * self.target_scale + self.target_mean
+        if self.num_classes is None:
+            return blended * self.target_scale + self.target_mean
+        return blended / blended.sum(1, keepdim=True)  # Leaves of trees hold rounded probabilities.

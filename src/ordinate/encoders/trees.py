@@ -9,10 +9,13 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ordinate import kernels
 from ordinate.counts import counted
 
 if TYPE_CHECKING:
     from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+
+MANY_SAMPLES = 256  # For fewer the import of compiled loops takes longer than it saves.
 
 
 class Trees(nn.Module):
@@ -127,6 +130,11 @@ class Trees(nn.Module):
             raise ValueError(f"a node of its trees is on a column that the {columns} do not have")
 
     def forward(self, x: Float[Tensor, "n f"]) -> Float[Tensor, "n o"]:
+        if kernels.uses_numba(x) and len(x) >= MANY_SAMPLES:
+            from ordinate.kernels.numba.trees import mean_of_leaves
+
+            nodes = (self.roots, self.feature, self.threshold, self.left, self.right, self.value)
+            return mean_of_leaves(x, *nodes, self.depth).to(self.value.dtype)
         node = self.roots.expand(x.shape[0], -1)
         for _ in range(self.depth):
             is_right = x.gather(1, self.feature[node]) > self.threshold[node]

@@ -15,8 +15,11 @@ NUMBA = find_spec("numba") is not None
 
 
 def uses_numba(block: Tensor) -> bool:
-    """Return whether Numba's loops compute the rows of this block: on a processor, where it is installed."""
-    return block.device.type == "cpu" and NUMBA
+    """Return whether Numba's loops compute the rows of this block: on a processor, where it is installed.
+
+    A program that is being exported holds PyTorch's operations alone.
+    """
+    return block.device.type == "cpu" and NUMBA and not torch.compiler.is_compiling()
 
 
 def uses_triton(block: Tensor) -> bool:

@@ -3,6 +3,7 @@
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -204,9 +205,19 @@ class _Kept:
         self.held: deque[Samples] = deque()
 
     def __iter__(self) -> Iterator[Samples]:
-        for X in self.batches:
+        for X in _read_ahead(self.batches):
             self.held.append(X)
             yield X
+
+
+def _read_ahead(batches: Iterable[Samples]) -> Iterator[Samples]:
+    """Yield batches, the next of which is read by another thread meanwhile."""
+    rest = iter(batches)
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, rest, None)
+        while (batch := following.result()) is not None:
+            following = thread.submit(next, rest, None)
+            yield batch
 
 
 def _as_it_is(result: object) -> object:

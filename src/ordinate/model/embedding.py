@@ -1,10 +1,13 @@
 """Embeddings of samples by a trained encoder, however many there are."""
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
 import torch
 from torch import Tensor, nn
 
 from ordinate.data.modality import Reader
-from ordinate.training.machine import single_thread_if_small
+from ordinate.training.machine import one_torch_thread, single_thread_if_small
 
 
 def device_of(accelerator: str) -> torch.device:
@@ -25,11 +28,21 @@ def embed(encoder: nn.Module, reader: Reader, device: torch.device, x: Tensor) -
             parts = [encoder(part.to(device)).double().cpu() for part in x.split(rows)]
         encoder.cpu()
         return torch.cat(parts)
-    with torch.no_grad(), single_thread_if_small(encoder, x, min(rows, len(x))):
-        rows = min(rows, getattr(encoder, "most_rows", rows))
-        first = encoder(x[:rows].double())
+    rows = min(rows, getattr(encoder, "most_rows", rows))
+    if len(x) <= rows:
+        with torch.no_grad(), single_thread_if_small(encoder, x, len(x)):
+            return encoder(x.double())
+
+    def embed_part(start: int) -> Tensor:
+        with torch.no_grad():
+            part: Tensor = encoder(x[start : start + rows].double())
+        return part
+
+    starts = range(0, len(x), rows)
+    with one_torch_thread() as threads, ThreadPoolExecutor(threads) as pool:
+        following = pool.map(embed_part, starts)
+        first = next(following)
         embeddings = first.new_empty(len(x), *first.shape[1:])  # Joined parts would take twice the memory.
-        embeddings[:rows] = first
-        for start in range(rows, len(x), rows):
-            embeddings[start : start + rows] = encoder(x[start : start + rows].double())
-        return embeddings
+        for start, part in zip(starts, chain([first], following), strict=True):
+            embeddings[start : start + rows] = part
+    return embeddings

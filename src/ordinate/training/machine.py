@@ -72,6 +72,18 @@ def single_thread_if_small(network: nn.Module, x: Tensor, batch_size: int) -> It
             torch.set_num_threads(threads)
 
 
+@contextmanager
+def one_torch_thread() -> Iterator[int]:
+    """Run each operation of PyTorch on one thread, and yield how many threads there were, which may each run some."""
+    _one_in_forked_processes()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield threads
+    finally:
+        torch.set_num_threads(threads)
+
+
 @cache
 def _one_in_forked_processes() -> None:
     """Let processes that are forked from now on use one thread, as PyTorch's own workers do.
