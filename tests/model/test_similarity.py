@@ -76,13 +76,13 @@ BY_ANGLE = RANDOM_LENGTHS * np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
     [(BY_LENGTH, LENGTHS, "neg_l2"), (BY_ANGLE, ANGLES, "cosine")],
     ids=["length", "angle"],
 )
-@pytest.mark.parametrize("is_validated", [False, True])
-def test_a_plain_loss_is_read_by_the_similarity_that_finds_near_labels(embeddings, labels, expected, is_validated):
-    fitted = OfNumbers(embeddings, labels)
-    if is_validated:
-        fitted = OfNumbers(embeddings[::2], labels[::2], (embeddings[1::2], labels[1::2]))
-    assert preferred_similarity(fitted) == expected
+@pytest.mark.parametrize("usual", ["cosine", "neg_l2"])
+def test_a_plain_loss_is_read_by_the_similarity_that_finds_near_labels(embeddings, labels, expected, usual):
+    validated = OfNumbers(embeddings[::2], labels[::2], (embeddings[1::2], labels[1::2]))
+    assert preferred_similarity(validated, usual) == expected
+    assert preferred_similarity(OfNumbers(embeddings, labels), usual) == usual
 
 
 def test_embeddings_that_are_not_finite_have_a_similarity_too():
-    assert preferred_similarity(OfNumbers(np.full((5, 2), np.nan), np.arange(5.0))) == "neg_l2"
+    nothing = np.full((5, 2), np.nan), np.arange(5.0)
+    assert preferred_similarity(OfNumbers(*nothing, nothing), "neg_l2") == "neg_l2"

@@ -212,7 +212,8 @@ class Method(ABC):
 
     def similarity(self, fitted: Fitted) -> Similarity:
         """Return the similarity of embeddings that the loss orders; of others the one that finds near labels."""
-        return preferred_similarity(fitted)
+        usual: Similarity = "cosine" if isinstance(self.labels, RankLabels) else "neg_l2"
+        return preferred_similarity(fitted, usual)
 
     # What methods have in common.
 
@@ -286,27 +287,28 @@ def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | N
     return embeddings, training.y[torch.from_numpy(rows)], training.weights_of(rows)
 
 
-def preferred_similarity(fitted: Fitted, most: int = 2000, most_neighbours: int = 10) -> Similarity:
-    """Return the similarity by which the nearest training samples have the nearest labels, on average.
+def preferred_similarity(fitted: Fitted, usual: Similarity, most: int = 2000, most_neighbours: int = 10) -> Similarity:
+    """Return the similarity by which the training samples nearest to validation samples have the nearest labels.
 
-    Neighbours are searched for validation samples, without any for training samples among themselves.
+    Without validation samples it is the usual one: training samples, which a network knows by heart, tell nothing.
     """
+    validation = fitted.validation
+    if validation is None or not len(validation.x):
+        return usual
     embeddings, labels, _ = embedded_part(fitted, most)
-    queries, true = embeddings, labels
-    refs = None
-    if fitted.validation is not None and len(fitted.validation.x):
-        rows = random_part(len(fitted.validation.x), most)
-        queries, true = fitted.embed_rows(fitted.validation.x, rows), fitted.validation.y[torch.from_numpy(rows)]
-        refs = embeddings.numpy()
-    count = min(most_neighbours, len(embeddings) - (refs is None))
-    if count < 1 or not bool(embeddings.isfinite().all() and queries.isfinite().all()):
-        return "neg_l2"
-    known, asked = (each.double().reshape(len(each), -1).numpy() for each in (labels, true))
+    rows = random_part(len(validation.x), most)
+    queries = fitted.embed_rows(validation.x, rows)
+    if not bool(embeddings.isfinite().all() and queries.isfinite().all()):
+        return usual
+    known, asked = (
+        each.double().reshape(len(each), -1).numpy() for each in (labels, validation.y[torch.from_numpy(rows)])
+    )
+    count = min(most_neighbours, len(embeddings))
     apart: dict[Similarity, float] = {}
-    for similarity in PLAIN_SIMILARITIES:
-        found = nearest_neighbours(queries.numpy(), refs, count, similarity=similarity)
+    for similarity in (usual, *(each for each in PLAIN_SIMILARITIES if each != usual)):
+        found = nearest_neighbours(queries.numpy(), embeddings.numpy(), count, similarity=similarity)
         apart[similarity] = float(np.abs(known[found] - asked[:, None]).mean())
-    return min(PLAIN_SIMILARITIES, key=apart.__getitem__)
+    return min(apart, key=apart.__getitem__)
 
 
 def warn(message: str) -> None:
