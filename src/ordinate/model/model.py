@@ -73,6 +73,13 @@ class Model:
         facts: Other results of the fit by name, such as CLOC's ``margins_``.
         history: Values that each epoch logged.
         notes: What is worth knowing about the fit.
+
+    Example:
+        >>> from ordinate import CLOCClassifier
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> model = CLOCClassifier(epochs=(2, 2), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7])).fitted
+        >>> model.name, model.similarity, model.classes.tolist(), model.transform(X).shape
+        ('CLOC', 'cosine', [0, 1, 2], (60, 64))
     """
 
     name: str
