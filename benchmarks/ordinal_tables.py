@@ -118,9 +118,10 @@ class Blend:
     def of_parts(self, X: pd.DataFrame, y: Ranks) -> dict[str, Any]:
         """Return the RPS of each part that has a weight, and of the weights that would have been best."""
         fitted = self.model.fitted
+        predictor: Any = fitted.predictor
         with torch.no_grad():
-            parts = fitted.predictor.standardised(fitted.embed(fitted.read(X)))
-        found = {name: parts[name].numpy() for name in fitted.predictor.shares}
+            parts = predictor.standardised(fitted.embed(fitted.read(X)))
+        found = {name: parts[name].numpy() for name in predictor.shares}
         task = RankTask(len(self.classes_))
         places = np.searchsorted(self.classes_, y)
         best = choose_shares({name: task.residuals(part, places) for name, part in found.items()}, least=0)
@@ -143,7 +144,7 @@ class Peer:
 
     def fit(self, X: pd.DataFrame, y: Ranks, seed: int) -> None:
         self.features = TableFeatures.fit(X)
-        self.text = [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
+        self.text = [str(name) for name in X if not pd.api.types.is_numeric_dtype(X[name])]
         self.categories = {name: X[name].astype("category").cat.categories for name in self.text}
         self.model = self.build(seed, self.text)
         self.labels, codes = np.unique(y, return_inverse=True)  # XGBoost takes no gaps.
@@ -154,7 +155,8 @@ class Peer:
             scores = [place for place in self.features.numeric_positions if place not in self.features.plain_positions]
             return np.delete(self.features.transform(X), scores, axis=1)
         if type(self.model).__module__.startswith("catboost"):
-            return X.assign(**{name: X[name].astype("object").fillna("missing").astype(str) for name in self.text})
+            texts = {name: X[name].astype("object").fillna("missing").astype(str) for name in self.text}
+            return X.assign(**texts)
         columns = {name: pd.Categorical(X[name], categories=self.categories[name]) for name in self.text}
         return X.assign(**columns)
 
@@ -168,7 +170,7 @@ class Peer:
 
 def _of(module: str, name: str, **settings: Any) -> Callable[[int, list[str]], Any]:
     def build(seed: int, text: list[str]) -> Any:
-        seeded = {} if name == "LogisticAT" else {"random_state": seed}
+        seeded: dict[str, Any] = {} if name == "LogisticAT" else {"random_state": seed}
         if name == "CatBoostClassifier":
             seeded["cat_features"] = text
         return getattr(import_module(module), name)(**seeded, **settings)

@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -52,9 +54,8 @@ def train(name: str, folder: Path) -> None:
         subprocess.run([*command, "--out", str(folder / name)], check=True, capture_output=True)
         return
     if name == "CatBoost":
-        from catboost import CatBoostClassifier
-
-        model = CatBoostClassifier(n_estimators=300, verbose=False, allow_writing_files=False, random_state=0)
+        catboost: Any = import_module("catboost")
+        model = catboost.CatBoostClassifier(n_estimators=300, verbose=False, allow_writing_files=False, random_state=0)
     else:
         from sklearn.ensemble import RandomForestClassifier
 

@@ -106,7 +106,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         verbose: 1 shows a progress bar; 0 says once, on the logger ``"ordinate"``, when a long fit ends.
 
     Attributes:
-        model_: The fitted model, see :class:`~ordinate.model.Model`; ``fitted`` is the same with the parameters of now.
+        model_: The fitted model, see :class:`~ordinate.model.model.Model`; ``fitted`` is the same by the parameters of
+            now.
         encoder_: The trained encoder.
         predictor_: Module from embeddings to predictions.
         method_: The trained module of the method; not part of a saved model.

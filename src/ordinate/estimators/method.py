@@ -56,7 +56,7 @@ class Fitted:
         held_out_by_share: Whether validation samples are a share of the samples, which may be trained on afterwards.
         all_weights: Weights of training and validation samples together; None for equal ones.
         seconds: Seconds that training took.
-        facts: Other results of the fit by name, see :class:`~ordinate.model.Model`.
+        facts: Other results of the fit by name, see :class:`~ordinate.model.model.Model`.
         notes: What the user should know.
     """
 
