@@ -290,7 +290,7 @@ def embedded_part(fitted: Fitted, most: int) -> tuple[Tensor, Tensor, Tensor | N
 def preferred_similarity(fitted: Fitted, usual: Similarity, most: int = 2000, most_neighbours: int = 10) -> Similarity:
     """Return the similarity by which the training samples nearest to validation samples have the nearest labels.
 
-    Without validation samples it is the usual one: training samples, which a network knows by heart, tell nothing.
+    Without validation samples it is the usual one: training samples, which a network may have memorised, tell nothing.
     """
     validation = fitted.validation
     if validation is None or not len(validation.x):
