@@ -1,4 +1,4 @@
-"""The section of docs/measured/tables.md on public ordinal tables, from the lines of ordinal_tables.py."""
+"""The section of docs/measured/public_tables.md, from the lines of ordinal_tables.py."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "measured" / "tables.md"
+PAGE = HERE.parent / "docs" / "measured" / "public_tables.md"
 SUMMARY = HERE / "results" / "ordinal_tables_summary.json"
 BEGIN = "<!-- ordinal tables: written by benchmarks/ordinal_tables.py --table -->"
 END = "<!-- end of ordinal tables -->"

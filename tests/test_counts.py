@@ -11,7 +11,8 @@ from ordinate.counts import counted
 SOURCES = sorted(path for name in ("ordinate", "ordinate_papers") for path in Path("src", name).rglob("*.py"))
 # What these hold is no number, or not 1.
 NO_COUNTS = {
-    "colour", "name", "number", "folder / CONFIG", "printable(frames)", "entries or 2 ** 16", "header.precision",
+    "colour", "name", "number", "folder / CONFIG", "self.folder / CONFIG", "printable(frames)", "entries or 2 ** 16",
+    "header.precision",
 }  # fmt: skip
 
 

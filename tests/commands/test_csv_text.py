@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinate.commands import table_file
-from ordinate.commands.table_file import csv_text, with_digits
+from ordinate.commands import csv_text as module
+from ordinate.commands.csv_text import csv_text, with_digits
 
 RANDOM = np.random.default_rng(0)
 
@@ -28,7 +28,7 @@ def test_pyarrow_and_pandas_write_the_same(header, monkeypatch):
     numbers = np.concatenate([RANDOM.random(50), [0.0, np.nan, 1.0, 250.0]])
     frame = pd.DataFrame({"row": np.arange(54), 'a "b", c': numbers, "d": numbers.astype(np.float32)})
     fast = csv_text(frame, header=header)
-    monkeypatch.setattr(table_file, "find_spec", lambda _: None)
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
     slow = csv_text(frame, header=header)
     assert fast.count("\n") == slow.count("\n")
     assert fast.splitlines()[0] == slow.splitlines()[0] if header else True

@@ -20,7 +20,8 @@ def choose_shares(
 
     Example:
         >>> noise = np.array([[1.0], [-1.0], [1.0], [-1.0]])
-        >>> choose_shares({"a": noise, "b": -noise, "c": noise + 3})
+        >>> shares = choose_shares({"a": noise, "b": -noise, "c": noise + 3})
+        >>> {name: round(share, 6) for name, share in shares.items()}
         {'a': 0.5, 'b': 0.5}
     """
     stacked = np.stack([*residuals.values()])

@@ -40,16 +40,14 @@ class MemberPeriodic(nn.Module):
     a sample are computed once.
 
     Args:
-        members: Number of members.
         in_features: Columns of the input.
         numeric: Positions of the columns that are numbers.
         frequencies: Number of frequencies of each number.
-        features: Number of features per number and member.
         scale: Deviation of the frequencies, in cycles per standard deviation of the column.
 
     Example:
-        >>> MemberPeriodic(2, 3, numeric=[0, 2])(torch.zeros(5, 3)).shape
-        torch.Size([2, 5, 11])
+        >>> MemberPeriodic(3, numeric=[0, 2])(torch.zeros(5, 3)).shape
+        torch.Size([5, 19])
     """
 
     numeric: Tensor
