@@ -232,7 +232,7 @@ def measure(table: str, number: int, model: str) -> dict[str, Any]:
 def main() -> None:
     """Measure what is missing, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--group", choices=["development", "test"], help="tables of a group (all)")
+    parser.add_argument("--group", choices=["development", "earlier", "test"], help="tables of a group (all)")
     parser.add_argument("--sets", nargs="+", choices=TABLES, help="some tables (all)")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=[*MODELS], help="some models (all)")
     parser.add_argument("--splits", type=int, default=2)

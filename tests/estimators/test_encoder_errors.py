@@ -68,3 +68,15 @@ def test_nothing_to_train_is_refused():
         supcr(encoder=two_layers(4), embedding_dim=None, train_encoder="none").fit(X, target)
     with pytest.raises(OrdinateError, match="embedding_dim: got 0"):
         POEClassifier(two_layers(4), embedding_dim=None).fit(X, ranks_of(target))
+
+
+class TakesNothing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 4)
+
+
+def test_the_class_of_a_network_is_no_network():
+    message = r"encoder: got the class TakesNothing, and .*, expected a network, such as TakesNothing\(\.\.\.\), or a"
+    with pytest.raises(OrdinateError, match=message):
+        supcr(encoder=TakesNothing).fit(*draw_table())

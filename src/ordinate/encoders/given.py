@@ -107,13 +107,25 @@ def new_given_network(encoder: Encoder, sample_shape: Sequence[int], embedding_d
                 "encoder", repr(encoder), f"images or text for {HUGGING_FACE!r}, not samples {tuple(sample_shape)}"
             )
         return load_vision_network(encoder)
-    network: Any = copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(embedding_dim)
+    network: Any = copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else _made_by(encoder, embedding_dim)
     if not isinstance(network, nn.Module):
         raise OrdinateError("encoder", f"{describe_encoder(encoder)}, which returned {network!r}", "a torch.nn.Module")
     drop_classifier: Any = getattr(network, "reset_classifier", None)  # Networks of timm have it.
     if isinstance(encoder, nn.Module) and drop_classifier is not None:
         drop_classifier(0)
     return network.cpu().float()
+
+
+def _made_by(factory: Callable[[int | None], nn.Module], embedding_dim: int | None) -> object:
+    """Return what a function makes, or the class of a network that takes the dimension of the embedding alone."""
+    try:
+        return factory(embedding_dim)
+    except TypeError as error:
+        if not isinstance(factory, type):
+            raise
+        name = factory.__name__
+        expected = f"a network, such as {name}(...), or a function from embedding_dim to one"
+        raise OrdinateError("encoder", f"the class {name}, and {error}", expected) from error
 
 
 def check_width(width: int, embedding_dim: int | None, name: str) -> None:

@@ -145,7 +145,8 @@ def encoder_of(params: Settings, given: GivenEncoder | None, folder: Path) -> En
     (kind, name), *_ = saved.items()
     if given is None:
         problem = f"the model in {folder} was trained with a {kind} of the user, {name}, whose code is not saved"
-        hint = f"ordinate.load({str(folder)!r}, encoder={name}) in Python, with the same {kind}"
+        given_as = f"{name}(...)" if kind == "module" else name
+        hint = f"ordinate.load({str(folder)!r}, encoder={given_as}) in Python, with the same {kind}"
         raise OrdinateError("encoder", problem=problem, hint=hint)
     if not callable(given) or is_factory(given) != (kind == "function"):
         raise OrdinateError("encoder", describe_encoder(given), f"a {kind}, as in training: {name}")
