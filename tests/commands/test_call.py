@@ -91,3 +91,20 @@ def test_what_cannot_be_used_is_named(folder, arguments, message):
     with pytest.raises(OrdinateError, match=message):
         ordinate.fit(**{"data": TABLE, "verbose": 0, **arguments})
     assert list(folder.iterdir()) == []
+
+
+def test_it_takes_the_table_that_it_was_fitted_to_with_what_was_left_out(folder, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    table = TABLE.assign(patient=[f"P{row:03}" for row in range(120)])
+    model = ordinate.fit(table, "grade", **QUICK, verbose=0)
+    assert "patient" not in model.feature_names_in_
+    new, own = table[:5], TABLE.drop(columns="grade")[:5]
+    np.testing.assert_array_equal(model.predict_proba(new[new.columns[::-1]]), model.predict_proba(own))
+    np.testing.assert_array_equal(model.predict_interval(new)[0], model.predict_interval(own)[0])
+    np.testing.assert_array_equal(model.similar(new, table, k=3)[1], model.similar(own, TABLE, k=3)[1])
+    pd.testing.assert_frame_equal(model.explain(new[:1], table), model.explain(own[:1], TABLE.drop(columns="grade")))
+    assert model.evaluate(table)["mae"] == model.evaluate(TABLE)["mae"]
+    assert model.report("page.html", table, training=(table, table["grade"])).exists()
+    with pytest.raises(OrdinateError, match="age"):
+        model.predict(new.drop(columns="age"))

@@ -381,7 +381,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         from ordinate.model.contributions import column_contributions
 
         fitted = self.fitted
-        return column_contributions(fitted, fitted.without_label(X), fitted.without_label(background))
+        return column_contributions(fitted, fitted.own_columns(X), fitted.own_columns(background))
 
     def similar(
         self, X: ArrayLike | pd.DataFrame, among: ArrayLike | pd.DataFrame, k: int = 10

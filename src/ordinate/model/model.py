@@ -138,18 +138,24 @@ class Model:
     def read(self, X: object) -> Tensor:
         """Return samples as a batch of the encoder."""
         samples, _ = unpack(X, (), self.data)
-        samples = self.without_label(samples)
+        samples = self.own_columns(samples)
         modality = modality_of(samples, self.data)
         if not modality.reads_with(self.reader):
             expected = f"{modality_of_reader(self.reader).expected}, as in training"
             raise OrdinateError("X", "another kind of data", expected)
         return self.reader.read(modality.check(self, samples, reset=False))
 
-    def without_label(self, X: Any) -> Any:
-        """Return a table without the column or columns of the label; other samples as they are."""
-        if self.target is None or not isinstance(X, pd.DataFrame):
+    def own_columns(self, X: Any) -> Any:
+        """Return the columns of a table that the model was trained on; other samples as they are.
+
+        A model that ``ordinate.fit`` returned, which knows the column of its label, takes the table that it was fitted
+        to: the label and the columns that were left out may be in it.
+        """
+        names = list(self.feature_names_in)
+        is_own = self.target is not None and isinstance(X, pd.DataFrame) and set(names) <= set(map(str, X.columns))
+        if not is_own or not names:
             return X
-        return X.drop(columns=self.target, errors="ignore")
+        return X.set_axis([str(name) for name in X.columns], axis=1)[names]
 
     def embed(self, x: Tensor) -> Tensor:
         """Return embeddings (n, d) of samples that were read, in float64."""

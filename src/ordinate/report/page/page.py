@@ -100,6 +100,7 @@ def write_report(
     if unknown or not projections:
         raise OrdinateError("projections", repr(projections), f"some of {', '.join(PROJECTIONS)}")
     X, y = unpack(X, y)
+    X, training = model.own_columns(X), _with_own_columns(model, training)
     given = len(X)
     if names is not None and len(names) != given:
         raise OrdinateError("names", len(names), f"{given}, one per sample")
@@ -140,6 +141,14 @@ def write_report(
     options = ReportOptions(targets, given, names, has_suspects, costs, command, facts or {}, notes)
     values = view(contents, X, measures, importance, projected, options, compared, columns, reasons)
     return write(document.render("report.html", "report.js", **values), path)
+
+
+def _with_own_columns(model: Model, training: LabelledSamples | None) -> LabelledSamples | None:
+    """Return training samples with the columns that the model has, and their labels."""
+    if training is None:
+        return None
+    X, y = unpack(*training)
+    return model.own_columns(X), y
 
 
 def _columns(X: Samples, training: LabelledSamples | None) -> list[list[str]]:

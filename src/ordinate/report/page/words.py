@@ -31,7 +31,10 @@ def introduce(by_target: Sequence[Contents], targets: Sequence[str], given: int)
     if contents.training_labels is not None:
         trained += f" on {counted(len(contents.training_labels), 'sample')}"
     labels = [_label(each, target) for each, target in zip(by_target, targets, strict=True)]
-    said = f"{trained}, {kind_of_samples(contents)}, to predict {', and '.join(labels)}."
+    on = f", {kind_of_samples(contents)},"
+    if contents.training_labels is None:
+        on = f" on {kind_of_samples(contents)}"
+    said = f"{trained}{on} to predict {', and '.join(labels)}."
     if len(contents) < given:
         said += f" This page is on {len(contents):,} of {counted(given, 'sample')}, at random."
     return said
@@ -40,7 +43,7 @@ def introduce(by_target: Sequence[Contents], targets: Sequence[str], given: int)
 def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str:
     """Say how certain the quality of the predictions is, and what a constant would reach."""
     model, constant, *_ = predictors
-    seen = "the samples of this report"
+    seen = "samples of this report"
     if contents.training_labels is not None:
         seen = "samples that it has not seen"
     name = f"{constant.name[0].upper()}{constant.name[1:]}"
@@ -234,17 +237,22 @@ def _about_boundaries(
         )
 
 
-def _about_probabilities(contents: Contents, calibration: Calibration, most_error: float = 0.1) -> Iterator[Caution]:
+def _about_probabilities(
+    contents: Contents, calibration: Calibration, most_error: float = 0.1, least_difference: float = 0.02
+) -> Iterator[Caution]:
     if calibration.error <= max(most_error, calibration.by_chance):
         return
     promised = np.nansum(calibration.promised * calibration.counts) / len(contents)
     right = np.mean(contents.errors == 0)
-    title = "Its probabilities are not sure enough"
-    if promised > right:
+    title = "Its probabilities are off"
+    if promised > right + least_difference:
         title = "Its probabilities are too sure"
+    elif promised < right - least_difference:
+        title = "Its probabilities are not sure enough"
     yield Caution(
         title,
-        f"They promise {promised:.0%} right on average; {right:.0%} are. Do not read them as chances. "
+        f"They promise {promised:.0%} right on average; {right:.0%} are. Among samples with about the same probability "
+        f"the two differ by {calibration.error:.0%} on average. Do not read them as chances. "
         "Validation samples (a --split column, or fit's validation) calibrate a model's probabilities; without "
         "them, a second training with training.calibration=true does, which is the default for tables.",
     )
