@@ -148,8 +148,8 @@ class Model:
     def own_columns(self, X: Any) -> Any:
         """Return the columns of a table that the model was trained on; other samples as they are.
 
-        A model that ``ordinate.fit`` returned, which knows the column of its label, takes the table that it was fitted
-        to: the label and the columns that were left out may be in it.
+        A model of ``ordinate.fit`` knows the column of its label. It accepts the table that it was fitted to, and
+        ignores the label and the columns that training left out.
         """
         names = list(self.feature_names_in)
         is_own = self.target is not None and isinstance(X, pd.DataFrame) and set(names) <= set(map(str, X.columns))
