@@ -79,4 +79,4 @@ def test_a_model_with_a_module_is_for_python(tmp_path, capsys):
     assert main(["predict", str(tmp_path / "model"), "table.csv"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("ordinate: encoder: the model in ")
-    assert "encoder=Linear) in Python" in error
+    assert "encoder=Linear(...)) in Python" in error

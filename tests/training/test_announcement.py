@@ -18,9 +18,11 @@ def logged(monkeypatch):
     """What is logged, as a list of messages."""
     found = []
     logger = logging.getLogger("ordinate")
-    monkeypatch.setattr(logger, "level", logging.WARNING)
+    level = logger.level
+    logger.setLevel(logging.WARNING)  # Unlike the attribute, it forgets which levels the logger passed before.
     monkeypatch.setattr(logger, "handle", lambda record: found.append(record.getMessage()))
-    return found
+    yield found
+    logger.setLevel(level)
 
 
 @pytest.fixture
