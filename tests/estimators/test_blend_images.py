@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 import ordinate
 from ordinate import BlendClassifier, BlendRegressor, ImageOptions, OrdinateError
+from ordinate.blend.samples import FoldedSamples
 from ordinate.encoders.image import build_image_encoder
 from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
 from ordinate.model.export import export_model
@@ -61,7 +63,8 @@ def test_new_images_pass_the_same_network_and_components_as_training_images(fitt
     hook.remove()
     network = model.encoder_.images.network
     features = network.features(torch.from_numpy(IMAGES)).numpy()
-    expected = PCA(59, whiten=True, svd_solver="full").fit_transform(features.astype(np.float64))
+    standardised = StandardScaler().fit_transform(features.astype(np.float64))
+    expected = PCA(59, whiten=True, svd_solver="full").fit_transform(standardised)
     found = torch.cat(seen).double().numpy()
     leading = slice(10)  # The last are those of rounding.
     scale = np.sign((found * expected)[:, leading].sum(0))
@@ -98,3 +101,17 @@ def test_images_without_pretrained_weights_are_refused(options):
         ranks(data=replace(options, pretrained=False)).fit(IMAGES, RANKS)
     with pytest.raises(OrdinateError, match="encoder: got 'resnet18', expected 'auto' for a table"):
         ranks(encoder="resnet18").fit(IMAGES.reshape(60, -1), RANKS)
+
+
+@pytest.mark.parametrize(("informative", "count"), [(3, 16), (20, 32), (50, 64)])
+def test_as_many_components_are_kept_as_a_linear_model_predicts_best_from(informative, count):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 64))
+    y = torch.from_numpy(x[:, informative - 2] * 3 + rng.normal(size=300))[:, None]
+    samples = FoldedSamples(torch.from_numpy(x).float(), y / y.std(), None, np.arange(300) % 5, np.arange(64))
+    method = BlendRegressor().checked_method()
+    assert method._best_count_of_components(samples) == count
+    components = ImageComponents(FrozenImageEncoder(torch.nn.Flatten(), 64, None, [0.5], [0.25]), 64)
+    components.axes.fill_(1.0)
+    components.keep(count)
+    assert components.axes.any(0).tolist() == [True] * count + [False] * (64 - count)

@@ -145,7 +145,7 @@ class FrozenImageEncoder(ImageEncoder):
 
 
 class ImageComponents(nn.Module):
-    """Principal components of the features of a network that stays as it is, each of variance 1.
+    """Principal components of the standardised features of a network that stays as it is, each of variance 1.
 
     Args:
         network: Encoder of the images, whose features are used.
@@ -171,12 +171,19 @@ class ImageComponents(nn.Module):
         """Find the axes of the largest variance; one along which features do not vary becomes 0."""
         from sklearn.decomposition import PCA  # A saved model needs none.
 
-        found = PCA(self.axes.shape[1], random_state=0).fit(features.double().numpy())
+        values = features.double().numpy()
+        centre, deviation = values.mean(0), values.std(0)
+        units = np.maximum(deviation, 1e-3 * deviation.max() + np.finfo(np.float32).tiny)  # Rarely active ones are few.
+        found = PCA(self.axes.shape[1], random_state=0).fit((values - centre) / units)
         scale = np.sqrt(found.explained_variance_)
         varies = scale > np.finfo(np.float32).eps * max(scale.max(), 1)
         axes = np.divide(found.components_, scale[:, None], where=varies[:, None], out=np.zeros_like(found.components_))
-        self.centre.copy_(torch.from_numpy(found.mean_))
-        self.axes.copy_(torch.from_numpy(axes.T))
+        self.centre.copy_(torch.from_numpy(centre))
+        self.axes.copy_(torch.from_numpy((axes / units).T))
+
+    def keep(self, count: int) -> None:
+        """Keep so many components; the others become 0."""
+        self.axes[:, count:] = 0
 
     def of_features(self, features: Float[Tensor, "n f"]) -> Float[Tensor, "n k"]:
         """Return the components of images whose features are known."""

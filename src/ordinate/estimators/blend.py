@@ -21,7 +21,8 @@ class BlendParameters:
     """Parameters of the blend of networks, a linear model and trees, on a table or on features of images.
 
     Images pass a pretrained network once, in the size of ``data=ImageOptions(pretrained=True, size=...)``. The parts
-    are trained on the 64 principal components of its features with the largest variance, each scaled to variance 1.
+    are trained on the 16, 32 or 64 principal components of its standardised features with the largest variance, each
+    scaled to variance 1: as many as a linear model predicts samples best from that it has not seen.
 
     Args:
         encoder: Name of the pretrained network for images; ``"auto"`` for ``"efficientnet_lite0"``. ``"auto"`` for a

@@ -153,7 +153,10 @@ class Blend(Method):
         if not options.pretrained:
             hint = "the blend is trained on the features of a pretrained network"
             raise OrdinateError("data", "images without pretrained weights", "ImageOptions(pretrained=True)", hint)
-        return replace(options, frozen=True)
+        mirror = options.mirror
+        if mirror is None:
+            mirror = options.augmentation != "none"
+        return replace(options, frozen=True, mirror=mirror)
 
     def module(self, encoder: nn.Module, facts: Facts) -> Any:
         encoder = cast(BlendEncoder, encoder)
@@ -205,7 +208,21 @@ class Blend(Method):
             training.x[self.rows].float(), self.built.standardised_labels(training.y[self.rows]), weights,
             self.fold[self.rows], self.tree_columns, grouped=self.units is not None,
         )  # fmt: skip
+        if self.images is not None:
+            count = self._best_count_of_components(self.samples)
+            self.images.keep(count)
+            training.x[:, count:] = self.samples.x[:, count:] = 0
         return training, validation
+
+    def _best_count_of_components(self, samples: FoldedSamples, fewest: int = 16) -> int:
+        """Return how many components predict best, by a linear model and samples that it has not seen."""
+        total, y = samples.x.shape[1], samples.y.numpy()
+        weights = None if samples.weights is None else samples.weights.numpy()
+        losses = {}
+        for count in sorted({min(fewest << doublings, total) for doublings in range(total.bit_length())}):
+            part = fit_linear(self.task, replace(samples, x=samples.x[:, :count]))
+            losses[count] = float(np.average(self.task.losses(part.unseen, y), weights=weights))
+        return min(losses, key=losses.__getitem__)
 
     @contextmanager
     def _fitting_simple_parts(self) -> Iterator[None]:

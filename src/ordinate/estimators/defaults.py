@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.registry import modality_of_reader
 
+LEARNING_RATE = 1e-3  # Of networks with weights, and where nothing else was measured.
+
 
 @dataclass(frozen=True)
 class Defaults:
@@ -12,6 +14,7 @@ class Defaults:
 
     Args:
         batch_size: Samples per batch.
+        learning_rate: Highest learning rate of a network that starts from random weights, see benchmarks/grid.py.
         weight_decay: Weight decay of classifiers; None leaves it to the method.
         patience: Epochs without a gain after which a regressor's encoder stops; None trains all epochs.
         decision: Rule from probabilities to a rank; None for the one of the method's paper.
@@ -21,6 +24,7 @@ class Defaults:
     """
 
     batch_size: int = 256
+    learning_rate: float = LEARNING_RATE
     weight_decay: float | None = None
     patience: int | None = None
     decision: str | None = None
@@ -31,7 +35,7 @@ class Defaults:
 
 BY_KIND = {
     "tables": Defaults(patience=50, decision="median", calibrates=True, has_columns=True, folds_are_cheap=True),
-    "images": Defaults(batch_size=64, weight_decay=0.05),
+    "images": Defaults(batch_size=64, learning_rate=1e-2, weight_decay=0.05),
     "volumes": Defaults(batch_size=64, weight_decay=0.05),
 }
 

@@ -22,11 +22,11 @@ from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import require_names
 from ordinate.data.rows import BatchedSamples, Labels, random_part
-from ordinate.encoders.given import Encoder, is_named
+from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.method import Method
 from ordinate.estimators.params import origin_of, warn_of_code
-from ordinate.estimators.pipeline import Fit, learn_labels_and_reader
+from ordinate.estimators.pipeline import Fit, brings_weights, learn_labels_and_reader
 from ordinate.estimators.samples import CheckedSamples, LabelledSamples, check_options
 from ordinate.model.held_out import RECORD, HeldOut, predict_sets
 from ordinate.model.labels import RankLabels, TargetLabels
@@ -451,8 +451,7 @@ def check_encoder(estimator: EmbeddingEstimator) -> None:
         check_network_folder(estimator.encoder)
     check_embedding_dim(estimator.embedding_dim)
     trained, options = estimator.training.train_encoder, estimator.data
-    brings_weights = not is_named(estimator.encoder) or (options is not None and options.brings_weights)
-    if trained not in (None, "all") and not brings_weights:
+    if trained not in (None, "all") and not brings_weights(estimator.encoder, options):
         raise OrdinateError(
             "train_encoder",
             f"{trained!r} with the encoder {estimator.encoder!r}, which starts without weights",

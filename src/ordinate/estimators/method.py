@@ -21,7 +21,7 @@ from ordinate.data.streamed import StreamedPixels
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.encoders.network import PartlyTrained
-from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.defaults import LEARNING_RATE, defaults_of
 from ordinate.estimators.registry import named_encoders
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.extensions import load_object
@@ -98,6 +98,7 @@ class Facts:
         n_batches: Batches per epoch.
         batch_size: Samples per batch.
         is_validated: Whether there are validation samples.
+        from_scratch: Whether the encoder starts from random weights.
     """
 
     reader: Reader
@@ -107,6 +108,7 @@ class Facts:
     n_batches: int
     batch_size: int
     is_validated: bool
+    from_scratch: bool = True
 
 
 class Method(ABC):
@@ -261,14 +263,11 @@ class Method(ABC):
             decay = self.training.weight_decay
             if decay is None:
                 decay = self.weight_decay(facts.reader)
-            options["optimization"] = usual_optimization(self.training, decay)
+            rate = LEARNING_RATE
+            if facts.from_scratch:
+                rate = defaults_of(facts.reader).learning_rate
+            options["optimization"] = Optimization("adamw", self.training.learning_rate or rate, decay)
         return options
-
-
-def usual_optimization(training: Training, weight_decay: float, factor: float = 1.0) -> Optimization:
-    """Return AdamW at ``factor`` times the learning rate."""
-    rate = training.learning_rate or 1e-3
-    return Optimization("adamw", factor * rate, weight_decay)
 
 
 def fewer_epochs(usual: int, most_batches: int, n_batches: int) -> int:

@@ -22,7 +22,7 @@ from ordinate.data.rows import take
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.training_batches import ArrayBatches, ViewBatches
-from ordinate.encoders.given import is_named
+from ordinate.encoders.given import Encoder, is_named
 from ordinate.encoders.network import feature_width, network_parameters
 from ordinate.encoders.pixels import FrozenImageEncoder
 from ordinate.errors import OrdinateError
@@ -160,6 +160,11 @@ def learn_labels_and_reader(
     return FitData(reader, options, training, held_out_batches, batches, seed, validation is None, all_weights, note)
 
 
+def brings_weights(encoder: Encoder, options: DataOptions | None) -> bool:
+    """Return whether a network starts from weights that were learned elsewhere."""
+    return not is_named(encoder) or (options is not None and options.brings_weights)
+
+
 def new_module(estimator: "EmbeddingEstimator", method: Method, data: FitData) -> "tuple[StagedMethod, int]":
     """Return the untrained module of a method on these samples, and the dimension of its embeddings."""
     encoder = method.encoder(data.reader, data.options)
@@ -171,6 +176,7 @@ def new_module(estimator: "EmbeddingEstimator", method: Method, data: FitData) -
         n_batches=len(data.batches),
         batch_size=method.batch_size(data.reader, len(data.training)),
         is_validated=data.validation is not None,
+        from_scratch=not brings_weights(estimator.encoder, data.options),
     )
     module = method.module(encoder, facts)
     rate = estimator.training.encoder_learning_rate

@@ -20,10 +20,10 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
-from ordinate.estimators.defaults import defaults_of
+from ordinate.estimators.defaults import LEARNING_RATE, defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
 from ordinate.estimators.head_options import Head, HeadKind
-from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, usual_optimization, warn
+from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, warn
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge
@@ -32,6 +32,7 @@ from ordinate.methods.balance import Balance, BalanceOptions
 from ordinate.model.labels import TargetLabels
 from ordinate.option_group import Settings
 from ordinate.options import Scheme
+from ordinate.training.optimization import Optimization
 from ordinate.training.time_budget import training_end
 
 if TYPE_CHECKING:
@@ -279,7 +280,8 @@ class ContrastiveMethod(TargetMethod):
             factor = 10
             if settings.scheme == "linear_probe" and head.loss not in REGRESSION_LOSSES:
                 factor = 100
-            options["head_optimization"] = usual_optimization(self.training, 0.0, factor)
+            rate = self.training.learning_rate or LEARNING_RATE
+            options["head_optimization"] = Optimization("adamw", factor * rate, 0.0)
         return options
 
 

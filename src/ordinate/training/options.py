@@ -27,7 +27,7 @@ class Training(OptionGroup):
         optimizer: ``"adamw"``, ``"adam"``, ``"sgd"`` (momentum 0.9), or a function of parameter groups and ``lr`` that
             returns an optimizer, such as ``torch.optim.RAdam``; a function is not saved with the model.
         learning_rate: Highest learning rate of the first stage, > 0; the rates of other stages keep their ratio to it.
-            None for 1e-3.
+            None for 1e-3, and 1e-2 for a network on images that starts from random weights.
         encoder_learning_rate: Highest learning rate of a network that brings weights; None for ``learning_rate``.
         head_learning_rate: Highest learning rate of a regressor's second stage; None for ten times ``learning_rate``,
             a hundred times for heads on bins.

@@ -295,7 +295,9 @@ def plan_images(
     measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
     blend = None
     if wanted.blend != "no" and networks[0].pretrained and not networks[0].frozen:
-        blend = _blend(of_features, samples, networks[0], measured[networks[0]].embedding, sizes[-1], seconds)
+        blend = _blend(
+            of_features, samples, networks[0], measured[networks[0]].embedding, sizes[-1], seconds, wanted.mirror
+        )
     if blend is not None and wanted.blend == "only":
         return blend
     runs = _Runs(samples, wanted, seconds, cost, blend, validated)
@@ -394,7 +396,13 @@ class _Runs:
 
 
 def _blend(
-    sizes: list[Size], samples: int, network: Network, embedding: float, measured: Size, seconds: float
+    sizes: list[Size],
+    samples: int,
+    network: Network,
+    embedding: float,
+    measured: Size,
+    seconds: float,
+    mirror: bool | None,
 ) -> ImagePlan:
     """Return the plan of the blend alone, on the largest images whose features take at most 15 % of the time.
 
@@ -405,9 +413,11 @@ def _blend(
         embedding: Seconds of the features of an image of the size ``measured``.
         measured: Size of the images on which the time was measured.
         seconds: Time of everything.
+        mirror: Whether the features are those of an image and its mirror image; None for yes.
     """
+    passes = 1 if mirror is False else 2
     for size in sizes:
-        features = 1.3 * samples * embedding * size[0] * size[1] / (measured[0] * measured[1])
+        features = 1.3 * passes * samples * embedding * size[0] * size[1] / (measured[0] * measured[1])
         if features <= 0.15 * seconds:
             break
     fitting = 15.0 + 0.008 * samples

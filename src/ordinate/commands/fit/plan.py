@@ -107,7 +107,7 @@ class Plan:
         images = self.images
         if images is not None and name == BLEND:
             data = params["data"]
-            mirror = data.mirror and not images.mirror  # The plan chooses it for networks that are fine-tuned.
+            mirror = None if images.mirror else data.mirror  # The plan chooses it for networks that are fine-tuned.
             pretrained = data.pretrained or True
             params["data"] = replace(data, size=images.blend_size, pretrained=pretrained, mirror=mirror)
             if images.candidates > 0:

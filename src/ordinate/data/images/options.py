@@ -34,7 +34,8 @@ class ImageOptions(DataOptions):
             computed once, without augmentation: a first answer in a fraction of the time. ``train_encoder="none"`` of
             an estimator says the same, of any encoder.
         mirror: Whether to predict from the mean of the features of an image and of its mirror image, which takes twice
-            the time. It suits a network that ``augmentation`` trains on both.
+            the time. It suits a network that ``augmentation`` trains on both. None for True in the blend, unless
+            ``augmentation`` is ``"none"``, and False elsewhere.
         max_pixels: Largest number of pixels of a file's image. A larger one is an error and not decoded, as it may be
             made to take all memory.
         workers: Number of processes that decode, and that augment if it takes long; 0 for none.
@@ -58,31 +59,20 @@ class ImageOptions(DataOptions):
     views: int | None = None
     pretrained: bool | str | Path = False
     frozen: bool = False
-    mirror: bool = False
+    mirror: bool | None = None
     workers: int = field(default=2, repr=False, compare=False)  # It changes only the time.
     max_pixels: int = field(default=MAX_PIXELS, repr=False, compare=False)
     stream: bool | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("size", "crop", "resize"):
-            given = getattr(self, name)
-            if isinstance(given, list):  # JSON and TOML have lists.
-                given = tuple(given)
-                object.__setattr__(self, name, given)
-            if given is None:
-                continue
-            if isinstance(given, int) and name != "crop":
-                check_whole(given, name)
-            elif isinstance(given, tuple) and len(given) == 2:
-                for side in given:
-                    check_whole(side, name)
-            else:
-                raise OrdinateError(name, repr(given), "(height, width) in pixels")
+            self._check_size(name)
         if self.resize is not None and (self.size is None or np.any(np.less(self.resize, self.size))):
             raise OrdinateError("resize", repr(self.resize), f"at least the size that the encoder sees, {self.size}")
         if self.channels not in (None, 1, 3):
             raise OrdinateError("channels", repr(self.channels), "1 (grey) or 3 (RGB)")
-        check_flag(self.mirror, "mirror")
+        if self.mirror is not None:
+            check_flag(self.mirror, "mirror")
         check_choice(self.augmentation, augmentations(), "augmentation")
         if self.views is not None:
             check_whole(self.views, "views")
@@ -94,6 +84,21 @@ class ImageOptions(DataOptions):
         check_whole(self.max_pixels, "max_pixels")
         check_whole(self.workers, "workers", least=0)
         check_stream(self.stream)
+
+    def _check_size(self, name: str) -> None:
+        given = getattr(self, name)
+        if isinstance(given, list):  # JSON and TOML have lists.
+            given = tuple(given)
+            object.__setattr__(self, name, given)
+        if given is None:
+            return
+        if isinstance(given, int) and name != "crop":
+            check_whole(given, name)
+        elif isinstance(given, tuple) and len(given) == 2:
+            for side in given:
+                check_whole(side, name)
+        else:
+            raise OrdinateError(name, repr(given), "(height, width) in pixels")
 
     @property
     def brings_weights(self) -> bool:

@@ -59,7 +59,7 @@ class ImageReader(PixelReader):
                 weights = {"small_stem": False}
             encoder = build_encoder(name, self.sample_shape, embedding_dim, frozen=options.frozen, **weights, **task)
         if isinstance(encoder, ImageEncoder):
-            encoder.mirror = options.mirror
+            encoder.mirror = bool(options.mirror)
             if options.resize is not None:
                 encoder.seen = self._seen(options)
         return encoder
