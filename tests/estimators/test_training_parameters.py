@@ -7,12 +7,14 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from ordinate import load
+from ordinate import ImageOptions, load
+from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
 from ordinate.training.callback import Callback
 from ordinate.training.loggers import CSVLogger, TensorBoardLogger
 from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
+from tests.data import pictures
 from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, otd, ranks_of, supcr
 
 X, TARGET = draw_table()
@@ -39,9 +41,9 @@ class Steps(Callback):
             self.seen.append((type(loop.optimizer), group["lr"], group["weight_decay"], group.get("momentum")))
 
 
-def steps_of(model, labels):
+def steps_of(model, labels, samples=X):
     steps = Steps()
-    model.set_params(training__callbacks=[steps]).fit(X, labels)
+    model.set_params(training__callbacks=[steps]).fit(samples, labels)
     return steps.seen
 
 
@@ -233,3 +235,21 @@ def test_a_cut_training_takes_a_step_with_accumulated_gradients():
     with training_until(TrainingEnd(TimeBudget(1, start=0.0), 0.0)):
         steps = steps_of(otd(accumulate_grad_batches=2, batch_size=8, epochs=3), ranks_of(TARGET))
     assert len(steps) == 1
+
+
+def test_only_networks_on_images_from_random_weights_learn_with_a_hundredth(tmp_path):
+    """benchmarks/grid.py: with 1e-3, all losses end far above what they reach with 1e-2."""
+    images = np.asarray(pictures.draw(np.arange(12) % 3), dtype=np.uint8)
+    torch.manual_seed(0)
+    weights = tmp_path / "test_resnet.pth"
+    torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), weights)
+    own = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 4))
+    steady = {"schedule": "constant", "warmup": 0.0, "epochs": (1, 1)}
+    given = [
+        ({"encoder": "test_resnet"}, images, 1e-2), ({"encoder": "test_resnet", "learning_rate": 3e-4}, images, 3e-4),
+        ({"encoder": "test_resnet", "data": ImageOptions(pretrained=str(weights))}, images, 1e-3),
+        ({"encoder": own}, images.astype(np.float32) / 255, 1e-3), ({}, X[:12], 1e-3),
+    ]  # fmt: skip
+    for options, samples, expected in given:
+        seen = steps_of(cloc(**steady, **options), np.arange(12) % 3, samples)
+        assert {step[1] for step in seen} == {expected}
