@@ -14,7 +14,7 @@ from ordinate.metrics.continuous import (
 )
 from ordinate.metrics.embedding import is_rank_ordered, rank_cosine_matrix, svm_accuracy
 from ordinate.metrics.neighbours import knn_accuracy, knn_accuracy_curve, knn_error, nearest_neighbours
-from ordinate.metrics.order import distance_rank_correlation, ordered_triples
+from ordinate.metrics.order import distance_rank_correlation
 from ordinate.metrics.ranks import (
     accuracy,
     adjacent_error_rates,
@@ -26,12 +26,11 @@ from ordinate.metrics.ranks import (
     ranked_probability_score,
 )
 from ordinate.metrics.retrieval import mean_average_precision, ndcg
-from ordinate.metrics.shots import shot_regions, shot_report
 
 __all__ = [
     "accuracy", "adjacent_error_rates", "amae", "angular_error", "continuous_report", "distance_rank_correlation",
     "geometric_mean_error", "is_rank_ordered", "kendall", "knn_accuracy", "knn_accuracy_curve", "knn_error", "mae",
-    "mean_average_precision", "mmae", "mse", "ndcg", "nearest_neighbours", "ordered_triples", "pearson",
+    "mean_average_precision", "mmae", "mse", "ndcg", "nearest_neighbours", "pearson",
     "quadratic_weighted_kappa", "r2", "rank_cosine_matrix", "rank_report", "rank_scorer", "ranked_probability_score",
-    "rmse", "shot_regions", "shot_report", "spearman", "svm_accuracy",
+    "rmse", "spearman", "svm_accuracy",
 ]  # fmt: skip
