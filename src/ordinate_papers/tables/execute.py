@@ -38,8 +38,8 @@ from ordinate_papers.protocols.label_permutation import label_permutation
 from ordinate_papers.protocols.logits import logits
 from ordinate_papers.protocols.parts import KeptParts
 from ordinate_papers.protocols.reduced_data import nested_subsets, reduced_data
-from ordinate_papers.protocols.transfer import transfer
 from ordinate_papers.protocols.shots import shot_report
+from ordinate_papers.protocols.transfer import transfer
 from ordinate_papers.protocols.unseen_targets import unseen_targets
 from ordinate_papers.tables import models
 from ordinate_papers.tables.budgets import Budget
