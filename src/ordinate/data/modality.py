@@ -148,10 +148,6 @@ class Reader(ABC):
         """Return how training draws views, ``usual`` of each sample; None for the samples as they are."""
         return None
 
-    def pair_of_views(self) -> Callable[[Tensor], tuple[Tensor, Tensor]] | None:
-        """Return what draws two views of a batch for losses that compare views; None if they come with the batch."""
-        return None
-
     def options(self) -> DataOptions | None:
         """Return options of the modality that read other samples as the training samples were read."""
         return None

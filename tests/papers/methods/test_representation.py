@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from ordinate.data.tables.views import TableViews
 from ordinate.methods import Optimization
 from ordinate.metrics import knn_error
+from ordinate_papers.methods.pair_views import TableViews
 from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate_papers.methods.representation import (
     Representation,
