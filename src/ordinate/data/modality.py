@@ -15,7 +15,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import Columns
@@ -251,13 +250,6 @@ class Modality(ABC):
         self, X: Any, seen: NDArray[np.int64], unseen: NDArray[np.int64]
     ) -> None:
         """Raise an error if the rows ``unseen`` could not be read as learned from the rows of training, ``seen``."""
-
-    def of_dataset(self, dataset: Dataset[object], options: Any) -> Any | None:
-        """Return samples that a Dataset is asked for whenever they are needed; None if it is to be read once.
-
-        They have ``labels(workers)``.
-        """
-        return None
 
     def describe(self, X: Any) -> str:
         """Return the shape of a sample, for the line that a command prints of its data."""
