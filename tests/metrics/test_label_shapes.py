@@ -13,7 +13,7 @@ OF_TARGETS = {
     **{
         name: getattr(metrics, name)
         for name in (
-            "mae", "mse", "rmse", "r2", "pearson", "spearman", "kendall", "geometric_mean_error", "continuous_report",
+            "mae", "rmse", "r2", "pearson", "spearman", "geometric_mean_error", "continuous_report",
         )
     },
     "calibrate_intervals": lambda true, pred: decisions.calibrate_intervals(true, pred).half_widths,
