@@ -9,6 +9,7 @@ import pytest
 from ordinate.cli import main
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import recognise
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.files import read_samples
 
 R = np.random.default_rng(0)
@@ -49,6 +50,9 @@ def test_they_are_left_out_of_csv(tmp_path, answers, rows, before):
     path.write_text(before + with_rows(answers, rows).to_csv(index=False))
     pd.testing.assert_frame_equal(read_csv(path, path, said.append), answers)
     assert said[-1] == note(path, rows)
+    with pytest.warns(UserWarning, match="left out"):
+        table = CsvTable(path)
+    pd.testing.assert_frame_equal(pd.concat(table.batches(3), ignore_index=True), answers)
 
 
 @every_header

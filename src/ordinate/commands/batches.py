@@ -17,6 +17,7 @@ from ordinate.data.decoded import PixelReader
 from ordinate.data.paths import require_names
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import BatchedSamples, Samples
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
 from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.model.model import Model
@@ -76,7 +77,8 @@ class FileOfSamples:
         names = list(dict.fromkeys([*identity, *keep]))
         columns: Iterable[pd.DataFrame] = repeat(pd.DataFrame())
         if names:
-            columns = columns_of(self.samples, names, self.model.reader.read_at_once)
+            trained = set(self.model.feature_names_in)
+            columns = columns_of(self.samples, names, trained, self.model.reader.read_at_once)
         start = 0
         for (X, result), kept in zip(results, columns, strict=False):
             paths = modality_of(X).paths(X)
@@ -103,9 +105,14 @@ class FileOfSamples:
                 print(f"ordinate: left out: {reason}", file=sys.stderr)
 
 
-def columns_of(table: Samples, names: Sequence[str], rows: int = 1 << 16) -> Iterator[pd.DataFrame]:
-    """Yield columns of a table in batches."""
-    return (part.reset_index(drop=True) for part in BatchedSamples(table[list(names)], rows))
+def columns_of(
+    table: Samples, names: Sequence[str], trained: Iterable[str], rows: int = 1 << 16
+) -> Iterator[pd.DataFrame]:
+    """Yield columns of a table in batches; those of a csv that no model was trained on as text, such as 007."""
+    table = table[list(names)]
+    if isinstance(table, CsvTable):
+        table = table.with_text(set(names).difference(trained))
+    return (part.reset_index(drop=True) for part in BatchedSamples(table, rows))
 
 
 def with_progress(batches: Iterable[Batch], total: int) -> Iterator[Batch]:

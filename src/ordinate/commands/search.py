@@ -107,7 +107,7 @@ def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, L
         if hasattr(samples, "columns"):  # The label is one of the columns.
             if target is not None:
                 require_names(samples.columns, [target], Path(data))
-                return samples, pd.concat(columns_of(samples, [target]), ignore_index=True)[target]
+                return samples, pd.concat(columns_of(samples, [target], [target]), ignore_index=True)[target]
             return samples, None
     try:
         with reading(data):
@@ -132,6 +132,6 @@ def _names(samples: Samples, rows: NDArray[np.int64], identity: Sequence[str]) -
     """Return the names of samples: the paths of files, the first column that identifies rows, or their numbers."""
     name = next((each for each in identity if each in getattr(samples, "columns", ())), None)
     if name is not None:
-        return pd.concat(columns_of(samples, [name]))[name].to_numpy()[rows]
+        return pd.concat(columns_of(samples, [name], ()))[name].to_numpy()[rows]
     paths = modality_of(samples).paths(samples)
     return rows if paths is None else paths[rows]

@@ -66,29 +66,45 @@ def read_csv(
     content: Path | IO[bytes],
     where: Path | str,
     say: Callable[[str], None] = warn,
-    is_text: Callable[[str], bool] = lambda _: False,
+    dtype: Mapping[str, type] | None = None,
     ranks: Mapping[str, Collection[str]] | None = None,
     targets: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return the table of a csv, with the names of its columns in the first line.
 
     Lines may end in a separator with nothing behind it. ``where`` the file lies is for messages; ``say`` gets a note on
-    separators, decimal marks and the like that are not usual; ``is_text`` says of a name whether its column is text,
-    whatever it holds; ``ranks`` are texts of some columns that are values even if they mean missing elsewhere, such as
-    NA; ``targets`` are columns that must not have the same name as others.
+    separators, decimal marks and the like that are not usual; ``dtype`` gives types of some columns, and
+    ``ranks`` texts of some columns that are values even if they mean missing elsewhere, such as NA; ``targets`` are
+    columns that must not have the same name as others.
 
     Raises:
         OrdinateError: what pandas cannot read, a line with more cells or fewer than there are columns, a name that
             several columns have, or a file that memory does not hold.
     """
-    require_memory(_size(content), where, "a parquet file is read in parts")
+    require_memory(_size(content), where)
     found = format_of(content, where, say)
     require_once(targets, found.doubled, where)
     with _parsing(content, where, found):
-        texts = dict.fromkeys(filter(is_text, found.names), str)
-        frame = _parse(content, found, texts, na_values=_missing_texts(found, ranks or {}))
+        frame = _parse(content, found, dtype, na_values=_missing_texts(found, ranks or {}))
     _require_whole_lines(frame, content, where, found)
     return _first_of_each(frame, found)
+
+
+def read_csv_parts(
+    path: Path, rows: int, found: CsvFormat, dtype: Mapping[str, type] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Yield the table of a csv or tsv file of this format ``rows`` rows at a time; otherwise as :func:`read_csv`."""
+    with _parsing(path, path, found):
+        parts = _parse(path, found, dtype, na_values=MISSING, chunksize=rows, low_memory=False)
+    are_whole = False
+    with parts:
+        while True:
+            with _parsing(path, path, found):
+                part = next(parts, None)
+            if part is None:
+                return
+            are_whole = are_whole or _require_whole_lines(part, path, path, found)
+            yield _first_of_each(part, found)
 
 
 def _first_of_each(frame: pd.DataFrame, found: CsvFormat) -> pd.DataFrame:
@@ -106,7 +122,7 @@ def _missing_texts(found: CsvFormat, ranks: Mapping[str, Collection[str]]) -> An
     return {name: [text for text in MISSING if text not in ranks.get(name, ())] for name in found.names}
 
 
-def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type], **options: Any) -> Any:
+def _parse(content: Path | IO[bytes], found: CsvFormat, dtype: Mapping[str, type] | None, **options: Any) -> Any:
     separator = r"\s+" if found.separator == BLANKS else found.separator
     if not found.has_header:
         options |= {"header": None, "names": list(found.names)}
@@ -164,15 +180,18 @@ def _require_short_lines(content: Path | IO[bytes], where: Path | str, found: Cs
             raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
 
 
-def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> None:
-    """Raise an error if a line is cut off; it would end in a missing value."""
-    if not frame.shape[1] or not frame.iloc[:, -1].isna().any() or _have_separators(content, found):
-        return
+def _require_whole_lines(frame: pd.DataFrame, content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> bool:
+    """Raise an error if a line is cut off; return whether all lines were looked at, as some end in a missing value."""
+    if not frame.shape[1] or not frame.iloc[:, -1].isna().any():
+        return False
+    if _have_separators(content, found):
+        return True
     for number, row, columns in _lines(content, found):
         if row and len(row) < columns:
             problem = f"line {number} has {counted(len(row), 'cell')}"
             hint = "it may be cut off; empty cells need their separators"
             raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
+    return True
 
 
 def _have_separators(content: Path | IO[bytes], found: CsvFormat) -> bool:

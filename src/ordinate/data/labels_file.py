@@ -71,7 +71,7 @@ class ListedFiles:
 def read_labels_file(tree: FileTree, noun: str, text: tuple[str, ...] = ()) -> pd.DataFrame:
     """Return the table of a labels.csv, some columns as text; ``noun`` is one for several of the files it names."""
     where = tree.where(tree.root + LABELS)
-    frame = read_csv(io.BytesIO(tree.content(tree.root + LABELS)), where, is_text=text.__contains__)
+    frame = read_csv(io.BytesIO(tree.content(tree.root + LABELS)), where, dtype=dict.fromkeys(text, str))
     if frame.empty:
         raise OrdinateError(where, problem=f"names no {noun}")
     return frame

@@ -58,8 +58,6 @@ class Reading:
         numbers: Columns whose codes are the numbers, whatever their labels.
         labels: Columns whose labels are the values, however few of their codes have one.
         drop: Columns that are not read.
-        trained: Columns that a model was trained on, of which those that are no ``labels`` may become numbers in a csv
-            to predict; all others are text, such as 007. None for the file to train on.
 
     Example:
         >>> Reading(missing=("-9", "refused")).missing
@@ -73,13 +71,6 @@ class Reading:
     numbers: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
     drop: tuple[str, ...] = ()
-    trained: frozenset[str] | None = None
-
-    def is_text(self, name: str) -> bool:
-        """Return whether a column of a csv to predict is text, whatever it holds."""
-        if self.trained is None or name in self.targets:
-            return False
-        return name in self.labels or name not in self.trained
 
     @property
     def ranks(self) -> dict[str, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from ordinate.data.numbers import plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples, take
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError, did_you_mean
@@ -24,8 +25,8 @@ from ordinate.model.model import Model
 def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None] | None = None) -> BatchedSamples:
     """Return the samples of a file, folder or zip in batches, each of which the model's methods accept as X.
 
-    Parquet is read a batch at a time, and so are files of images and volumes, in which a batch holds paths; other files
-    are read whole. A batch is of the size that suits the kind of data. ``len`` is the number of samples.
+    csv, tsv and parquet are read a batch at a time, and so are files of images and volumes, in which a batch holds
+    paths; arrays are read whole. A batch is of the size that suits the kind of data. ``len`` is the number of samples.
 
     Args:
         model: Fitted model, which uses the columns of a table that it was trained on.
@@ -33,7 +34,8 @@ def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None]
         left_out: Function called with every image or volume that a labels.csv names and that is not there; None raises.
 
     Raises:
-        OrdinateError: data that cannot be read, or lacks a column.
+        OrdinateError: data that cannot be read, or lacks a column; types of a csv's columns follow from all of it, so
+            that an error in them is raised with the first batch that shows it.
 
     Example:
         >>> import tempfile
@@ -73,7 +75,7 @@ def reading_of(model: Model, target: str | None = None) -> Reading:
         (labels if any(not _is_numeric(rank) for rank in how.order) else numbers).add(target)
     return replace(
         how, missing=reader.missing, keep_missing=reader.keep_missing, numbers=frozenset(numbers),
-        labels=frozenset(labels), trained=frozenset(reader.names),
+        labels=frozenset(labels),
     )  # fmt: skip
 
 
@@ -104,7 +106,10 @@ def trained_columns(model: Model, X: Any, data: str | Path) -> Any:
         problem = f"lacks the {'column' if len(absent) == 1 else 'columns'} {', '.join(absent)}"
         hint = did_you_mean(absent[0], [str(name) for name in X.columns if name not in names])
         raise OrdinateError(data, problem=problem, expected="those that the model was trained on", hint=hint)
-    return X[list(names)]
+    X = X[list(names)]
+    if isinstance(X, CsvTable):
+        return X.with_text(getattr(model.reader, "categorical", ()))
+    return X
 
 
 def map_batches(

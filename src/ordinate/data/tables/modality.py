@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.counts import counted
-from ordinate.data.csv_files import first_line_is_data, read_csv, warn
+from ordinate.data.csv_files import first_line_is_data, warn
 from ordinate.data.csv_format import CSV
 from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
 from ordinate.data.labelled import Labelled, require_labels
@@ -19,16 +19,10 @@ from ordinate.data.labels_file import with_parts
 from ordinate.data.modality import Modality, Request
 from ordinate.data.object_store import named_as
 from ordinate.data.options import DataOptions
-from ordinate.data.paths import is_url, require_names, require_path, require_unique
+from ordinate.data.paths import is_url, require_names, require_unique
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
-from ordinate.data.tables.files import (
-    TS_TARGET,
-    checked_frame,
-    read_labelled,
-    read_samples,
-    require_codes,
-    require_left,
-)
+from ordinate.data.tables.files import TS_TARGET, read_labelled, read_samples, require_codes, require_left
 from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
 from ordinate.data.times import are_times
@@ -140,8 +134,8 @@ class Tables(Modality):
 
     def read_unlabelled(
         self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
-    ) -> ParquetTable | pd.DataFrame | np.ndarray:
-        """Return an array, or a table; the rows of parquet files are read in batches."""
+    ) -> ParquetTable | CsvTable | pd.DataFrame | np.ndarray:
+        """Return an array, or a table whose rows are read in batches."""
         with named_as(path) as local:
 
             def say(note: str) -> None:
@@ -150,8 +144,7 @@ class Tables(Modality):
             if holds_parquet(local):
                 return ParquetTable(local)
             if ends_in(local, CSV):
-                require_path(local)
-                return checked_frame(read_csv(local, str(path), is_text=how.is_text), str(path))
+                return CsvTable(local, where=str(path))
             return read_samples(local, say, how)
 
 
