@@ -26,9 +26,9 @@ import ordinate
 from ordinate.data.images.files import ImageFiles
 from ordinate.functional.similarity import unit
 from ordinate.heads.ranks import Temperature
-from ordinate.metrics import svm_accuracy
 from ordinate.report.page.measures import calibrate
 from ordinate_papers.datasets.images import load
+from ordinate_papers.protocols.classifiers import svm_accuracy
 
 RESULTS = Path(__file__).parent / "results" / "default_images.jsonl"
 SETS = ("koa", "busi", "retinamnist")

@@ -25,10 +25,11 @@ from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.data.splits import split_rows
 from ordinate.estimators.recipes import Recipe
 from ordinate.functional.similarity import unit
-from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report, svm_accuracy
+from ordinate.metrics import is_rank_ordered, knn_accuracy, rank_cosine_matrix, rank_report
 from ordinate.report.text import table
 from ordinate_papers.datasets.images import load
 from ordinate_papers.estimators.representation import RepresentationClassifier
+from ordinate_papers.protocols.classifiers import svm_accuracy
 from runs import Run, complete, parser_of, spread, where
 from small_recipes import small_recipe
 

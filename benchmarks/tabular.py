@@ -27,9 +27,9 @@ from ordinate import CLOCClassifier, OTDClassifier, SupCRRegressor, SupReMixRegr
 from ordinate.data.tables.features import TableFeatures
 from ordinate.encoders import MLP, build_encoder
 from ordinate.estimators.cloc import CLOCMethod
-from ordinate.metrics import knn_error
 from ordinate.report.text import table
 from ordinate.training.optimization import Optimization, undecayed_parameters
+from ordinate_papers.protocols.classifiers import knn_error
 from runs import Run, complete, parser_of, spread, where
 
 ORDERS: dict[str, list[Any]] = {

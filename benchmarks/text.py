@@ -21,10 +21,10 @@ import torch
 from ordinate import Head, SupCRRegressor, SupReMixRegressor, Training
 from ordinate.data.text.options import TextOptions
 from ordinate.estimators.target_regressor import TargetRegressor
-from ordinate.metrics import shot_report
 from ordinate.report.text import table
 from ordinate_papers.datasets.stsb_dir import read_stsb_dir
 from ordinate_papers.estimators import EndToEndRegressor, RepresentationRegressor
+from ordinate_papers.protocols.shots import shot_report
 from runs import Run, complete, parser_of, spread, where
 
 Variant = Callable[..., TargetRegressor]

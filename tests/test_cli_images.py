@@ -362,8 +362,7 @@ def test_what_streams_and_cannot_be_read_is_named_or_left_out(capsys):
     assert f"{len(TABLE) - 2} samples of" in out
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch, jobs):
+def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch):
     data = write(TABLE)
     assert fit(data, "--target", "grade", "--method", "otd", "--epochs", "1", "--out", "model") == 0
     monkeypatch.setattr(PixelReader, "read_at_once", 16)
@@ -372,10 +371,10 @@ def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch,
     for name in names:
         Path("knees", name).write_bytes(b"")
     capsys.readouterr()
-    assert main(["predict", "model", "knees", "--jobs", jobs, "--out", "some.csv"]) == 2
+    assert main(["predict", "model", "knees", "--out", "some.csv"]) == 2
     assert "knees/scans/05.png: is empty, expected an image; --skip-unreadable leaves them" in capsys.readouterr().err
     assert not Path("some.csv").exists()
-    assert main(["predict", "model", "knees", "--jobs", jobs, "--skip-unreadable", "--out", "some.csv"]) == 0
+    assert main(["predict", "model", "knees", "--skip-unreadable", "--out", "some.csv"]) == 0
     out, err = capsys.readouterr()
     assert out.endswith("58 predictions: some.csv\n")
     assert [name in err for name in names] == [True, True]
@@ -385,7 +384,7 @@ def test_predictions_leave_out_what_cannot_be_read_if_asked(capsys, monkeypatch,
     [(_, first), *_] = map_batches(load("model").fitted, Model.predict, [paths], left_out=reasons.append)
     assert (first.tolist(), len(reasons)) == (some["prediction"].tolist(), 2)
     pd.testing.assert_frame_equal(some, whole[~whole["path"].str.endswith(tuple(names))].reset_index(drop=True))
-    assert main(["transform", "model", "knees", "--jobs", jobs, "--skip-unreadable", "--out", "embedded.csv"]) == 0
+    assert main(["transform", "model", "knees", "--skip-unreadable", "--out", "embedded.csv"]) == 0
     assert pd.read_csv("embedded.csv")["path"].tolist() == some["path"].tolist()
     assert capsys.readouterr().out.startswith("58 embeddings")
 

@@ -10,7 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from ordinate import OTDClassifier, SupCRRegressor, SupReMixRegressor
-from ordinate.metrics import is_rank_ordered, knn_error, r2, rank_cosine_matrix
+from ordinate.metrics import is_rank_ordered, r2, rank_cosine_matrix
+from ordinate_papers.protocols.classifiers import knn_error
 
 DATA = os.environ.get("ORDINATE_DATA")
 pytestmark = pytest.mark.skipif(DATA is None, reason="ORDINATE_DATA does not say where the real data is")

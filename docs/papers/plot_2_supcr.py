@@ -21,7 +21,6 @@ import numpy as np
 import torch
 
 from ordinate.functional import supcr
-from ordinate.metrics import ordered_triples
 
 # %%
 # The example has seven people, and the anchor is the one aged 30. Each row is one term of the loss with its positive
@@ -47,6 +46,8 @@ axes.set(title="Terms of one anchor", xlabel="sample, by age", ylabel="positive 
 
 torch.manual_seed(0)
 labels = torch.linspace(0, 1, 60)
+apart = torch.cdist(labels[:, None], labels[:, None])
+is_triple = apart[:, :, None] < apart[:, None, :]  # An anchor, the sample with the closer label, and another one.
 points = (0.3 * torch.randn(60, 2)).requires_grad_()
 optimizer = torch.optim.Adam([points], lr=0.05)
 figure, grid = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
@@ -55,7 +56,8 @@ for step in range(401):
         axes = grid[(0, 20, 100, 400).index(step)]
         drawn = points.detach().numpy()
         marks = axes.scatter(*drawn.T, c=labels, s=14)
-        share = ordered_triples(drawn, labels.numpy())
+        far = torch.cdist(points.detach(), points.detach())
+        share = (far[:, :, None] < far[:, None, :])[is_triple].float().mean()
         axes.set(title=f"step {step}\n{share:.0%} of triples in order", xticks=[], yticks=[])
         axes.set_aspect("equal", adjustable="datalim")
     value = supcr(points, labels)

@@ -20,11 +20,6 @@ def joined_processes() -> int:
     return int(os.environ["WORLD_SIZE"]) if _by_torchrun() else 1
 
 
-def processes_here() -> int:
-    """How many there are on this machine."""
-    return int(os.environ["LOCAL_WORLD_SIZE"]) if _by_torchrun() else 1
-
-
 def is_first_process() -> bool:
     """Whether this is the one that prints and writes."""
     return not _by_torchrun() or os.environ["RANK"] == "0"

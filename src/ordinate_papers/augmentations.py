@@ -1,4 +1,4 @@
-"""Views of images as the papers draw them, from torchvision's v2 transforms.
+"""Views of images as the papers draw them, from torchvision's v2 transforms, or warped a batch at a time.
 
 A paper that names a transform without its strength gets a moderate one; the strengths are all here.
 """
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ordinate.optional import optional
+from ordinate_papers.warped_views import WarpedViews
 
 if TYPE_CHECKING:
     from torchvision.transforms.v2 import Transform
@@ -78,6 +79,16 @@ def idrid(_: Size) -> OneByOne:
             v2.ColorJitter(0.2, 0.2, 0.2, 0.05),
         ]
     )
+
+
+def koa(_: Size) -> WarpedViews:
+    """CLOC's views for X-rays of knees (Section 4.2)."""
+    return WarpedViews(degrees=10, shift=0.05, scale=0.1, perspective=0.2, sigma=(0.1, 1.5))
+
+
+def bracs(_: Size) -> WarpedViews:
+    """CLOC's views for BRACS (Section 4.2)."""
+    return WarpedViews(flips=True, degrees=30, perspective=0.2, sigma=(0.1, 1.5))
 
 
 def _v2() -> Any:

@@ -76,7 +76,8 @@ EXTENSION = Extension(
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",
     augmentations={
-        name: f"ordinate_papers.augmentations:{name}" for name in ("supcr", "gaze", "adience", "hid", "idrid")
+        name: f"ordinate_papers.augmentations:{name}"
+        for name in ("supcr", "gaze", "adience", "hid", "idrid", "koa", "bracs")
     },
     heads={loss: f"ordinate_papers.heads.binned:{name}" for loss, name in ON_BINS.items()},
     text_readers=dict.fromkeys(("bilstm", "own"), "ordinate_papers.words.reader:WordReader"),

@@ -76,26 +76,25 @@ def test_predictions_are_written_as_parquet(models, folder, in_batches):
 
 
 @pytest.mark.filterwarnings("default:rows outside what training had seen")
-def test_processes_share_the_work_and_keep_the_order(models, folder, in_batches, capsys):
+def test_batches_keep_the_order_and_warn_once(models, folder, in_batches, capsys):
     pd.read_csv("new.csv").assign(text="violet").to_csv("unseen.csv", index=False)
     run("predict", models / "ranks", "unseen.csv", "--out", "one.csv")
     warned = capsys.readouterr().err
     in_batches()
-    run("predict", models / "ranks", "unseen.csv", "--out", "many.csv", "--jobs", 2)
+    run("predict", models / "ranks", "unseen.csv", "--out", "many.csv")
     assert Path("many.csv").read_bytes() == Path("one.csv").read_bytes()
     rows = len(pd.read_csv("new.csv"))
     assert f"violet not seen in training, treated as missing ({rows:,} of {rows:,} rows)" in warned
     assert capsys.readouterr().err == warned  # said once, not by every batch
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_in_a_later_batch_says_where_and_leaves_no_file(models, folder, in_batches, capsys, jobs):
+def test_an_error_in_a_later_batch_says_where_and_leaves_no_file(models, folder, in_batches, capsys):
     frame = pd.read_csv("new.csv").astype({"number": object})
     frame.loc[29:33, "number"] = "many"
     frame.to_csv("wrong.csv", index=False)
     before = sorted(folder.rglob("*"))
     in_batches()
-    assert main(["predict", str(models / "ranks"), "wrong.csv", "--out", "a.csv", "--jobs", str(jobs)]) == 2
+    assert main(["predict", str(models / "ranks"), "wrong.csv", "--out", "a.csv"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("ordinate: column 'number': got 'many' in 5 of 7 rows, expected numbers, as in training")
     assert error.endswith("in samples 28 to 34, counted from 0\n")
@@ -170,7 +169,6 @@ def test_batches_go_to_any_method_in_python(models, folder, in_batches):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["predict", "MODEL", "new.csv", "--jobs", "0"], "--jobs: got 0, expected a whole number of at least 1"),
         (["transform", "MODEL", "new.csv", "--out", "new.csv"], "--out: new.csv is what the command reads"),
         (["transform", "MODEL", "other.csv", "--out", "a.npy"], "other.csv: lacks the columns number"),
     ],

@@ -1,4 +1,6 @@
+from contextlib import contextmanager
 from itertools import chain
+from unittest import mock
 
 import lightning.pytorch as lightning
 import numpy as np
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from lightning.pytorch.demos.boring_classes import BoringModel
 from torch.utils.data import DataLoader, TensorDataset
 
-from ordinate.data.samplers import LabelSpreadBatches, RankBatches, ShuffledBatches
+from ordinate.data import samplers
+from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.errors import OrdinateError
 
 IMBALANCED = {
@@ -55,11 +58,9 @@ def test_batches_are_nearly_equal_and_no_larger_than_asked_for(size, batch_size)
     assert len(lengths) == len(sampler) == -(-size // batch_size)
 
 
-LABELS = np.random.default_rng(0).exponential(size=1002)
 SAMPLERS = {
-    "shuffled": lambda seed=0, *process: ShuffledBatches(1002, 64, seed, *process),
-    "ranks": lambda seed=0, *process: RankBatches(IMBALANCED["one_to_thousand"], 64, {1: 1}, 2, seed, *process),
-    "spread": lambda seed=0, *process: LabelSpreadBatches(LABELS, 64, seed, *process),
+    "shuffled": lambda seed=0: ShuffledBatches(1002, 64, seed),
+    "ranks": lambda seed=0: RankBatches(IMBALANCED["one_to_thousand"], 64, {1: 1}, 2, seed),
 }
 for_every_sampler = pytest.mark.parametrize("sampler", SAMPLERS.values(), ids=SAMPLERS)
 
@@ -71,7 +72,7 @@ class Shuffled(ShuffledBatches):
         super().__init__(len(labels), *arguments, **options)
 
 
-for_every_kind = pytest.mark.parametrize("kind", [Shuffled, RankBatches, LabelSpreadBatches])
+for_every_kind = pytest.mark.parametrize("kind", [Shuffled, RankBatches])
 
 
 @for_every_sampler
@@ -95,7 +96,7 @@ def test_batches_are_lists_of_integers(sampler):
 
 
 @pytest.mark.parametrize(
-    ("sampler", "workers"), [*((sampler, 0) for sampler in SAMPLERS.values()), (SAMPLERS["spread"], 2)]
+    ("sampler", "workers"), [*((sampler, 0) for sampler in SAMPLERS.values()), (SAMPLERS["ranks"], 2)]
 )
 def test_a_loader_takes_it_as_either_kind_of_sampler(sampler, workers):
     data, batches = TensorDataset(torch.arange(1002)), sampler()
@@ -143,20 +144,32 @@ def test_a_batch_of_less_than_two_samples_is_an_error(kind, batch_size):
 # batches that processes share
 
 
-@given(
-    labels=label_lists, num_processes=st.integers(1, 5), more=st.integers(0, 20), seed=seeds, number=st.integers(0, 3)
-)
-@example(labels=np.zeros(9), num_processes=4, more=0, seed=0, number=0)  # a batch of four, and one sample each
+@contextmanager
+def as_process(place, count):
+    """This process as one of several."""
+    of_group = {"processes": mock.Mock(return_value=count), "place_among": mock.Mock(return_value=place)}
+    with mock.patch.multiple(samplers, **of_group):
+        yield
+
+
+def shares_of(make, count, number=0):
+    """The batches of an epoch in each of several processes."""
+    shares = []
+    for place in range(count):
+        with as_process(place, count):
+            shares.append(epoch(make(), number))
+    return shares
+
+
+@given(labels=label_lists, count=st.integers(1, 5), more=st.integers(0, 20), seed=seeds, number=st.integers(0, 3))
+@example(labels=np.zeros(9), count=4, more=0, seed=0, number=0)  # a batch of four, and one sample each
 @for_every_kind
-def test_processes_together_see_the_batches_of_one(kind, labels, num_processes, more, seed, number):
-    assume(len(labels) >= num_processes)
-    labels = labels if kind is LabelSpreadBatches else np.sign(labels).astype(int) + 1
-    options = {"batch_size": 2 * num_processes + more, "seed": seed}
+def test_processes_together_see_the_batches_of_one(kind, labels, count, more, seed, number):
+    assume(len(labels) >= count)
+    labels = np.sign(labels).astype(int) + 1
+    options = {"batch_size": 2 * count + more, "seed": seed}
     whole = epoch(kind(labels, **options), number)
-    shares = [
-        epoch(kind(labels, **options, num_processes=num_processes, process=p), number) for p in range(num_processes)
-    ]
-    for batch, *parts in zip(whole, *shares, strict=True):
+    for batch, *parts in zip(whole, *shares_of(lambda: kind(labels, **options), count, number), strict=True):
         sizes = [len(part) for part in parts]
         assert sorted(chain(*parts)) == sorted(batch)
         assert min(sizes) >= 1
@@ -165,29 +178,22 @@ def test_processes_together_see_the_batches_of_one(kind, labels, num_processes, 
 
 def test_what_a_batch_must_hold_it_holds_over_all_processes():
     whole = epoch(SAMPLERS["ranks"]())
-    shares = [epoch(SAMPLERS["ranks"](0, 4, process)) for process in range(4)]
-    for batch, *parts in zip(whole, *shares, strict=True):
+    for batch, *parts in zip(whole, *shares_of(SAMPLERS["ranks"], 4), strict=True):
         assert sorted(chain(*parts)) == sorted(batch)
         assert ranks_with_two_samples(IMBALANCED["one_to_thousand"], batch) == 2
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("count", "batch_size", "message"),
     [
-        ({"num_processes": 0}, "num_processes: got 0, expected a whole number of at least 1"),
-        ({"num_processes": 2.0}, "num_processes: got 2.0"),
-        ({"num_processes": 2, "process": 2}, r"process: got 2, expected 0 to 1 \(2 processes\)"),
-        ({"num_processes": 2, "process": -1}, "process: got -1"),
-        ({"process": 1}, r"process: got 1, expected 0 to 0 \(1 process\)"),
-        ({"num_processes": 4}, "batch_size: got 7, expected at least 8 samples to contrast, two per process"),
-        ({"num_processes": 11, "batch_size": 22}, "num_processes: got 11, expected at most 10, one per sample"),
+        (4, 7, "batch_size: got 7, expected at least 8 samples to contrast, two per process"),
+        (11, 22, "devices: got 11, expected at most 10, one per sample"),
     ],
-    ids=str,
 )
 @for_every_kind
-def test_a_share_that_cannot_be_is_an_error(kind, options, message):
-    with pytest.raises(OrdinateError, match=message):
-        kind(np.zeros(10, dtype=int), **{"batch_size": 7, **options})
+def test_too_many_processes_are_an_error(kind, count, batch_size, message):
+    with as_process(0, count), pytest.raises(OrdinateError, match=message):
+        kind(np.zeros(10, dtype=int), batch_size)
 
 
 # batches that hold enough of the ranks
@@ -264,82 +270,3 @@ def test_too_few_ranks_with_two_samples_are_an_error(ranks, distinct, there_are)
     message = f"labels: got {there_are} ranks? with two samples or more, expected at least {distinct}"
     with pytest.raises(OrdinateError, match=message):
         RankBatches(np.array(ranks), 4, distinct=distinct)
-
-
-# batches spread over continuous labels
-
-
-def strata(labels, batches):
-    """Consecutive labels, as many in each stratum as there are batches."""
-    return np.split(np.sort(labels), range(batches, len(labels), batches))
-
-
-@given(labels=label_lists, batch_size=batch_sizes, seed=seeds, number=st.integers(0, 3))
-def test_every_batch_holds_one_sample_of_every_stratum(labels, batch_size, seed, number):
-    batches = epoch(LabelSpreadBatches(labels, batch_size, seed), number)
-    assert sorted(np.concatenate(batches)) == list(range(len(labels)))
-    *whole, last = strata(labels, len(batches))
-    assert sum(len(batch) > len(whole) for batch in batches) == len(last)
-    for batch in batches:
-        assert len(batch) in (len(whole), len(whole) + 1)
-        for label, stratum in zip(np.sort(labels[batch]), [*whole, last], strict=False):
-            assert stratum[0] <= label <= stratum[-1]
-
-
-def test_the_quantiles_of_a_batch_are_those_of_all_labels():
-    for batch in LabelSpreadBatches(LABELS, 64):
-        held = np.searchsorted(np.sort(LABELS), np.sort(LABELS[batch])) / len(LABELS)
-        assert np.abs(held - (np.arange(len(batch)) + 0.5) / len(batch)).max() < 1.5 / len(batch)
-
-
-def test_which_sample_of_a_stratum_goes_to_which_batch_is_drawn_anew():
-    labels = np.arange(12.0)
-    beside = [set() for _ in labels]
-    for number in range(60):
-        for batch in epoch(LabelSpreadBatches(labels, 3), number):
-            for i in batch:
-                beside[i].update(batch)
-    for i, seen in enumerate(beside):
-        assert seen == {i, *(j for j in range(12) if j // 4 != i // 4)}
-
-
-def test_ties_are_dealt_at_random():
-    firsts = {frozenset(epoch(LabelSpreadBatches(np.zeros(6), 3), number)[0]) for number in range(200)}
-    assert len(firsts) == 20  # every three of six
-
-
-def test_samples_within_a_batch_lie_at_random():
-    labels = np.arange(400.0)
-    correlations = [np.corrcoef(np.arange(40), labels[batch])[0, 1] for batch in LabelSpreadBatches(labels, 40)]
-    assert abs(np.mean(correlations)) < 0.15
-    assert max(correlations) < 0.6
-
-
-def test_labels_of_several_dimensions_are_spread_along_their_first_principal_component():
-    random = np.random.default_rng(0)
-    along = random.normal(size=300)
-    labels = 5 + np.outer(along, [3.0, -4.0, 0.0]) + 1e-6 * random.normal(size=(300, 3))
-    for batch in LabelSpreadBatches(labels, 30):
-        assert (np.sort(along[batch]) >= [stratum[0] for stratum in strata(along, 10)]).all()
-        assert (np.sort(along[batch]) <= [stratum[-1] for stratum in strata(along, 10)]).all()
-
-
-def test_one_column_of_labels_is_labels():
-    assert epoch(LabelSpreadBatches(LABELS[:, None], 64)) == epoch(LabelSpreadBatches(LABELS, 64))
-    assert epoch(LabelSpreadBatches(torch.from_numpy(LABELS), 64)) == epoch(LabelSpreadBatches(LABELS, 64))
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ([], r"labels: got shape \(0,\), expected \(n,\) or \(n, p\)"),
-        (np.zeros((4, 0)), r"labels: got shape \(4, 0\)"),
-        (np.zeros((4, 2, 2)), r"labels: got shape \(4, 2, 2\)"),
-        (3.0, r"labels: got shape \(\)"),
-        ([0.0, np.nan, 1.0], "labels: got NaN or infinity, expected finite values"),
-        ([[0.0, np.inf], [1.0, 1.0]], "labels: got NaN or infinity"),
-    ],
-)
-def test_labels_that_cannot_be_sorted_are_an_error(labels, message):
-    with pytest.raises(OrdinateError, match=message):
-        LabelSpreadBatches(labels, 4)

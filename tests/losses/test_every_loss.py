@@ -143,11 +143,3 @@ def test_a_module_shows_every_setting_it_was_made_with(name):
     for option, parameter in inspect.signature(type(module)).parameters.items():
         expected = GIVEN.get(name, {}).get(option, parameter.default)
         assert f"{option}={expected!r}" in repr(module)
-
-
-@for_every_loss
-def test_options_are_checked_once_where_the_module_is_made(monkeypatch, name):
-    module = LOSSES[name]()
-    kind = type(module.options)
-    monkeypatch.setattr(kind, "__post_init__", lambda self: pytest.fail("checked again"))
-    assert module(embeddings(9), RANKS) > 0

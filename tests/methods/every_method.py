@@ -2,7 +2,6 @@
 
 from torch import nn
 
-from ordinate.data.tables.views import TableViews
 from ordinate.losses import SupCRLoss
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
 from ordinate.methods.plain import CrossEntropy
@@ -11,6 +10,7 @@ from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR
 from ordinate_papers.methods.ordinal import Ordinal
+from ordinate_papers.methods.pair_views import TableViews
 from ordinate_papers.methods.pairs import build_pair_loss
 from ordinate_papers.methods.poe import POE, GaussianEncoder
 from ordinate_papers.methods.rank_losses import LOSSES, LaterOrdinal

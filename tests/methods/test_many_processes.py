@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ordinate.data.samplers import LabelSpreadBatches, RankBatches
+from ordinate.data.samplers import RankBatches, ShuffledBatches
 from ordinate.encoders import MLP
 from ordinate.methods import CLOC, OTD, Optimization, SupCR, SupReMix
 from ordinate.training.loop import ArrayBatches, train
@@ -35,7 +35,7 @@ def trained(name):
     if ranked:
         batches = RankBatches(RANKS.numpy(), 13, required={0: 1, 3: 2}, distinct=2, seed=1)
     else:
-        batches = LabelSpreadBatches(labels.numpy(), 13, seed=1)
+        batches = ShuffledBatches(len(labels), 13, seed=1)
     data, validation = ArrayBatches(X, labels), ArrayBatches(X[:20], labels[:20])
     train(method, data, batches, validation, accelerator="cpu", progress=False, **OPTIONS.get(name, {}))
     return {"weights": method.state_dict(), "history": method.history}

@@ -6,7 +6,6 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from ordinate.data.samplers import RankBatches
-from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
 from ordinate.functional.angular_triangle import angular_triangle
 from ordinate.functional.mmnp import mmnp
@@ -20,6 +19,7 @@ from ordinate_papers.methods.dino import DINO
 from ordinate_papers.methods.gol import GOL
 from ordinate_papers.methods.mwr import MWR
 from ordinate_papers.methods.ordinal import LOSSES, Ordinal
+from ordinate_papers.methods.pair_views import TableViews
 from ordinate_papers.methods.pairs import build_pair_loss
 from ordinate_papers.methods.poe import ordinal_constraint, symmetric_divergence
 from ordinate_papers.methods.representation import Representation

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import gmean, kendalltau, pearsonr, spearmanr
-from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score, root_mean_squared_error
+from scipy.stats import gmean, pearsonr, spearmanr
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import continuous_report, geometric_mean_error, kendall, mae, mse, pearson, r2, rmse, spearman
+from ordinate.metrics import continuous_report, geometric_mean_error, mae, pearson, r2, rmse, spearman
 
 REPORTED = ["mae", "rmse", "r2", "pearson", "spearman", "geometric_mean_error"]
 pairs_of_targets = arrays(
@@ -28,7 +28,6 @@ def vary(targets):
 def test_errors_are_those_of_scikit_learn_and_scipy(pair):
     true, pred = pair / 8
     assert mae(true, pred) == pytest.approx(mean_absolute_error(true, pred), rel=1e-12)
-    assert mse(true, pred) == pytest.approx(mean_squared_error(true, pred), rel=1e-12)
     assert rmse(true, pred) == pytest.approx(root_mean_squared_error(true, pred), rel=1e-12)
     floored = np.maximum(np.abs(true - pred), 1e-10)
     assert geometric_mean_error(true, pred) == pytest.approx(gmean(floored, axis=0).mean(), rel=1e-12)
@@ -44,25 +43,14 @@ def test_r2_and_correlations_are_those_of_scikit_learn_and_scipy(pair):
     assert spearman(true, pred) == pytest.approx(np.mean([spearmanr(*d).statistic for d in dimensions]), abs=1e-12)
 
 
-@given(pairs_of_targets)
-def test_kendall_is_tau_b_counted_pair_by_pair(pair):
-    taus = []
-    for true, pred in zip(*np.moveaxis(pair // 20, 2, 1), strict=True):  # few values, so many ties
-        signs = [np.sign(np.subtract.outer(x, x)) for x in (true, pred)]
-        untied = np.prod([np.sum(sign**2) for sign in signs])
-        taus.append(np.sum(signs[0] * signs[1]) / np.sqrt(untied) if untied else 0.0)
-    assert kendall(*(pair // 20)) == pytest.approx(np.mean(taus), abs=1e-12)
-
-
-def test_rank_correlations_are_those_of_scipy_with_many_ties_at_300000_samples():
+def test_the_rank_correlation_is_that_of_scipy_with_many_ties_at_300000_samples():
     rng = np.random.default_rng(0)
     true = rng.integers(0, 100, 300_000) / 10
     pred = np.round(true + rng.normal(size=len(true)), 1)
     start = time.perf_counter()
-    measured = spearman(true, pred), kendall(true, pred)
+    measured = spearman(true, pred)
     assert time.perf_counter() - start < 2  # 0.1 s on one core
-    assert measured[0] == pytest.approx(spearmanr(true, pred).statistic, abs=1e-12)
-    assert measured[1] == pytest.approx(kendalltau(true, pred).statistic, abs=1e-12)
+    assert measured == pytest.approx(spearmanr(true, pred).statistic, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", REPORTED)
@@ -82,7 +70,6 @@ def test_undefined_values_are_0_without_a_warning(constant, n):
     for true, pred in [(flat, flat), (flat, varying), (varying, flat)]:
         assert pearson(true, pred) == 0.0
         assert spearman(true, pred) == 0.0
-        assert kendall(true, pred) == 0.0
     assert r2(flat, flat) == 0.0
     assert r2(flat, varying) == 0.0
 

@@ -13,10 +13,9 @@ OF_TARGETS = {
     **{
         name: getattr(metrics, name)
         for name in (
-            "mae", "mse", "rmse", "r2", "pearson", "spearman", "kendall", "geometric_mean_error", "continuous_report",
+            "mae", "rmse", "r2", "pearson", "spearman", "geometric_mean_error", "continuous_report",
         )
     },
-    "shot_report": lambda true, pred: metrics.shot_report(TARGETS, true, pred, 0.5),
     "calibrate_intervals": lambda true, pred: decisions.calibrate_intervals(true, pred).half_widths,
 }  # fmt: skip
 OF_RANKS = {

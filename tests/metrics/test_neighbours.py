@@ -1,17 +1,15 @@
 """Metrics of neighbours against scikit-learn's and a full sort."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import NearestNeighbors
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import knn_accuracy, knn_accuracy_curve, knn_error, nearest_neighbours, neighbours
+from ordinate.metrics import knn_accuracy, knn_accuracy_curve, nearest_neighbours, neighbours
 
 
 def draw(n, num_classes, seed, d=4):
@@ -47,26 +45,14 @@ def test_knn_accuracy_among_references(chunk, k):
     assert actual == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize("k", [1, 3, 7])  # odd votes of two ranks cannot tie
-def test_knn_error_is_that_of_scikit_learn(chunk, k):
-    points, ranks = draw(60, 2, seed=4)
-    refs, ref_ranks = draw(50, 2, seed=5)
-    classifier = KNeighborsClassifier(n_neighbors=k, metric="cosine").fit(refs, ref_ranks)
-    assert knn_error(refs, ref_ranks, points, ranks, k) == pytest.approx(1 - classifier.score(points, ranks), abs=1e-15)
-
-
 grid_points = arrays(np.int8, st.tuples(st.integers(5, 20), st.just(2)), elements=st.integers(-2, 2))
 
 
 @given(grid_points, grid_points, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_neighbours_and_votes_that_tie_are_settled_as_documented(refs, points, k, random):
+def test_neighbours_that_tie_are_settled_as_documented(refs, points, k, random):
     ref_ranks = np.array([random.choice([0, 2, 7]) for _ in refs])
     ranks = np.array([random.choice([0, 1, 2, 7]) for _ in points])
     nearest = neighbours_by_sorting(cosine_similarity(points, refs), k)
-    wrong = 0
-    for rank, voted in zip(ranks, ref_ranks[nearest].tolist(), strict=True):
-        wrong += rank != Counter(voted).most_common(1)[0][0]  # of equal counts the one met first
-    assert knn_error(refs, ref_ranks, points, ranks, k) == wrong / len(points)
     accuracy = knn_accuracy(points, ranks, k, ref_emb=refs, ref_labels=ref_ranks)
     assert accuracy == pytest.approx(np.mean(ref_ranks[nearest] == ranks[:, None]), abs=1e-15)
 
@@ -120,9 +106,6 @@ GOOD, RANKS = np.eye(3), [0, 1, 1]
         (lambda: knn_accuracy_curve(GOOD, RANKS, [1, 2, 3]), "k: got 3, expected a whole number from 1 to 2"),
         (lambda: knn_accuracy_curve(GOOD, RANKS, []), "ks: got none"),
         (lambda: knn_accuracy_curve(GOOD, RANKS, [1], ref_emb=GOOD), "ref_labels: got None"),
-        (lambda: knn_error(GOOD, RANKS, GOOD[:, :2], RANKS), "ref_emb: got 3 dimensions, expected 2"),
-        (lambda: knn_error(GOOD, [0, 1, 0.5], GOOD, RANKS), "ref_labels: got fractions"),
-        (lambda: knn_error(GOOD, RANKS, GOOD, RANKS, k=4), "k: got 4, expected a whole number from 1 to 3"),
         (lambda: nearest_neighbours(GOOD, None, 3), "k: got 3, expected a whole number from 1 to 2"),
         (lambda: nearest_neighbours(GOOD, GOOD, 4), "k: got 4, expected a whole number from 1 to 3"),
         (lambda: nearest_neighbours(GOOD, GOOD[:, :2], 1), "ref_emb: got 2 dimensions, expected 3"),

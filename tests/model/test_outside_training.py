@@ -96,11 +96,10 @@ def test_a_blend_keeps_no_embeddings_and_compares_the_columns():
     assert "Rome not seen in training, treated as missing (200 of 200 rows)" in message
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_counts_of_batches_are_added(model, jobs):
+def test_counts_of_batches_are_added(model):
     frame = draw(200, seed=2)[0].assign(site=["Rome"] * 12 + ["Ulm"] * 188)
     parts = [frame[start : start + 50] for start in range(0, 200, 50)]
-    (message,) = warnings_of(lambda: list(map_batches(model.fitted, Model.predict, parts, jobs)))
+    (message,) = warnings_of(lambda: list(map_batches(model.fitted, Model.predict, parts)))
     assert "Rome not seen in training, treated as missing (12 of 200 rows)" in message
 
 

@@ -34,13 +34,11 @@ class FileOfSamples:
         model: The model.
         data: Path of the file, or of a folder or zip.
         skip_unreadable: Whether images and volumes that cannot be read are left out.
-        jobs: Number of processes that share the work.
     """
 
     model: Model
     data: str
     skip_unreadable: bool = False
-    jobs: int = 1
     left_out: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -94,7 +92,7 @@ class FileOfSamples:
 
     def results(self, method: Callable[[Model, Samples], NDArray[np.float64]], batches: BatchedSamples) -> Results:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
-        results = map_batches(self.model, method, batches, self.jobs, self._note_unreadable)
+        results = map_batches(self.model, method, batches, self._note_unreadable)
         return with_progress(results, len(batches))
 
     @contextmanager

@@ -113,7 +113,6 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-columns", nargs="+", default=[], metavar="COLUMN", help="columns of DATA to write with the predictions"
     )
-    _add_jobs(parser)
     _add_table(parser, "; without it the predictions are printed")
 
 
@@ -121,7 +120,6 @@ def _add_transform(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     _add_samples(parser)
     add_options(parser, FitOptions, ("skip_unreadable", *CSV_FORMAT), skip_unreadable=LEFT_OUT)
-    _add_jobs(parser)
     _add_table(parser, ", or npy for one array (n, d)", required=True)
 
 
@@ -180,7 +178,6 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
-    _add_jobs(parser)
     _add_table(parser, ", or html for a page with the pictures of images; without it a table is printed")
 
 
@@ -206,13 +203,6 @@ def _add_labelled(parser: argparse.ArgumentParser, data: str, **settings: Any) -
     parser.add_argument("--target", help="column of the label (the one that fit was given)")
 
 
-def _add_jobs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N",
-        help="processes that share the work, each with one thread (%(default)s: this one with all its threads)",
-    )  # fmt: skip
-
-
 def _add_table(parser: argparse.ArgumentParser, more: str, *, required: bool = False) -> None:
     _add_out(parser, f"csv or parquet file to write{more}", required=required)
 
@@ -224,8 +214,6 @@ def _add_out(parser: argparse.ArgumentParser, text: str, *, default: str | None 
 
 def _check_file(options: ParsedOptions) -> None:
     """Check the file of ``--out``, which the command then writes, and what it reads."""
-    if options.get("jobs", 1) < 1:
-        raise OrdinateError("jobs", options["jobs"], "a whole number of at least 1")
     read = [options.get(name) for name in ("model", "data", "query", "among", "suspects", "costs")]
     inputs = [*options.get("models", ()), *filter(None, read)]
     check_new(options["out"], inputs, overwrite=options.pop("overwrite"))

@@ -28,14 +28,13 @@ def predict(
     costs: str | None,
     skip_unreadable: bool = False,
     keep_columns: Sequence[str] = (),
-    jobs: int = 1,
     out: str | None,
 ) -> None:
     """Write the predictions to ``out``, or print them; the arguments are the options of the command line."""
     if by_rank and coverage is None:
         raise OrdinateError("--by-rank", expected="--coverage SHARE, which it modifies")
     fitted = load(model).fitted
-    samples = FileOfSamples(fitted, data, skip_unreadable, jobs)
+    samples = FileOfSamples(fitted, data, skip_unreadable)
     fitted.reader.way_out = "; --skip-unreadable leaves them out"
     classes = None if fitted.classes is None else fitted.classes.tolist()
     chosen = parse_decision(decision, parse_costs(costs, classes), classes)

@@ -31,7 +31,7 @@ Labels = pd.Series | pd.DataFrame
 MOST_SHOWN = 100  # A page shows at most this many queries.
 
 
-def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None, jobs: int = 1) -> None:
+def search(model: str, query: str, among: str, target: str | None, k: int, out: str | None) -> None:
     """Print the k samples of ``among`` nearest to every sample of ``query``, or write them to ``out``.
 
     Near are samples whose embeddings are similar as the model's loss compares them: by the cosine, or by distance.
@@ -49,8 +49,8 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     file = FileOfSamples(fitted, query)
     queries = file.read()
     identity = read_split(model)["identity"]
-    asked = np.concatenate([embeddings for _, embeddings in map_batches(fitted, Model.transform, queries, jobs)])
-    embeddings = _embed(fitted, references, among, target, jobs)
+    asked = np.concatenate([embeddings for _, embeddings in map_batches(fitted, Model.transform, queries)])
+    embeddings = _embed(fitted, references, among, target)
     found = NeighbourIndex(fitted, embeddings, labels).nearest(asked, k)
     name, sign = "distance", -1
     if fitted.similarity == "cosine":
@@ -119,12 +119,12 @@ def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, L
     return labelled.samples, labelled.labels
 
 
-def _embed(fitted: Model, references: Samples, data: str, target: str | None, jobs: int) -> NDArray[np.float64]:
+def _embed(fitted: Model, references: Samples, data: str, target: str | None) -> NDArray[np.float64]:
     """Return the embeddings of the samples to search, which are read in batches."""
     if hasattr(references, "columns") and not fitted.feature_names_in:
         references = references[[name for name in references.columns if name != target]]
     batches = BatchedSamples(trained_columns(fitted, references, data), fitted.reader.read_at_once)
-    results = with_progress(map_batches(fitted, Model.transform, batches, jobs), len(references))
+    results = with_progress(map_batches(fitted, Model.transform, batches), len(references))
     return np.concatenate([embeddings for _, embeddings in results])
 
 

@@ -17,11 +17,11 @@ from ordinate.estimators import load
 from ordinate.model.model import Model
 
 
-def transform(model: str, data: str, *, skip_unreadable: bool = False, jobs: int = 1, out: str) -> None:
+def transform(model: str, data: str, *, skip_unreadable: bool = False, out: str) -> None:
     """Write embeddings to ``out``: a table whose rows are named as in predictions, or an array in an npy file."""
     is_array = out.lower().endswith(".npy")
     fitted = load(model).fitted
-    samples = FileOfSamples(fitted, data, skip_unreadable, jobs)
+    samples = FileOfSamples(fitted, data, skip_unreadable)
     if not is_array:
         fitted.reader.way_out = "; --skip-unreadable leaves them out"
     batches = samples.read()

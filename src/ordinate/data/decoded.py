@@ -83,7 +83,6 @@ class PixelReader(Reader):
     files_class: ClassVar[type[NamedFiles]]
     decoded_class: ClassVar[type[DecodedSamples]]
     stream: bool | None = None  # It is that of the options, and not saved.
-    draws = False  # Whether training samples are drawn whenever they are read; it is not saved.
 
     def __init__(
         self,
@@ -118,7 +117,6 @@ class PixelReader(Reader):
         if isinstance(pixels, StreamedPixels):
             known = cls._decoded_sample(pixels, options, progress)
         reader = cls(preprocessing, *moments(known), options.workers, notes)
-        reader.draws = isinstance(pixels, StreamedPixels) and pixels.draws
         reader.stream = options.stream
         return reader, cls.decoded_class(pixels, preprocessing)
 

@@ -15,7 +15,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils.data import Dataset
 
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import Columns
@@ -148,10 +147,6 @@ class Reader(ABC):
         """Return how training draws views, ``usual`` of each sample; None for the samples as they are."""
         return None
 
-    def pair_of_views(self) -> Callable[[Tensor], tuple[Tensor, Tensor]] | None:
-        """Return what draws two views of a batch for losses that compare views; None if they come with the batch."""
-        return None
-
     def options(self) -> DataOptions | None:
         """Return options of the modality that read other samples as the training samples were read."""
         return None
@@ -255,13 +250,6 @@ class Modality(ABC):
         self, X: Any, seen: NDArray[np.int64], unseen: NDArray[np.int64]
     ) -> None:
         """Raise an error if the rows ``unseen`` could not be read as learned from the rows of training, ``seen``."""
-
-    def of_dataset(self, dataset: Dataset[object], options: Any) -> Any | None:
-        """Return samples that a Dataset is asked for whenever they are needed; None if it is to be read once.
-
-        They have ``labels(workers)``.
-        """
-        return None
 
     def describe(self, X: Any) -> str:
         """Return the shape of a sample, for the line that a command prints of its data."""

@@ -24,12 +24,10 @@ class NamedFiles:
     Attributes:
         kind: Kind of the files, for messages; the extra of Ordinate that reads them has its name.
         package: Package of that extra that reads them.
-        draws: Whether a sample is drawn at random whenever it is read.
     """
 
     kind: ClassVar[str]
     package: ClassVar[str]
-    draws = False
 
     def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
         optional(self.package, self.kind, self.kind)
@@ -44,10 +42,6 @@ class NamedFiles:
 
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         return type(self), (self._paths, self.archive)
-
-    def drawn(self, *draw: int) -> Self:
-        """Return the same samples; the numbers decide how those are drawn that are drawn whenever they are read."""
-        return self
 
     @property
     def paths(self) -> NDArray[np.str_]:

@@ -117,22 +117,6 @@ def limits_of(values: pd.Series) -> list[str]:
     return _Different.of(values).chosen(_is_limit) if _may_hold_text(values) else []
 
 
-def with_points(values: pd.Series) -> pd.Series:
-    """Return a column of text with a decimal point in its numbers that have a decimal comma.
-
-    A number must show that it is one, as 1,234 does not; then points stand between thousands.
-
-    Example:
-        >>> with_points(pd.Series(["1,5 mg", "1.234,25 mg"])).tolist(), with_points(pd.Series(["1,234", "2"])).tolist()
-        (['1.5 mg', '1234.25 mg'], ['1,234', '2'])
-    """
-    if not _may_hold_text(values):
-        return values
-    found = _Different.of(values)
-    written = _with_points(found.values)
-    return values if written is found.values else replace(found, values=written).as_objects()
-
-
 def split_unit(values: pd.Series) -> tuple[pd.Series, str]:
     """Return a column of text whose numbers all have one unit without it, and the unit; others as they are, and "".
 

@@ -8,26 +8,23 @@ import pandas as pd
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from ordinate.counts import counted
-from ordinate.data.options import DataOptions
-from ordinate.data.registry import modalities
 from ordinate.data.rows import Labels, Samples
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
 
 
-def unpack(X: Any, y: Any, options: DataOptions | None = None) -> tuple[Any, Any]:
+def unpack(X: Any, y: Any) -> tuple[Any, Any]:
     """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
 
-    Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Those of a Dataset that
-    streams, by the options of its kind of data, are read whenever they are needed; for their labels once. Labels in
-    parquet files are read.
+    Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Labels in parquet files
+    are read.
     """
     if isinstance(y, ParquetTable):
         y = _one_column(y)
     if isinstance(X, DataLoader):
         return _of_batches(X, y)
     if isinstance(X, Dataset):
-        return _streamed(X, y, options) or _of_items(X, y)
+        return _of_items(X, y)
     if hasattr(X, "toarray"):  # A sparse matrix.
         return X.toarray(), y
     if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # Polars, pyarrow and datasets have this method.
@@ -39,18 +36,6 @@ def _one_column(y: ParquetTable) -> pd.Series:
     if len(y.columns) != 1:
         raise OrdinateError("y", f"a table of {counted(len(y.columns), 'column')}", "one column, as table[['label']]")
     return y[y.columns[0]]
-
-
-def _streamed(X: Dataset[object], y: Labels | None, options: DataOptions | None) -> tuple[Any, Labels] | None:
-    """Return the samples and labels of a Dataset that streams; None for another one."""
-    if isinstance(X, IterableDataset):
-        return None
-    for modality in modalities():
-        if modality.options_class is not None and isinstance(options, modality.options_class):
-            samples = modality.of_dataset(X, options)
-            if samples is not None:
-                return samples, samples.labels(options.workers) if y is None else y
-    return None
 
 
 def _of_batches(loader: DataLoader[object], y: Labels | None) -> tuple[Samples, Labels | None]:

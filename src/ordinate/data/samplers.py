@@ -5,10 +5,9 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch.utils.data import DistributedSampler
 
-from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, place_among, processes
@@ -70,8 +69,6 @@ class ShuffledBatches(SharedBatches):
         size: Number of samples.
         batch_size: Largest number of samples per batch, those of all processes together.
         seed: Seed of the order.
-        num_processes: Number of processes that share a batch; None for those of torch.distributed.
-        process: Number of this process, from 0; None for its rank in torch.distributed.
 
     Example:
         >>> batches = list(ShuffledBatches(10, batch_size=4, seed=0))
@@ -79,15 +76,11 @@ class ShuffledBatches(SharedBatches):
         ([4, 3, 3], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
 
-    def __init__(
-        self, size: int, batch_size: int, seed: int = 0, num_processes: int | None = None, process: int | None = None
-    ) -> None:
+    def __init__(self, size: int, batch_size: int, seed: int = 0) -> None:
         super().__init__()
         self.size = size
         self.batch_size = batch_size
         self.seed = seed
-        self.num_processes = num_processes
-        self.process = process
         self.share()
         self.count = max(1, -(-size // batch_size))
 
@@ -98,22 +91,17 @@ class ShuffledBatches(SharedBatches):
             OrdinateError: There are too few samples for so many processes.
         """
         group = all_processes()
-        count = processes(group) if self.num_processes is None else self.num_processes
+        count = processes(group)
         self.check_processes(count)
-        place = place_among(group) if self.process is None else self.process
-        process = check_whole(place, "process", least=0)
-        if process >= count:
-            raise OrdinateError("process", process, f"0 to {count - 1} ({counted(count, 'process', 'processes')})")
-        return slice(process, None, count)
+        return slice(place_among(group), None, count)
 
     def check_processes(self, count: int) -> None:
         """Raise an error if batches are too small for so many processes."""
-        check_whole(count, "num_processes")
         if self.batch_size < 2 * count:  # Batches of nearly equal size may be half as large.
             expected = f"at least {counted(2 * count, 'sample')} to contrast, two per process"
             raise OrdinateError("batch_size", self.batch_size, expected)
         if self.size < count:
-            raise OrdinateError("num_processes", count, f"at most {self.size}, one per sample")
+            raise OrdinateError("devices", count, f"at most {self.size}, one per sample")
 
     @property
     def sampler(self) -> Self:
@@ -162,8 +150,6 @@ class RankBatches(ShuffledBatches):
         required: Smallest number of samples per batch by rank (OTD: of the two extreme ranks).
         distinct: Number of ranks of which every batch holds at least two samples (CLOC, Section 3.3: 2).
         seed: Seed of the order.
-        num_processes: Number of processes that share a batch; None for those of torch.distributed.
-        process: Number of this process, from 0; None for its rank in torch.distributed.
 
     Example:
         >>> ranks = np.array([0] * 18 + [1, 1])
@@ -178,10 +164,8 @@ class RankBatches(ShuffledBatches):
         required: Mapping[int, int] | None = None,
         distinct: int = 0,
         seed: int = 0,
-        num_processes: int | None = None,
-        process: int | None = None,
     ) -> None:
-        super().__init__(len(ranks), batch_size, seed, num_processes, process)
+        super().__init__(len(ranks), batch_size, seed)
         self.ranks = np.asarray(ranks)
         counts = np.bincount(self.ranks)
         present = set(np.flatnonzero(counts).tolist())
@@ -208,55 +192,3 @@ class RankBatches(ShuffledBatches):
             return batch
         candidates = np.setdiff1d(np.flatnonzero(self.ranks == rank), batch)
         return np.concatenate([batch, random.permutation(candidates)[:lacking]])
-
-
-class LabelSpreadBatches(ShuffledBatches):
-    """Shuffled batches that are each spread over the whole range of continuous labels.
-
-    Sorted by label, the samples are cut into strata of as many samples as there are batches, and every stratum is
-    dealt at random over the batches, one sample each.
-
-    Args:
-        labels: Labels (n,) or (n, p); several dimensions are sorted along their first principal component.
-        batch_size: Largest number of samples per batch, those of all processes together.
-        seed: Seed of the order.
-        num_processes: Number of processes that share a batch; None for those of torch.distributed.
-        process: Number of this process, from 0; None for its rank in torch.distributed.
-
-    Example:
-        >>> [sorted(batch) for batch in LabelSpreadBatches([0.1, 7.0, 0.2, 8.0], batch_size=2)]
-        [[0, 3], [1, 2]]
-    """
-
-    def __init__(
-        self,
-        labels: ArrayLike,
-        batch_size: int,
-        seed: int = 0,
-        num_processes: int | None = None,
-        process: int | None = None,
-    ) -> None:
-        self.labels = _along_a_line(np.asarray(labels, dtype=np.float64))
-        super().__init__(len(self.labels), batch_size, seed, num_processes, process)
-
-    def split(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
-        """Return the samples of an epoch in batches, one of every stratum in each."""
-        strata = -(-self.size // len(self))
-        by_label = np.lexsort((random.random(self.size), self.labels))  # Ties are in random order.
-        dealt = random.permuted(np.tile(np.arange(len(self)), (strata, 1)), axis=1)
-        batch_of = dealt.ravel()[: self.size]
-        # The order within a batch is random, so that its chunks and the parts of processes are spread as well.
-        by_batch = np.lexsort((random.random(self.size), batch_of))
-        return np.split(by_label[by_batch], np.bincount(batch_of).cumsum()[:-1])
-
-
-def _along_a_line(labels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return labels (n,) as they are, and (n, p) as their places along the line that they vary most along."""
-    if labels.ndim not in (1, 2) or labels.size == 0:
-        raise OrdinateError("labels", f"shape {labels.shape}", "(n,) or (n, p)")
-    if not np.isfinite(labels).all():
-        raise OrdinateError("labels", "NaN or infinity", "finite values")
-    if labels.ndim == 1 or labels.shape[1] == 1:
-        return labels.reshape(-1)
-    centred = labels - labels.mean(axis=0)
-    return centred @ np.linalg.svd(centred, full_matrices=False).Vh[0]

@@ -25,8 +25,7 @@ class StreamedPixels:
     The same rows give the same pixels, whichever process reads them.
 
     Args:
-        files: Files (n) that the preprocessing can read. ``files.draws`` says whether a sample is drawn whenever it is
-            read, as those of a Dataset may be.
+        files: Files (n) that the preprocessing can read.
         preprocessing: What is done to every file, see :class:`~ordinate.data.preprocessing.Preprocessing`.
         workers: Number of processes that decode.
     """
@@ -38,7 +37,6 @@ class StreamedPixels:
         self.preprocessing = preprocessing
         self.workers = workers
         self.shape = torch.Size((len(files), preprocessing.channels, *preprocessing.size))
-        self.draws = files.draws
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -57,10 +55,7 @@ class StreamedPixels:
         return False
 
     def __getitem__(self, rows: ArrayLike | slice) -> Tensor:
-        return self.read(rows)
-
-    def read(self, rows: ArrayLike | slice, seed: int | None = None) -> Tensor:
-        """Return the pixels of some rows; with a ``seed``, every place of the batch draws its sample by itself.
+        """Return the pixels of some rows.
 
         Raises:
             OrdinateError: A file that cannot be read.
@@ -70,10 +65,7 @@ class StreamedPixels:
         read = np.asarray(rows).tolist()
         pixels = np.empty((len(read), *self.shape[1:]), dtype=np.uint8)
         for place, row in enumerate(read):
-            files = self.files
-            if seed is not None:
-                files = files.drawn(seed, place)
-            pixels[place] = self.preprocessing.read(files, row)
+            pixels[place] = self.preprocessing.read(self.files, row)
         return torch.from_numpy(pixels)
 
     def part(self, rows: np.ndarray | slice) -> Self:

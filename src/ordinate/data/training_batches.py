@@ -44,13 +44,13 @@ class ArrayBatches(Dataset[tuple[Tensor, ...]]):
         x, rows = self.read(request)
         return x, *self.labels_of(rows)
 
-    def read(self, rows: list[int], seed: int | None = None) -> tuple[Tensor, Tensor]:
+    def read(self, rows: list[int]) -> tuple[Tensor, Tensor]:
         """Return samples, and their rows as an index on the device of the samples."""
         index = torch.from_numpy(
             np.array(rows, dtype=np.int64)
         )  # It takes a quarter of the time of a tensor of a list.
         if isinstance(self.x, StreamedPixels):
-            return self.x.read(rows, seed), index
+            return self.x[rows], index
         index = index.to(self.x.device)
         return self.x.index_select(0, index), index
 
@@ -105,16 +105,12 @@ class ViewBatches(ArrayBatches):
 
     def __getitem__(self, request: Any) -> tuple[Tensor, ...]:
         seed, rows = request
-        views = self.views
-        if isinstance(self.x, StreamedPixels) and self.x.draws:  # Every view is read by itself.
-            rows = np.repeat(rows, views).tolist()
-            views = 1
-        x, read = self.read(rows, seed)
+        x, read = self.read(rows)
         with torch.random.fork_rng(devices=[]):
             # Views are drawn on the CPU, and seeding every device takes longer.
             torch.default_generator.manual_seed(seed)
-            drawn = self.augmentation(x.repeat_interleave(views, dim=0))
-        return drawn, *(part.repeat_interleave(views, dim=0) for part in self.labels_of(read))
+            drawn = self.augmentation(x.repeat_interleave(self.views, dim=0))
+        return drawn, *(part.repeat_interleave(self.views, dim=0) for part in self.labels_of(read))
 
     def requests(self, batches: SharedBatches, seed: int) -> SharedBatches:
         return SeededBatches(batches, seed)

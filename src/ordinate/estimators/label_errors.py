@@ -80,7 +80,7 @@ def find_label_errors(
         >>> table.loc[0, ["row", "label", "suggested"]].tolist()
         [3, 2, 0]
     """
-    X, y = unpack(X, y, estimator.data)
+    X, y = unpack(X, y)
     if isinstance(estimator, RankClassifier):
         classes = find_classes(y, estimator.class_order)
         ranks = to_ranks(y, classes)
@@ -128,7 +128,7 @@ def out_of_fold_probabilities(
         >>> probabilities[[0, 30, 59]].round().tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    X, y = unpack(X, y, estimator.data)
+    X, y = unpack(X, y)
     classes = find_classes(y, estimator.class_order)
     return _probabilities(estimator, X, to_ranks(y, classes), classes, folds, groups)
 

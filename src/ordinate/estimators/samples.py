@@ -247,7 +247,7 @@ def checked_samples(
     reset: bool,
 ) -> CheckedSamples:
     """Return samples and their training targets, which must be as many; those of weight 0 are left out."""
-    X, labels = unpack(X, y, estimator.data)
+    X, labels = unpack(X, y)
     if labels is None:
         name = type(estimator).__name__
         raise OrdinateError("y", problem=f"{name} requires y to be passed, but the target y is None")

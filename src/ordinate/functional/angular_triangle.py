@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -155,22 +155,7 @@ def angular_triangle(  # noqa: D417  # The class of the options explains each of
         0.0
     """
     options = AngularTriangleOptions(num_classes=num_classes, reduction=reduction, block_size=block_size)
-    return angular_triangle_with_options(
-        embeddings, labels, options, triplets=triplets,
-        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group,
-    )  # fmt: skip
-
-
-def angular_triangle_with_options(
-    embeddings: Float[Tensor, "n d"],
-    labels: Shaped[Tensor, "n *p"],
-    options: AngularTriangleOptions,
-    *,
-    triplets: Int[Tensor, "t 3"] | None,
-    **inputs: Unpack[Inputs],
-) -> Float[Tensor, "*n"]:
-    """Return the value of :func:`angular_triangle` for options that are checked."""
-    num_classes, reduction = options.num_classes, options.reduction
+    inputs = Inputs(ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group)
     contrast = prepare(embeddings, labels, partial(check_ranks, num_classes=num_classes), inputs)
     ranks, ref_ranks, self_index = contrast.labels, contrast.ref_labels, contrast.self_index
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Unpack
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -75,22 +74,8 @@ def mmnp(  # noqa: D417  # The class of the options explains each of them.
         >>> mmnp(embeddings, torch.tensor([0, 0, 1, 1]), torch.tensor([1.25])).item()
         0.25
     """
-    return mmnp_with_options(
-        embeddings, labels, margins, MMNPOptions(reduction=reduction, block_size=block_size), triplets=triplets,
-        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group,
-    )  # fmt: skip
-
-
-def mmnp_with_options(
-    embeddings: Float[Tensor, "n d"],
-    labels: Shaped[Tensor, "n *p"],
-    margins: Float[Tensor, " boundaries"],
-    options: MMNPOptions,
-    *,
-    triplets: Int[Tensor, "t 3"] | None,
-    **inputs: Unpack[Inputs],
-) -> Float[Tensor, "*n"]:
-    """Return the value of :func:`mmnp` for options that are checked."""
+    options = MMNPOptions(reduction=reduction, block_size=block_size)
+    inputs = Inputs(ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group)
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
         raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
     check_devices(embeddings, margins=margins)

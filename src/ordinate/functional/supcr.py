@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -94,16 +94,7 @@ def supcr(  # noqa: D417  # The class of the options explains each of them.
         temperature=temperature, similarity=similarity, label_distance=label_distance, num_positives=num_positives,
         tie_tolerance=tie_tolerance, reduction=reduction, block_size=block_size,
     )  # fmt: skip
-    return supcr_with_options(
-        embeddings, labels, options,
-        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group,
-    )  # fmt: skip
-
-
-def supcr_with_options(
-    embeddings: Float[Tensor, "n d"], labels: Shaped[Tensor, "n *p"], options: SupCROptions, **inputs: Unpack[Inputs]
-) -> Float[Tensor, "*n"]:
-    """Return the value of :func:`supcr` for options that are checked."""
+    inputs = Inputs(ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group)
     contrast = prepare(embeddings, labels, check_targets, inputs)
     check_contrasted(contrast)
     check_labels_differ(contrast)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Unpack
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -109,22 +108,7 @@ def supremix(  # noqa: D417  # The class of the options explains each of them.
         distance_magnifying=distance_magnifying, label_range=label_range, renormalize=renormalize,
         detach_mixtures=detach_mixtures, reduction=reduction, block_size=block_size,
     )  # fmt: skip
-    return supremix_with_options(
-        embeddings, labels, options, neg_mix=neg_mix, generator=generator,
-        ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group,
-    )  # fmt: skip
-
-
-def supremix_with_options(
-    embeddings: Float[Tensor, "n d"],
-    labels: Shaped[Tensor, "n *p"],
-    options: SupReMixOptions,
-    *,
-    neg_mix: Float[Tensor, "n m"] | None = None,
-    generator: torch.Generator | None = None,
-    **inputs: Unpack[Inputs],
-) -> Float[Tensor, "*n"]:
-    """Return the value of :func:`supremix` for options that are checked."""
+    inputs = Inputs(ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group)
     check_devices(embeddings, neg_mix=neg_mix)
     contrast = prepare(embeddings, labels, _check_labels, inputs)
     check_contrasted(contrast)

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ordinate.functional.angular_triangle import angular_triangle_with_options
+from ordinate.functional.angular_triangle import angular_triangle
 from ordinate.losses.formula_loss import TripletFormulaLoss
 from ordinate.options import AngularTriangleOptions, Reduction
 
@@ -42,4 +42,4 @@ class AngularTriangleLoss(TripletFormulaLoss):
         return self.options.num_classes
 
     def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
-        return angular_triangle_with_options(embeddings, labels, self.options, **inputs)
+        return angular_triangle(embeddings, labels, **vars(self.options), **inputs)

@@ -11,7 +11,7 @@ from torch.nn.functional import softplus
 
 from ordinate.checks import check_num_classes, check_positive
 from ordinate.errors import OrdinateError
-from ordinate.functional.mmnp import mmnp_with_options
+from ordinate.functional.mmnp import mmnp
 from ordinate.losses.formula_loss import TripletFormulaLoss
 from ordinate.options import MMNPOptions, PairReduction
 
@@ -74,7 +74,8 @@ class MMNPLoss(TripletFormulaLoss):
         return f"num_classes={self.num_classes}, margins={fixed or None}, {super().extra_repr()}"
 
     def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
-        return mmnp_with_options(embeddings, labels, self.margins, self.options, **inputs)
+        reduction, block_size = self.options.reduction, self.options.block_size
+        return mmnp(embeddings, labels, self.margins, reduction=reduction, block_size=block_size, **inputs)
 
     @property
     def floor(self) -> float:

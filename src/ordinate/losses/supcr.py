@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ordinate.functional.supcr import supcr_with_options
+from ordinate.functional.supcr import supcr
 from ordinate.losses.formula_loss import FormulaLoss
 from ordinate.options import LabelDistance, Reduction, Similarity, SupCROptions
 
@@ -45,4 +45,4 @@ class SupCRLoss(FormulaLoss):
         super().__init__(options, gather_distributed=gather_distributed)
 
     def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
-        return supcr_with_options(embeddings, labels, self.options, **inputs)
+        return supcr(embeddings, labels, **vars(self.options), **inputs)

@@ -6,7 +6,7 @@ from typing import Any
 from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
 
-from ordinate.functional.supremix import supremix_with_options
+from ordinate.functional.supremix import supremix
 from ordinate.losses.formula_loss import FormulaLoss
 from ordinate.options import Reduction, SupReMixOptions
 
@@ -66,4 +66,4 @@ class SupReMixLoss(FormulaLoss):
         return self.joined(embeddings, labels, ref_emb, self_index, **given)
 
     def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
-        return supremix_with_options(embeddings, labels, self.options, **inputs)
+        return supremix(embeddings, labels, **vars(self.options), **inputs)

@@ -4,17 +4,15 @@ from ordinate.metrics.angular import angular_error
 from ordinate.metrics.continuous import (
     continuous_report,
     geometric_mean_error,
-    kendall,
     mae,
-    mse,
     pearson,
     r2,
     rmse,
     spearman,
 )
-from ordinate.metrics.embedding import is_rank_ordered, rank_cosine_matrix, svm_accuracy
-from ordinate.metrics.neighbours import knn_accuracy, knn_accuracy_curve, knn_error, nearest_neighbours
-from ordinate.metrics.order import distance_rank_correlation, ordered_triples
+from ordinate.metrics.embedding import is_rank_ordered, rank_cosine_matrix
+from ordinate.metrics.neighbours import knn_accuracy, knn_accuracy_curve, nearest_neighbours
+from ordinate.metrics.order import distance_rank_correlation
 from ordinate.metrics.ranks import (
     accuracy,
     adjacent_error_rates,
@@ -26,12 +24,11 @@ from ordinate.metrics.ranks import (
     ranked_probability_score,
 )
 from ordinate.metrics.retrieval import mean_average_precision, ndcg
-from ordinate.metrics.shots import shot_regions, shot_report
 
 __all__ = [
     "accuracy", "adjacent_error_rates", "amae", "angular_error", "continuous_report", "distance_rank_correlation",
-    "geometric_mean_error", "is_rank_ordered", "kendall", "knn_accuracy", "knn_accuracy_curve", "knn_error", "mae",
-    "mean_average_precision", "mmae", "mse", "ndcg", "nearest_neighbours", "ordered_triples", "pearson",
+    "geometric_mean_error", "is_rank_ordered", "knn_accuracy", "knn_accuracy_curve", "mae",
+    "mean_average_precision", "mmae", "ndcg", "nearest_neighbours", "pearson",
     "quadratic_weighted_kappa", "r2", "rank_cosine_matrix", "rank_report", "rank_scorer", "ranked_probability_score",
-    "rmse", "shot_regions", "shot_report", "spearman", "svm_accuracy",
+    "rmse", "spearman",
 ]  # fmt: skip

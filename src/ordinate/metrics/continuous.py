@@ -31,27 +31,6 @@ def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = 
     return float(np.mean(check_weights(sample_weight, len(true))[:, None] * np.abs(true - pred)))
 
 
-def mse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Compute the mean squared error.
-
-    Args:
-        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
-        y_pred: Predictions of the same shape.
-
-    Returns:
-        A value >= 0, in squared units of the label.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
-
-    Example:
-        >>> mse([1.0, 2.0], [3.0, 2.0])
-        2.0
-    """
-    true, pred = check_targets(y_true, y_pred)
-    return float(np.mean((true - pred) ** 2))
-
-
 def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute the root mean squared error.
 
@@ -146,33 +125,6 @@ def spearman(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | No
     true_positions = np.apply_along_axis(_positions, 0, true, weights)
     pred_positions = np.apply_along_axis(_positions, 0, pred, weights)
     return _correlation(true_positions, pred_positions, weights)
-
-
-def kendall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Compute Kendall's tau-b: concordant less discordant pairs, over the geometric mean of the pairs untied in each.
-
-    In n log n time (Knight, JASA 61, 1966), which SciPy provides.
-
-    Args:
-        y_true: Targets (n,) or (n, p); with p dimensions the result is the mean over them.
-        y_pred: Predictions of the same shape.
-
-    Returns:
-        A value in [-1, 1]; 0 for a dimension in which targets or predictions are constant.
-
-    Raises:
-        OrdinateError: shapes that differ, no samples, or values that are not finite numbers.
-
-    Example:
-        >>> round(kendall([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]), 4)
-        0.6667
-    """
-    from scipy.stats import kendalltau
-
-    true, pred = check_targets(y_true, y_pred)
-    varies = (np.ptp(true, axis=0) > 0) & (np.ptp(pred, axis=0) > 0)
-    taus = [kendalltau(true[:, p], pred[:, p]).statistic for p in np.flatnonzero(varies)]
-    return float(np.sum(taus) / true.shape[1])
 
 
 def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -1,4 +1,4 @@
-"""Quality of embeddings before any head: the order of their ranks, and how well they separate.
+"""Quality of embeddings before any head: the order of their ranks.
 
 Cosines are compared to 12 decimals, so that rounding neither breaks a tie nor makes an order.
 """
@@ -8,43 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_num_classes
 from ordinate.errors import OrdinateError
-from ordinate.metrics.inputs import check_embeddings, check_references
+from ordinate.metrics.inputs import check_embeddings
 
 DECIMALS = 12  # Cosines are equal if they agree to so many.
-
-
-def svm_accuracy(embeddings: ArrayLike, labels: ArrayLike, *, ref_emb: ArrayLike, ref_labels: ArrayLike) -> float:
-    """Fit a support vector machine on training embeddings and return its accuracy (OTD, Table 1, Fig. 13).
-
-    The paper says only "a standard radial basis function". Here it is scikit-learn's SVC with its default settings,
-    C = 1 and gamma = 1 / (d times the variance of the entries), on embeddings scaled to norm 1, which is how OTD's
-    encoder ends (Appendix B).
-
-    Args:
-        embeddings: Embeddings (n, d) of the test set.
-        labels: Ranks (n,) of the test set.
-        ref_emb: Embeddings (m, d) of the training set.
-        ref_labels: Ranks (m,) of the training set, of at least two kinds.
-
-    Returns:
-        The share in [0, 1] of the test set that is predicted exactly.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, or a training set of one rank.
-
-    Example:
-        >>> train, test = [[1.0, 0.0], [1.0, 0.1], [0.1, 1.0], [0.0, 1.0]], [[2.0, 0.1], [0.1, 0.3]]
-        >>> svm_accuracy(test, [0, 1], ref_emb=train, ref_labels=[0, 0, 1, 1])
-        1.0
-    """
-    from sklearn.svm import SVC
-
-    points, ranks = check_embeddings(embeddings, labels)
-    refs, ref_ranks = check_references(ref_emb, ref_labels, points)
-    if np.ptp(ref_ranks) == 0:
-        raise OrdinateError("ref_labels", f"the rank {ref_ranks[0]} alone", "at least two ranks")
-    machine = SVC(kernel="rbf", C=1.0, gamma="scale").fit(unit_norm(refs), ref_ranks)
-    return float(np.mean(machine.predict(unit_norm(points)) == ranks))
 
 
 def rank_cosine_matrix(embeddings: ArrayLike, labels: ArrayLike, num_classes: int) -> NDArray[np.float64]:

@@ -93,43 +93,6 @@ def knn_accuracy_curve(
     return hits.cumsum()[counts - 1] / (len(queries) * counts)
 
 
-def knn_error(ref_emb: ArrayLike, ref_labels: ArrayLike, embeddings: ArrayLike, labels: ArrayLike, k: int = 3) -> float:
-    """Return the error of the k-nearest-neighbour classifier with cosine similarity (OTD, Table 2, where k is 3).
-
-    Each neighbour has one vote. Of ranks with equally many votes the one with the nearest neighbour
-    wins; of equally near neighbours those that come first are nearer.
-
-    Args:
-        ref_emb: Embeddings (m, d) of the training set.
-        ref_labels: Ranks (m,) of the training set.
-        embeddings: Embeddings (n, d) of the test set.
-        labels: Ranks (n,) of the test set.
-        k: Number of neighbours that vote.
-
-    Returns:
-        The share in [0, 1] of the test set that is predicted wrongly.
-
-    Raises:
-        OrdinateError: shapes that do not fit, values that are not finite, or fewer than k neighbours.
-
-    Example:
-        >>> knn_error([[1.0, 0.0], [0.0, 1.0]], [0, 1], [[0.9, 0.1], [0.8, 0.2]], [0, 1], k=1)
-        0.5
-    """
-    queries, ranks = check_embeddings(embeddings, labels)
-    refs, ref_ranks = check_references(ref_emb, ref_labels, queries)
-    k = check_neighbours(k, len(refs))
-    present, position = np.unique(ref_ranks, return_inverse=True)
-    wrong = 0
-    for rows, nearest in _nearest(queries, refs, k, "cosine", leave_out_self=False):
-        voted = position[nearest]
-        cell = np.arange(len(voted))[:, None] * len(present) + voted
-        votes = np.bincount(cell.ravel(), minlength=len(voted) * len(present))[cell]
-        winner = np.take_along_axis(voted, votes.argmax(axis=1, keepdims=True), axis=1)[:, 0]
-        wrong += int(np.sum(present[winner] != ranks[rows]))
-    return wrong / len(queries)
-
-
 def nearest_neighbours(
     embeddings: ArrayLike, ref_emb: ArrayLike | None, k: int, *, similarity: Similarity = "cosine"
 ) -> NDArray[np.intp]:

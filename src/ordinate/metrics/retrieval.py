@@ -5,8 +5,6 @@ over all their orders, so that an embedding that has collapsed to a point gains 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,15 +49,12 @@ def mean_average_precision(
         >>> mean_average_precision([[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]], [0, 0, 1, 1])
         1.0
     """
+    from sklearn.metrics import average_precision_score
+
     within = check_positive(within, "within", or_zero=True)
-    search = _Search.over(embeddings, labels, ref_emb, ref_labels, similarity)
-    reach = within + np.abs(search.labels).max() * 10.0**-DECIMALS
-    precisions = []
-    for near, apart in zip(search.nearness(), search.label_distances(), strict=True):
-        relevant = apart <= reach
-        if relevant.any():
-            found, hits = _places(near, relevant)
-            precisions.append(np.sum(np.diff(hits, prepend=0) * hits / found) / hits[-1])
+    _, targets, found = _searched(embeddings, labels, ref_emb, ref_labels, similarity)
+    reach = within + np.abs(targets).max() * 10.0**-DECIMALS
+    precisions = [average_precision_score(apart <= reach, near) for near, apart in found if apart.min() <= reach]
     if not precisions:
         raise OrdinateError("labels", "no query with a sample of its label", "at least one")
     return float(np.mean(precisions))
@@ -98,75 +93,44 @@ def ndcg(
         >>> ndcg([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], [0, 1, 2])
         1.0
     """
-    search = _Search.over(embeddings, labels, ref_emb, ref_labels, similarity)
-    places = search.size if k is None else check_neighbours(k, search.size)
-    discounts = 1 / np.log2(np.arange(search.size) + 2) * (np.arange(search.size) < places)
-    discounted = np.cumsum(discounts)
-    farthest = max(apart.max() for apart in search.label_distances())
+    from sklearn.metrics import ndcg_score
+
+    asked, targets, found = _searched(embeddings, labels, ref_emb, ref_labels, similarity)
+    if k is not None:
+        check_neighbours(k, len(targets) - (ref_emb is None))
+    farthest = max(np.linalg.norm(targets - label, axis=1).max() for label in asked)
     if farthest == 0:
         raise OrdinateError("labels", "all equal", "at least two labels")
     shares = []
-    for near, apart in zip(search.nearness(), search.label_distances(), strict=True):
+    for near, apart in found:
         gains = 1 - apart / farthest
-        best = float(np.sort(gains)[::-1] @ discounts)
-        found, gained = _places(near, gains)
-        means = np.diff(gained, prepend=0.0) / np.diff(found, prepend=0)  # Equally near samples share their places.
-        gain = float(means @ np.diff(discounted[found - 1], prepend=0.0))
-        shares.append(gain / best if best > 0 else 1.0)
+        says_something = len(gains) > 1 and gains.any()
+        shares.append(ndcg_score([gains], [near], k=k) if says_something else 1.0)
     return float(np.mean(shares))
 
 
-@dataclass(frozen=True)
-class _Search:
-    """Queries and references: embeddings (n, d) and (m, d), and labels (n, p) and (m, p)."""
-
-    queries: NDArray[np.float64]
-    query_labels: NDArray[np.float64]
-    searched: Nearness
-    labels: NDArray[np.float64]
-    among_themselves: bool
-
-    @classmethod
-    def over(
-        cls,
-        embeddings: ArrayLike,
-        labels: ArrayLike,
-        ref_emb: ArrayLike | None,
-        ref_labels: ArrayLike | None,
-        similarity: Similarity,
-    ) -> Self:
-        """Return the search that the arguments of a measure stand for."""
-        points, targets = check_targeted_embeddings(embeddings, labels)
-        if ref_emb is None and ref_labels is None:
-            if len(points) < 2:
-                raise OrdinateError("embeddings", "1 sample", "at least 2")
-            return cls(points, targets, Nearness(points, similarity), targets, among_themselves=True)
+def _searched(
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    ref_emb: ArrayLike | None,
+    ref_labels: ArrayLike | None,
+    similarity: Similarity,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]]:
+    """Return the labels of queries (n, p) and references (m, p), and of every query how near and apart these are."""
+    points, targets = check_targeted_embeddings(embeddings, labels)
+    are_themselves = ref_emb is None and ref_labels is None
+    refs, ref_targets = points, targets
+    if not are_themselves:
         refs, ref_targets = check_targeted_references(ref_emb, ref_labels, points, targets)
-        return cls(points, targets, Nearness(refs, similarity), ref_targets, among_themselves=False)
+    elif len(points) < 2:
+        raise OrdinateError("embeddings", "1 sample", "at least 2")
+    nearness = Nearness(refs, similarity)
 
-    @property
-    def size(self) -> int:
-        """Number of samples that are searched for each query."""
-        return len(self.labels) - self.among_themselves
+    def found() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        for row, (query, label) in enumerate(zip(points, targets, strict=True)):
+            near, apart = nearness.of(query[None])[0], np.linalg.norm(ref_targets - label, axis=1)
+            if are_themselves:
+                near, apart = np.delete(near, row), np.delete(apart, row)
+            yield near, apart
 
-    def nearness(self) -> Iterator[NDArray[np.float64]]:
-        """Yield how near the references are to every query."""
-        for row, query in enumerate(self.queries):
-            yield self._without_itself(self.searched.of(query[None])[0], row)
-
-    def label_distances(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the label distances of every query."""
-        for row, label in enumerate(self.query_labels):
-            yield self._without_itself(np.linalg.norm(self.labels - label, axis=1), row)
-
-    def _without_itself(self, values: NDArray[np.float64], row: int) -> NDArray[np.float64]:
-        return np.delete(values, row) if self.among_themselves else values
-
-
-def _places(
-    near: NDArray[np.float64], gains: NDArray[np.float64] | NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return, for every distinct nearness from the largest, the samples that are at least as near and their gain."""
-    order = np.argsort(-near)
-    last = np.flatnonzero(np.diff(near[order], append=-np.inf))
-    return last + 1, np.cumsum(gains[order], dtype=np.float64)[last]
+    return targets, ref_targets, found()

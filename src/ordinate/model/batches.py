@@ -1,7 +1,6 @@
 """Prediction over more samples than memory holds: batches of a file, and what a model says of them."""
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch.utils.data import Dataset
 
-from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.data.findings import Finding, collected, report
-from ordinate.data.loader import Loader, usable_workers
 from ordinate.data.numbers import plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of_files
@@ -120,7 +116,6 @@ def map_batches(
     model: Model,
     method: Callable[[Model, Any], Any],
     batches: Iterable[Samples],
-    jobs: int = 1,
     left_out: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[Any, Any]]:
     """Yield every batch with what a method of the model returns for it, in the order of the batches.
@@ -128,42 +123,42 @@ def map_batches(
     Args:
         model: Fitted model.
         method: Method, such as ``Model.predict`` or ``Model.transform``.
-        batches: Batches of samples; at most two for each process are held at a time.
-        jobs: Processes that share the work, each with one thread; 1 is this process alone, with all its threads.
+        batches: Batches of samples; at most two are held at a time.
         left_out: Function called with every file that cannot be read, which is then left out of its batch;
             None raises.
 
     A warning at the end says which rows of all batches lie outside what training had seen.
 
     Raises:
-        OrdinateError: An error of the method, with the place of the batch; several processes for an encoder on a GPU.
+        OrdinateError: An error of the method, with the place of the batch.
     """
-    check_whole(jobs, "jobs")
-    if jobs > 1 and model.reader.in_float32 and model.device.type == "cuda":
-        raise OrdinateError("jobs", jobs, "1 where the encoder runs on a GPU")
-    applied = _Applied(model, method, left_out is not None)
-    kept = _Kept(batches)
-    workers = usable_workers(jobs) if jobs > 1 else 0
-    results = Loader(applied, sampler=kept, batch_size=None, collate_fn=_as_it_is, num_workers=workers)
     said: set[str] = set()
     findings: list[Finding] = []
     place = read = 0
-    for result, warned, found, failures in results:
-        X = kept.held.popleft()
+    for X in _read_ahead(batches):
+        failures: dict[int, str] = {}
+        readable, result = X, None
+        with warnings.catch_warnings(record=True) as caught, collected() as found:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                if left_out is not None:
+                    readable, failures = model.reader.readable(X)
+                if len(readable):
+                    result = method(model, readable)
+            except OrdinateError as error:
+                raise _placed(error, place, len(X)) from error
         findings += found
-        for message in warned:
+        for message in (str(each.message) for each in caught if issubclass(each.category, UserWarning)):
             if message not in said:
                 warnings.warn(message, UserWarning, stacklevel=2)
             said.add(message)
-        if isinstance(result, OrdinateError):
-            raise _placed(result, place, len(X))
         place += len(X)
         read += len(X) - len(failures)
         if left_out is not None:
             for reason in failures.values():
                 left_out(reason)
         if failures:
-            X = take(X, np.setdiff1d(np.arange(len(X)), list(failures)))
+            X = take(X, np.setdiff1d(np.arange(len(X)), list(failures)))  # noqa: PLW2901
         if len(X):
             yield X, result
     report(findings)
@@ -171,43 +166,6 @@ def map_batches(
         raise OrdinateError(
             "X", problem=f"none of the {counted(place, 'file')} can be read: {next(iter(failures.values()))}"
         )
-
-
-class _Applied(Dataset[Any]):
-    """What a method returns for a batch, which is an index here, or the error that it raises."""
-
-    def __init__(self, model: Model, method: Callable[[Model, Any], Any], leaves_out: bool) -> None:
-        self.model = model
-        self.method = method
-        self.leaves_out = leaves_out
-
-    def __getitem__(self, X: Any) -> tuple[Any, list[str], list[Finding], dict[int, str]]:
-        failures: dict[int, str] = {}
-        with warnings.catch_warnings(record=True) as caught, collected() as findings:
-            warnings.simplefilter("always", UserWarning)
-            try:
-                if self.leaves_out:
-                    X, failures = self.model.reader.readable(X)
-                result = None
-                if len(X):
-                    result = self.method(self.model, X)
-            except OrdinateError as error:
-                result = error
-        warned = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
-        return result, warned, findings, failures
-
-
-class _Kept:
-    """Batches as a sampler, which keeps those that are on their way."""
-
-    def __init__(self, batches: Iterable[Samples]) -> None:
-        self.batches = batches
-        self.held: deque[Samples] = deque()
-
-    def __iter__(self) -> Iterator[Samples]:
-        for X in _read_ahead(self.batches):
-            self.held.append(X)
-            yield X
 
 
 def _read_ahead(batches: Iterable[Samples]) -> Iterator[Samples]:
@@ -218,10 +176,6 @@ def _read_ahead(batches: Iterable[Samples]) -> Iterator[Samples]:
         while (batch := following.result()) is not None:
             following = thread.submit(next, rest, None)
             yield batch
-
-
-def _as_it_is(result: object) -> object:
-    return result
 
 
 def _placed(error: OrdinateError, start: int, count: int) -> OrdinateError:

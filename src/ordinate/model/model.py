@@ -137,7 +137,7 @@ class Model:
 
     def read(self, X: object) -> Tensor:
         """Return samples as a batch of the encoder."""
-        samples, _ = unpack(X, (), self.data)
+        samples, _ = unpack(X, ())
         samples = self.own_columns(samples)
         modality = modality_of(samples, self.data)
         if not modality.reads_with(self.reader):

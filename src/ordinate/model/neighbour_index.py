@@ -69,7 +69,7 @@ class NeighbourIndex:
     @classmethod
     def build(cls, model: Model, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None) -> "NeighbourIndex":
         """Return an index of samples X, of the model's kind of data, with labels y."""
-        X, y = unpack(X, y, model.data)
+        X, y = unpack(X, y)
         return cls(model, model.transform(X), y)
 
     def __len__(self) -> int:

@@ -52,7 +52,7 @@ class Predictions:
         Raises:
             OrdinateError: samples or labels that the model does not know, or another number of labels than samples.
         """
-        samples, labels = unpack(X, y, model.data)
+        samples, labels = unpack(X, y)
         read = model.read(samples)
         if model.is_of_ranks:
             true: Labels = to_ranks(labels, model.ranks)

@@ -62,7 +62,7 @@ class NeighbourClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     """The k-nearest-neighbour classifier on coded features, by one of the distances of OTD's Table 2.
 
     Each neighbour has one vote; of classes with equally many votes the one with the nearest neighbour wins; of equally
-    near neighbours those that come first are nearer, as in :func:`~ordinate.metrics.knn_error`.
+    near neighbours those that come first are nearer, as in :func:`~ordinate_papers.protocols.classifiers.knn_error`.
 
     Args:
         code: ``"raw"``, ``"one_hot"`` or ``"thermometer"``; see :func:`code_features`.

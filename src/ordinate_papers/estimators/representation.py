@@ -31,6 +31,7 @@ from ordinate.model.labels import TargetLabels
 from ordinate_papers.estimators.logistic import fit_logistic, linear
 from ordinate_papers.methods.dino import DINO, DINORegression
 from ordinate_papers.methods.drawn_views import DrawViews, dropout_views
+from ordinate_papers.methods.pair_views import pair_of_views
 from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate_papers.methods.representation import Representation, RepresentationRegression, bins_of, usual_bins
 from ordinate_papers.methods.simclr import NTXentLoss
@@ -208,7 +209,7 @@ class RepresentationMethod(Method):
             return dropout_views
         if not self.traits.of_views or reader.views(self.data_options(modality_of_reader(reader)), 2) is not None:
             return None
-        return reader.pair_of_views()
+        return pair_of_views(reader)
 
     def data_options(self, modality: Modality) -> Any:
         options, loss = super().data_options(modality), self.settings.loss
@@ -237,7 +238,7 @@ class RepresentationMethod(Method):
         if loss == "simcse" and not reader.has_dropout:
             raise OrdinateError("X", "no text", "text for the loss 'simcse', as its encoders have dropout")
         if self.traits.of_views and not (
-            reader.pair_of_views() or reader.views(self.data_options(modality_of_reader(reader)), 2)
+            pair_of_views(reader) or reader.views(self.data_options(modality_of_reader(reader)), 2)
         ):
             name = modality_of_reader(reader).name
             raise OrdinateError("X", f"{name}, of which no views are drawn", f"other data for the loss {loss!r}")

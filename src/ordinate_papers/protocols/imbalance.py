@@ -2,8 +2,8 @@
 
 from sklearn.base import BaseEstimator
 
-from ordinate.metrics import shot_report
 from ordinate_papers.datasets.drawn_ages import ImbalancedSet, draw_imbalanced
+from ordinate_papers.protocols.shots import shot_report
 
 __all__ = ["ImbalancedSet", "draw_imbalanced", "evaluate_shots"]
 
@@ -14,8 +14,8 @@ def evaluate_shots(
     """Fit a regressor and report its errors on the test part by how many training samples share a target's bin.
 
     As SupReMix's Table 7 and Yang et al. (ICML 2021): all, many-shot (more than 100), medium-shot (20 to 100) and
-    few-shot (fewer than 20), as :func:`ordinate.metrics.shot_report` returns them. The regressor, one of Ordinate's,
-    monitors the validation part; ``bin_size`` is in units of the target.
+    few-shot (fewer than 20), as :func:`~ordinate_papers.protocols.shots.shot_report` returns them. The regressor, one
+    of Ordinate's, monitors the validation part; ``bin_size`` is in units of the target.
 
     Example:
         >>> import numpy as np

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.metrics import mean_squared_error
 
 from ordinate.data.images.pixels import Decoded
 from ordinate.data.rows import Samples, take
@@ -16,20 +17,11 @@ from ordinate.data.splits import split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.extensions import Task
-from ordinate.metrics import (
-    angular_error,
-    continuous_report,
-    kendall,
-    knn_accuracy_curve,
-    knn_error,
-    mse,
-    rank_report,
-    shot_report,
-    svm_accuracy,
-)
+from ordinate.metrics import angular_error, continuous_report, knn_accuracy_curve, rank_report
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.datasets.reading import Split
+from ordinate_papers.protocols.classifiers import knn_error, svm_accuracy
 from ordinate_papers.protocols.corruption_robustness import corruption_robustness
 from ordinate_papers.protocols.embedding_map import embedding_map
 from ordinate_papers.protocols.embedding_order import embedding_order
@@ -39,6 +31,7 @@ from ordinate_papers.protocols.label_permutation import label_permutation
 from ordinate_papers.protocols.logits import logits
 from ordinate_papers.protocols.parts import KeptParts
 from ordinate_papers.protocols.reduced_data import nested_subsets, reduced_data
+from ordinate_papers.protocols.shots import shot_report
 from ordinate_papers.protocols.transfer import transfer
 from ordinate_papers.protocols.unseen_targets import unseen_targets
 from ordinate_papers.tables import models
@@ -161,8 +154,7 @@ def _of_ranks(trial: Trial, model: BaseEstimator) -> Metrics:
 def _of_targets(y: NDArray[np.number], predicted: NDArray[np.float64]) -> Metrics:
     report: Metrics = {
         **continuous_report(y, predicted),
-        "mse": mse(y, predicted),
-        "kendall": kendall(y, predicted),
+        "mse": mean_squared_error(y, predicted),
     }
     if y.ndim == 2 and y.shape[1] == 2:
         report["angular_error"] = angular_error(y, predicted)

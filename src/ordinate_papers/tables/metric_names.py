@@ -12,7 +12,7 @@ RANK_METRICS = {
 }  # fmt: skip
 CONTINUOUS_METRICS = {
     "mae": "lower", "mse": "lower", "rmse": "lower", "geometric_mean_error": "lower", "r2": "higher",
-    "pearson": "higher", "spearman": "higher", "kendall": "higher", "angular_error": "lower",
+    "pearson": "higher", "spearman": "higher", "angular_error": "lower",
 }  # fmt: skip
 METRICS: Mapping[str, str] = {
     **RANK_METRICS,

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.views import RandomCrop, SeriesViews
+from ordinate.data.series.views import RandomCrop
 from ordinate.errors import OrdinateError
 
 
@@ -12,51 +12,6 @@ def draw(views, x, seed=0):
     torch.manual_seed(seed)
     return views(x)
 
-
-def test_a_part_of_a_padded_series_is_one_of_the_series_without_the_padding():
-    ramp = torch.linspace(0, 1, 50).expand(200, 2, 50)
-    padded = torch.nn.functional.pad(ramp, (0, 13), value=torch.nan)
-    part = SeriesViews(noise=0.0).part
-    view = draw(part, padded)
-    assert view[:, :, 50:].isnan().all()
-    torch.testing.assert_close(view[:, :, :50], draw(part, ramp), rtol=0, atol=0)
-
-
-def test_a_part_of_a_series_is_at_least_half_of_it_and_keeps_its_order():
-    ramp = torch.linspace(0, 1, 50).expand(200, 2, 50)
-    first, second = draw(SeriesViews(noise=0.0), ramp)
-    for view in (first, second):
-        assert (view[:, 0] == view[:, 1]).all()
-        extent = view[:, 0, -1] - view[:, 0, 0]
-        assert ((extent >= 0.5 - 1e-6) & (extent <= 1)).all()
-        assert extent.std() > 0.1
-        steps = view[:, 0].diff()
-        torch.testing.assert_close(steps, (extent / 49)[:, None].expand_as(steps), rtol=0, atol=1e-5)
-    assert not torch.equal(first, second)
-
-
-def test_the_whole_series_without_noise_is_the_series():
-    x = torch.randn(5, 2, 20, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(draw(SeriesViews(least=1.0, noise=0.0), x)[0], x, rtol=0, atol=1e-5)
-
-
-def test_noise_has_its_deviation():
-    view, _ = draw(SeriesViews(noise=0.3), torch.zeros(500, 1, 40))
-    assert view.std().item() == pytest.approx(0.3, abs=0.01)
-
-
-def test_a_series_of_one_point_has_views():
-    assert draw(SeriesViews(noise=0.0), torch.ones(3, 2, 1))[0].tolist() == torch.ones(3, 2, 1).tolist()
-
-
-def test_the_random_state_of_torch_draws_the_views():
-    x = torch.randn(9, 2, 20, generator=torch.Generator().manual_seed(0))
-    once, again, other = (torch.stack(draw(SeriesViews(), x, seed)) for seed in (1, 1, 2))
-    assert torch.equal(once, again)
-    assert not torch.equal(once, other)
-
-
-# random parts
 
 RAMP = torch.arange(10.0).expand(2, 10)
 

@@ -157,7 +157,6 @@ WRITERS_OF_DOUBLED = {
     "a.xlsx": lambda path: DOUBLED.to_excel(path, index=False),
     "a.arff": partial(write_arff, DOUBLED),
     "a.feather": lambda path: feather.write_feather(as_arrow(DOUBLED), path),
-    "a.parquet": lambda path: parquet.write_table(as_arrow(DOUBLED), path, row_group_size=2),
     "a.json": lambda path: DOUBLED.to_json(path, orient="split"),
 }
 
@@ -176,21 +175,10 @@ def test_of_several_columns_of_a_name_the_first_is_read(tmp_path, name):
     assert pd.concat(list(BatchedSamples(unlabelled, 2))).to_dict("list") == first
 
 
-def test_some_rows_and_columns_of_doubled_parquet_are_those_of_the_first_columns(tmp_path):
-    WRITERS_OF_DOUBLED["a.parquet"](tmp_path / "a.parquet")
-    with pytest.warns(UserWarning, match="several columns are named 'a', 'b'"):
-        table = ParquetTable(tmp_path / "a.parquet")
-    assert (len(table), list(table)) == (3, ["a", "b"])
-    assert table[np.array([2, 0])]["a"].tolist() == [4, 1]
-    in_order = [part["a"].tolist() for _, part in table[[1, 2]].in_order(2)]
-    assert in_order == [[2], [4]]
-
-
-def test_a_folder_of_doubled_parquet_is_an_error_that_says_so(tmp_path):
-    for part in range(2):
-        parquet.write_table(as_arrow(DOUBLED), tmp_path / f"{part}.parquet")
-    with pytest.raises(OrdinateError, match="several columns of its files have the same name, expected one name per"):
-        ParquetTable(tmp_path)
+def test_doubled_parquet_is_an_error(tmp_path):
+    parquet.write_table(as_arrow(DOUBLED), tmp_path / "a.parquet")
+    with pytest.raises(OrdinateError, match=r"several columns are named '[ab]', expected one name per column"):
+        ParquetTable(tmp_path / "a.parquet")
 
 
 def test_a_workbook_without_rows_is_an_error(tmp_path):

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from ordinate.data.tables.views import TableViews
 from ordinate.errors import OrdinateError
 from ordinate.methods import Optimization
 from ordinate.training import loop as training
@@ -18,6 +17,7 @@ from ordinate_papers.methods.dino import (
     distillation_loss,
     teacher_momentum,
 )
+from ordinate_papers.methods.pair_views import TableViews
 from tests.functional.brute_force import embeddings
 from tests.methods.examples import DIM, StopBefore, encoder, ranks, targets, train, watch
 

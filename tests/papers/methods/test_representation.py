@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from ordinate.data.tables.views import TableViews
 from ordinate.methods import Optimization
-from ordinate.metrics import knn_error
+from ordinate_papers.methods.pair_views import TableViews
 from ordinate_papers.methods.pairs import PAIR_LOSSES, build_pair_loss
 from ordinate_papers.methods.representation import (
     Representation,
@@ -14,6 +13,7 @@ from ordinate_papers.methods.representation import (
     usual_bins,
 )
 from ordinate_papers.methods.simclr import NTXentLoss
+from ordinate_papers.protocols.classifiers import knn_error
 from tests.methods.examples import DIM, encoder, ranks, targets, train, watch
 
 FAST = Optimization("adam", 0.01, 0.0)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from ordinate.data.tables.views import TableViews
 from ordinate.methods import Optimization
+from ordinate_papers.methods.pair_views import TableViews
 from ordinate_papers.methods.representation import Representation
 from ordinate_papers.methods.simclr import NTXentLoss
 from tests.functional.brute_force import embeddings

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import shot_report
 from ordinate_papers.datasets.drawn_ages import LABELS
 from ordinate_papers.protocols.imbalance import ImbalancedSet, draw_imbalanced, evaluate_shots
+from ordinate_papers.protocols.shots import shot_report
 
 AGES = np.concatenate([np.repeat(np.arange(20, 60), 150), np.repeat(np.arange(60, 90), 5)])
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import continuous_report, knn_error, rank_report
+from ordinate.metrics import continuous_report, rank_report
 from ordinate_papers.datasets import catalogue, reading
 from ordinate_papers.datasets.reading import Split
+from ordinate_papers.protocols.classifiers import knn_error
 from ordinate_papers.tables.budgets import Budget
 from ordinate_papers.tables.execute import execute, validation
 from ordinate_papers.tables.metric_names import CONTINUOUS_METRICS, METRICS, RANK_METRICS

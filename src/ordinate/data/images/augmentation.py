@@ -8,7 +8,6 @@ from torch import Tensor
 
 from ordinate.checks import check_choice
 from ordinate.data.images.automatic_views import automatic_views
-from ordinate.data.images.warped_views import WarpedViews
 from ordinate.extensions import added_augmentations, load_object
 
 Size = tuple[int, int]
@@ -23,8 +22,6 @@ BATCHED: dict[str, Callable[[Tensor], Tensor]] = {
     "auto": automatic_views,
     "none": lambda images: images,
     "flip": _mirrored,
-    "koa": WarpedViews(degrees=10, shift=0.05, scale=0.1, perspective=0.2, sigma=(0.1, 1.5)),
-    "bracs": WarpedViews(flips=True, degrees=30, perspective=0.2, sigma=(0.1, 1.5)),
 }
 
 
@@ -38,10 +35,9 @@ class Augmentation:
 
     Args:
         name: ``"auto"`` (a mirror image, small turns, shifts and scales, a little light), ``"none"`` (the image
-            itself), ``"flip"`` (a mirror image), ``"koa"`` (X-rays of knees: small turns, shifts, scales and
-            perspectives, blur; CLOC, Section 4.2), ``"bracs"`` (tissue: also flips, and larger turns), or one of an
-            extension: ``"supcr"``, ``"gaze"``, ``"adience"``, ``"hid"`` and ``"idrid"`` of
-            :mod:`ordinate_papers.augmentations`.
+            itself), ``"flip"`` (a mirror image), or one of an extension: ``"koa"`` (X-rays of knees: small turns,
+            shifts, scales and perspectives, blur), ``"bracs"`` (tissue: also flips, and larger turns), ``"supcr"``,
+            ``"gaze"``, ``"adience"``, ``"hid"`` and ``"idrid"`` of :mod:`ordinate_papers.augmentations`.
         size: Size (height, width) of the view.
 
     Example:

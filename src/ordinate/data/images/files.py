@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 class ImageFiles(NamedFiles):
     """Image files, by paths or URLs, or in a zip; an index array, a mask or a slice selects some.
 
-    Attributes:
-        has_eight_bits: Whether no image has more than 8 bits.
-
     Example:
         >>> files = ImageFiles(["a.png", "b.png", "c.png"])
         >>> len(files), files[np.array([2, 0])].paths.tolist()
@@ -37,7 +34,6 @@ class ImageFiles(NamedFiles):
 
     kind = "images"
     package = "PIL"
-    has_eight_bits = False
 
     def __init__(self, paths: Iterable[str | Path], archive: str | Path | None = None) -> None:
         super().__init__(paths, archive)

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import Dataset
 
-from ordinate.data.images.dataset_images import DatasetImages
 from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
 from ordinate.data.images.options import ImageOptions
@@ -36,11 +34,6 @@ class ImageModality(PixelModality):
     options_class = ImageOptions
     command_options = ("image_size", "pretrained", "stream", "fold", "skip_unreadable")
     plans_training = True
-
-    def of_dataset(self, dataset: Dataset[object], options: ImageOptions | None) -> DatasetImages | None:
-        if options is None or not options.stream:
-            return None
-        return DatasetImages(dataset)
 
     def describe(self, X: Decoded) -> str:
         height, width = X.preprocessing.size

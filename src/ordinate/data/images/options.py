@@ -41,9 +41,7 @@ class ImageOptions(DataOptions):
         workers: Number of processes that decode, and that augment if it takes long; 0 for none.
         stream: Whether image files are decoded as batches need them, in every epoch, and not kept. False decodes all
             before training; beyond 4 GiB their pixels lie in an unnamed file. None streams if they would take more than
-            half of the available memory. Mean and deviation are then those of 512 images. A ``Dataset`` that streams
-            (True) is asked for every view in every epoch, instead of once, so that its transforms stay random;
-            held-out samples and prediction use it as it is.
+            half of the available memory. Mean and deviation are then those of 512 images.
 
     Example:
         >>> ImageOptions(size=64, augmentation="flip").size

@@ -111,8 +111,7 @@ def choose_preprocessing(
     ranges: list[tuple[float, float]] = []
     are_grey = True
     rows = evenly_spread(len(images))
-    may_be_deep = isinstance(images, ImageFiles) and not images.has_eight_bits
-    first = _readable(images, rows[:1] if may_be_deep else [], max_pixels)
+    first = _readable(images, rows[:1] if isinstance(images, ImageFiles) else [], max_pixels)
     is_deep = any(isinstance(image, DeepImage) for image in first)
     if is_deep or channels is None or (size is None and crop is None):
         for image in _readable(images, rows, max_pixels):

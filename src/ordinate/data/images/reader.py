@@ -74,8 +74,7 @@ class ImageReader(PixelReader):
 
     def views(self, options: ImageOptions, usual: int) -> Views:
         augmentation = Augmentation(options.augmentation, self._seen(options))
-        differ = augmentation.changes or self.draws
-        per_sample = options.views or (usual if differ else 1)
+        per_sample = options.views or (usual if augmentation.changes else 1)
         return Views(augmentation, per_sample, options.workers)
 
     def options(self) -> ImageOptions:

@@ -15,7 +15,7 @@ from ordinate.data.modality import Reader
 from ordinate.data.numbers import is_constant
 from ordinate.data.saved_fields import JsonObject
 from ordinate.data.series.options import SeriesOptions
-from ordinate.data.series.views import RandomCrop, SeriesViews
+from ordinate.data.series.views import RandomCrop
 from ordinate.data.ts_files import stack_series
 from ordinate.data.views import Views
 from ordinate.errors import OrdinateError
@@ -135,9 +135,6 @@ class SeriesScaler(Reader):
                 "crop", options.crop, f"at most the {counted(self.longest, 'point')} of the longest series"
             )
         return Views(RandomCrop(options.crop), options.views or usual, workers=0)
-
-    def pair_of_views(self) -> SeriesViews:
-        return SeriesViews()
 
     def describe(self, x: Tensor) -> str:
         _, count, length = x.shape

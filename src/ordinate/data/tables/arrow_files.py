@@ -1,6 +1,5 @@
 """Tables in Arrow's formats and parquet: types that pandas does not know, and orders of categories in several parts."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,13 +22,6 @@ def read_arrow(path: Path) -> pd.DataFrame:
     return as_pandas(table)
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
-    """Return the table of a parquet file."""
-    from pyarrow import parquet
-
-    return as_pandas(parquet.ParquetFile(path).read())  # A dataset does not read two columns of the same name.
-
-
 def as_pandas(table: "pa.Table", *, use_threads: bool = True) -> pd.DataFrame:
     """Return a table of Arrow as pandas reads it, its categories in the order of all parts.
 
@@ -43,7 +35,7 @@ def as_pandas(table: "pa.Table", *, use_threads: bool = True) -> pd.DataFrame:
 
 
 def with_agreed_orders(table: "pa.Table") -> "pa.Table":
-    """Return a table whose ordered categories have one order in all of its parts; those that disagree are unordered.
+    """Return a table whose ordered categories have the longest order of its parts, or none if another disagrees.
 
     Arrow appends the categories that a part adds at the end of the order.
     """
@@ -56,35 +48,11 @@ def with_agreed_orders(table: "pa.Table") -> "pa.Table":
         several = list(dict.fromkeys(tuple(chunk.dictionary.to_pylist()) for chunk in chunks))
         if len(several) < 2:
             continue
-        order = agreed_order(several)
+        order = max(several, key=len)
+        agree = all([label for label in order if label in each] == list(each) for each in several)
         values = table.column(place).cast(column.type.value_type)
         texts = pd.Series(values.to_pandas())
-        if order is None:
-            categories = pd.Categorical(texts, list(dict.fromkeys(label for each in several for label in each)))
-        else:
-            categories = pd.Categorical(texts, order, ordered=True)
+        labels = order if agree else list(dict.fromkeys(label for each in several for label in each))
+        categories = pd.Categorical(texts, labels, ordered=agree)
         table = table.set_column(place, column.name, pa.array(categories))
     return table
-
-
-def agreed_order(orders: Sequence[Sequence[object]]) -> list[object] | None:
-    """Return the one order of labels that agrees with several, each of which may lack some; None if there is none.
-
-    Example:
-        >>> agreed_order([["low", "high"], ["low", "mid", "high"]])
-        ['low', 'mid', 'high']
-        >>> agreed_order([["low", "high"], ["low", "mid"]]), agreed_order([["low", "high"], ["high", "low"]])
-        (None, None)
-    """
-    above: dict[object, set[object]] = {label: set() for order in orders for label in order}
-    for order in orders:
-        for place, label in enumerate(order):
-            above[label].update(order[place + 1 :])
-    agreed: list[object] = []
-    while above:
-        lowest = [label for label in above if not any(label in higher for higher in above.values())]
-        if len(lowest) != 1:
-            return None  # Nothing says which of several is lower, or they contradict each other.
-        agreed.append(lowest[0])
-        del above[lowest[0]]
-    return agreed

@@ -31,7 +31,6 @@ from ordinate.data.tables.date_forms import NOT_TOLD, date_form
 from ordinate.data.tables.dates import DateColumn, DatesOfColumn, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
-from ordinate.data.tables.views import TableViews
 from ordinate.data.times import are_times
 from ordinate.data.typed import LEFT_OUT, note_on_unmatched, require_columns_of, without_missing
 from ordinate.encoders.build import build_encoder
@@ -197,9 +196,6 @@ class TableFeatures(Reader):
         if self.most_periodic is not None and len(numeric) > self.most_periodic:
             numeric = []
         return build_encoder(name, self.sample_shape, embedding_dim, numeric=numeric, **task)
-
-    def pair_of_views(self) -> TableViews:
-        return TableViews([column.width for column in self.columns])
 
     def describe(self, x: Tensor) -> str:
         return f"rows of {counted(len(self.columns), 'column')}"

@@ -30,8 +30,9 @@ from ordinate.data.labelled import require_labels
 from ordinate.data.memory import check_npz, check_zip, require_memory
 from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.tables.arff_files import read_arff
-from ordinate.data.tables.arrow_files import read_arrow, read_parquet
+from ordinate.data.tables.arrow_files import read_arrow
 from ordinate.data.tables.json_files import read_json
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.tables.r_files import read_r
 from ordinate.data.tables.statistics_files import read_statistics
 from ordinate.data.ts_files import read_ts
@@ -156,7 +157,7 @@ def _read_table(path: Path, say: Callable[[str], None], how: Reading) -> tuple[p
             return read_arff(path), {}
         if name.endswith(ARROW):
             return read_arrow(path), {}
-        return read_parquet(path), {}
+        return ParquetTable(path).to_pandas(), {}
 
 
 def _read_excel(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame:

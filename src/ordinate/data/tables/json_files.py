@@ -1,13 +1,11 @@
 """Tables in JSON: rows as objects, one per line or in a list, and the forms in which pandas writes a table."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ordinate.data.csv_format import NUMBER
 from ordinate.errors import OrdinateError
 
 FORMS = "one object per line, a list of objects, or an object of columns, as pandas writes them"
@@ -16,8 +14,8 @@ FORMS = "one object per line, a list of objects, or an object of columns, as pan
 def read_json(path: Path) -> pd.DataFrame:
     """Return the table of a file.
 
-    It is one JSON object or list of cells per line, a list of these, an object one of whose members is a list of
-    objects, an object of columns or of rows by their names, or one of pandas' forms.
+    It is one JSON object per line, a list of these, an object one of whose members is a list of
+    objects, an object of columns, or of columns or rows whose rows have numbers, or one of pandas' forms.
 
     Raises:
         OrdinateError: another form, or no JSON; the error names it and the forms that are read, or the line.
@@ -63,25 +61,10 @@ def _no_json(error: json.JSONDecodeError, text: str, line: int, path: Path) -> O
 
 
 def _of_rows(rows: list[Any], path: Path) -> pd.DataFrame:
-    if rows and all(isinstance(row, list) for row in rows):
-        return _of_lists(rows, path)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise OrdinateError(path, problem=f"row {number} is {json.dumps(row)[:40]}", expected="a JSON object")
     return pd.DataFrame(rows)
-
-
-def _of_lists(rows: list[list[Any]], path: Path) -> pd.DataFrame:
-    """Return rows of cells, with the names of the columns in the first row where it has other cells than the rest."""
-    first, *others = rows
-    if any(len(row) != len(first) for row in others):
-        raise OrdinateError(path, problem="its rows differ in their number of cells", expected=FORMS)
-    if not all(isinstance(cell, str) and not NUMBER.fullmatch(cell) for cell in first):
-        return pd.DataFrame(rows)
-    if any(not isinstance(cell, str) or NUMBER.fullmatch(cell) for row in others for cell in row if cell is not None):
-        return pd.DataFrame(others, columns=pd.Index(first))
-    problem = f"may have names or text in its first row, {json.dumps(first)[:40]}"
-    raise OrdinateError(path, problem=problem, expected="a list of objects")
 
 
 def _of_object(content: dict[str, Any], path: Path) -> pd.DataFrame:
@@ -95,7 +78,7 @@ def _of_object(content: dict[str, Any], path: Path) -> pd.DataFrame:
     if len(lists) == 1 and lists[0] and all(isinstance(row, dict) for row in lists[0]):
         return _of_rows(lists[0], path)
     if content and all(isinstance(member, dict) for member in content.values()):
-        return _of_objects(content)
+        return _of_objects(content, path)
     if content and len(lists) == len(content) and len({len(column) for column in lists}) == 1:
         return pd.DataFrame(content)
     if content and not any(isinstance(cell, dict | list) for cell in content.values()):
@@ -104,31 +87,12 @@ def _of_object(content: dict[str, Any], path: Path) -> pd.DataFrame:
     raise OrdinateError(path, problem=f"is an object of {named}", expected=FORMS)
 
 
-def _of_objects(content: dict[str, dict[str, Any]]) -> pd.DataFrame:
-    """Return the columns, or the rows, that an object has by name.
-
-    Names that are numbers belong to rows. Otherwise a column holds numbers or text alone; if that does not tell, there
-    are more rows than columns.
-    """
-    inner = list(dict.fromkeys(name for member in content.values() for name in member))
-    by_row = {name: [member[name] for member in content.values() if name in member] for name in inner}
-    are_columns = [_are_alike(list(member.values())) for member in content.values()]
-    are_rows = [_are_alike(cells) for cells in by_row.values()]
+def _of_objects(content: dict[str, dict[str, Any]], path: Path) -> pd.DataFrame:
+    """Return the columns, or the rows, that an object has by name: names that are numbers belong to rows."""
+    inner = [name for member in content.values() for name in member]
     if all(map(str.isdecimal, inner)):
-        is_of_rows = False
-    elif all(map(str.isdecimal, content)):
-        is_of_rows = True
-    elif all(are_columns) != all(are_rows):
-        is_of_rows = all(are_rows)
-    else:
-        is_of_rows = len(content) > len(inner)
-    if is_of_rows:
+        columns = {name: pd.Series(member, dtype=object) for name, member in content.items()}
+        return pd.DataFrame(columns).infer_objects().reset_index(drop=True)
+    if all(map(str.isdecimal, content)):
         return pd.DataFrame(list(content.values()))
-    columns = {name: pd.Series(member, dtype=object) for name, member in content.items()}
-    return pd.DataFrame(columns).infer_objects().reset_index(drop=True)
-
-
-def _are_alike(cells: Sequence[Any]) -> bool:
-    """Return whether cells that are not missing are all numbers, all text, or all truth values."""
-    kinds = {float if isinstance(cell, int) and not isinstance(cell, bool) else type(cell) for cell in cells}
-    return len(kinds - {type(None)}) < 2
+    raise OrdinateError(path, problem="holds objects by name, which may be rows or columns", expected=FORMS)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.counts import counted
-from ordinate.data.csv_files import first_line_is_data, require_once, warn
+from ordinate.data.csv_files import first_line_is_data, warn
 from ordinate.data.csv_format import CSV
 from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
 from ordinate.data.labelled import Labelled, require_labels
@@ -142,7 +142,7 @@ class Tables(Modality):
                 warn(note.replace(str(local), str(path)))
 
             if holds_parquet(local):
-                return ParquetTable(local, say=say)
+                return ParquetTable(local)
             if ends_in(local, CSV):
                 return CsvTable(local, where=str(path))
             return read_samples(local, say, how)
@@ -166,9 +166,8 @@ def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame
 def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTable, pd.Series]:
     """Open parquet files: the label is read, the other columns when they are asked for."""
     require_codes(request.categorical, [target, *request.drop])
-    table = ParquetTable(path, categorical=request.categorical, say=lambda note: request.say(f"note: {note}"))
+    table = ParquetTable(path, categorical=request.categorical)
     require_names(table.columns, [target, *request.drop], path)
-    require_once([target, *request.more_targets], table.doubled, path)
     how = replace(request.how, targets=(target,))
     labels, found = typed(table[[target]].to_pandas(), {}, how, table.columns)
     found.unmatched = []  # The other columns are not read yet.

@@ -1,7 +1,7 @@
 """A table in parquet files, of which a column is read when it is asked for."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
-from ordinate.data.csv_files import note_on_doubled, warn
+from ordinate.data.csv_files import require_once
 from ordinate.data.file_formats import PARQUET, ends_in
 from ordinate.data.file_kinds import LOOKED_AT, require_kind
 from ordinate.data.paths import reading, require_names, require_path
@@ -24,8 +24,6 @@ from ordinate.optional import optional
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.parquet import ParquetDataset
-
-ROWS_AT_ONCE = 1 << 16
 
 
 class ParquetTable:
@@ -43,13 +41,10 @@ class ParquetTable:
             named ``year=2024`` make a column.
         drop: Columns to leave out, such as the label.
         categorical: Columns whose numbers are codes, not amounts.
-        say: Function that gets a note on names that several columns have, of which the first is read.
-
-    Attributes:
-        doubled: Names that several columns have.
 
     Raises:
-        OrdinateError: no parquet, no rows, or a column that is not there; later, files that have changed.
+        OrdinateError: no parquet, no rows, two columns of one name, or a column that is not there; later, files that
+            have changed.
 
     Example:
         >>> import tempfile
@@ -68,20 +63,15 @@ class ParquetTable:
         *,
         drop: Sequence[str] = (),
         categorical: Sequence[str] = (),
-        say: Callable[[str], None] = warn,
     ) -> None:
         optional("pyarrow", "parquet", "parquet")
         self.path = Path(path)
         require_path(self.path)
         with reading(self.path):
             files = _files_at(self.path)
-            self.doubled = [name for name, count in Counter(files.schema.names).items() if count > 1]
             self._rows_in_files = sum(part.metadata.num_rows for part in files.fragments)
             self._columns = as_pandas(files.schema.empty_table())  # The frame has the columns but no rows.
         self._columns.columns = [str(name) for name in self._columns.columns]
-        if self.doubled:
-            self._columns = self._columns.loc[:, ~self._columns.columns.duplicated()]
-            say(f"{self.path}: {note_on_doubled(self.doubled)}")
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
         require_names(self.columns, [*drop, *categorical], self.path)
@@ -216,7 +206,7 @@ class ParquetTable:
     def _read(self, name: str) -> pd.Series:
         require_names(self.columns, [name], self.path)
         with reading(self.path):
-            values = self._read_first(name) if name in self.doubled else _read_column(self.path, name)
+            values = _read_column(self.path, name)
         self._check_rows(len(values))
         if self._rows is not None:
             values = values.iloc[self._rows]
@@ -224,33 +214,21 @@ class ParquetTable:
             values = values.astype("category")
         return values.reset_index(drop=True).rename(name)
 
-    def _read_first(self, name: str) -> pd.Series:
-        """Return the first column of a name that several columns have, which a dataset of Arrow does not read."""
-        import pyarrow as pa
-
-        groups = RowGroups(self.path, [name], text_as_codes=False)
-        parts = chain.from_iterable(groups.read(group, ROWS_AT_ONCE) for group in range(len(groups)))
-        return as_pandas(pa.concat_tables(parts)).iloc[:, 0]
-
     def _check_rows(self, found: int) -> None:
         if found != self._rows_in_files:
             raise changed(self.path, found, self._rows_in_files)
 
 
 def _files_at(path: Path) -> "ParquetDataset":
-    import pyarrow as pa
     from pyarrow.parquet import ParquetDataset
 
     if path.is_file():
         with path.open("rb") as file:
             require_kind(file.read(LOOKED_AT), path)
-    try:
-        return ParquetDataset(path)
-    except pa.ArrowInvalid as error:
-        if path.is_file() or "duplicate field names" not in str(error):
-            raise
-        problem, hint = "several columns of its files have the same name", "a single such file is read"
-        raise OrdinateError(path, problem=problem, expected="one name per column", hint=hint) from error
+    files = ParquetDataset(path)
+    several = [name for name, count in Counter(files.schema.names).items() if count > 1]
+    require_once(several, several, path)
+    return files
 
 
 def _read_column(path: Path, name: str) -> pd.Series:

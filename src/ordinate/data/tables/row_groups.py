@@ -36,8 +36,7 @@ class RowGroups:
 
         self.path = path
         found = ParquetDataset(path)
-        places = [found.schema.names.index(name) for name in dict.fromkeys(found.schema.names) if name in names]
-        fields = [found.schema.field(place) for place in places]
+        fields = [field for field in found.schema if field.name in names]
         self._codes: list[str] = []
         for place, field in enumerate(fields):
             if text_as_codes and (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
@@ -72,10 +71,7 @@ class RowGroups:
             yield from in_parts_of((self._complete(batch, file) for batch in batches), rows)
 
     def _complete(self, batch: "pa.RecordBatch", file: "ParquetFileFragment") -> "pa.Table":
-        """Return rows of a file with the columns that the names of its folders make, in the schema's order.
-
-        Of several columns of the same name the first is taken.
-        """
+        """Return rows of a file with the columns that the names of its folders make, in the schema's order."""
         import pyarrow as pa
         from pyarrow.dataset import get_partition_keys
 
@@ -85,8 +81,7 @@ class RowGroups:
                 values = self._partitioning.dictionaries[self._partitioning.schema.get_field_index(name)]
                 codes = pa.array(np.full(len(part), values.index(value).as_py(), dtype=np.int32))
                 part = part.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
-        places = [part.column_names.index(name) for name in self._schema.names]
-        return part.select(places).cast(self._schema)
+        return part.select(self._schema.names).cast(self._schema)
 
     def _changed(self) -> OrdinateError:
         from pyarrow.parquet import ParquetDataset

@@ -120,7 +120,7 @@ def gather(predictions: Predictions, training: LabelledSamples | None = None) ->
 
 def _training(predictions: Predictions, X: Samples, y: ArrayLike) -> tuple[Tensor, Labels]:
     model = predictions.model
-    X, y = unpack(X, y, model.data)
+    X, y = unpack(X, y)
     if len(np.asarray(y)) == len(X) > MOST_TRAINING:
         part = random_part(len(X), MOST_TRAINING)
         X, y = take(X, part), np.asarray(y)[part]

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torchvision.transforms.v2 import InterpolationMode, functional
 
-from ordinate.data.images import warped_views
-from ordinate.data.images.warped_views import WarpedViews, blur
+from ordinate_papers import warped_views
+from ordinate_papers.warped_views import WarpedViews, blur
 from tests.data.images.test_automatic_views import HEIGHT, WIDTH, smooth_images
 
 BILINEAR = InterpolationMode.BILINEAR

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import continuous_report, shot_regions, shot_report
+from ordinate.metrics import continuous_report
+from ordinate_papers.protocols.shots import shot_regions, shot_report
 
 
 def region(count):

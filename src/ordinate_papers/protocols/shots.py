@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.checks import check_positive
-from ordinate.metrics.continuous import continuous_report
+from ordinate.metrics import continuous_report
 from ordinate.metrics.inputs import check_targets, check_train_labels
 
 REGIONS = ("many", "medium", "few")
