@@ -107,7 +107,9 @@ def test_what_is_neither_an_option_nor_a_setting_is_refused(table, tmp_path, cap
 
 def test_options_come_back_as_they_were(tmp_path):
     settings = ["temperature=0.5", "training.optimizer='sgd'"]
-    options = FitOptions("a b.csv", 'the "grade"', margin=["1,2=0.5", "2,3=1"], quick=True, time_limit=2, set=settings)
+    options = FitOptions(
+        "a b.csv", 'the "grade"', margin=["1,2=0.5", "2,3=1"], keep_missing=True, time_limit=2, set=settings
+    )
     write_config(tmp_path / "run.toml", options, leave_out=())
     assert FitOptions(**read_config(str(tmp_path / "run.toml"), FitOptions)) == options
 

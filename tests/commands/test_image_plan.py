@@ -7,7 +7,6 @@ import pytest
 from ordinate.commands.fit import image_plan
 from ordinate.commands.fit.image_plan import Wanted, plan_images
 from ordinate.commands.fit.plan import filled_in, wanted_of_images
-from ordinate.commands.fit.read import Source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.images.options import ImageOptions
 
@@ -190,7 +189,7 @@ def test_there_is_no_blend_without_weights(monkeypatch):
 )  # fmt: skip
 def test_the_blend_is_a_candidate_if_nothing_is_said_of_the_training(given, expected):
     options = replace(OPTIONS, **given)
-    assert wanted_of_images(options, Source.of(options)).blend == expected
+    assert wanted_of_images(options).blend == expected
 
 
 @pytest.mark.parametrize("given", [{"options": ImageOptions(augmentation="supcr")}, {"needs_views": True}], ids=str)

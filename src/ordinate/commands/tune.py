@@ -16,9 +16,9 @@ from ordinate.commands.division import divide_rows
 from ordinate.commands.fit.command import check, fit
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.plan import make_plan
-from ordinate.commands.fit.read import Data, Source, read
+from ordinate.commands.fit.read import read
 from ordinate.commands.fit.time_limit import as_text
-from ordinate.commands.fit.train import Training
+from ordinate.commands.fit.train import Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.workspace import partial_folder
 from ordinate.counts import counted
@@ -33,14 +33,13 @@ MOST_OUT_OF_FOLD = 20_000  # The blend knows its errors on so many samples.
 Values = tuple[float, float] | list[int]
 
 
-def tune(trials: int | None = None, **shared: Any) -> None:
+def tune(options: FitOptions, trials: int | None = None) -> None:
     """Try hyperparameters until the time is over, then train a model with those that validate best.
 
     Args:
+        options: Options of the command, of which ``time_limit`` is that of the trials.
         trials: Number of trials after which to stop; None for as many as the time allows.
-        shared: Fields of :class:`~ordinate.commands.fit_options.FitOptions`; ``time_limit`` is that of the trials.
     """
-    options = FitOptions(**shared)
     minutes = options.time_limit or 10.0
     options = replace(options, time_limit=None)
     check(options)
@@ -61,30 +60,27 @@ class Tuning:
 
     Args:
         options: Options of ``fit``, with the method.
-        data: Samples, as ``fit`` reads them.
-        training: Rows and parts, which are the same for all trials.
+        trainer: Samples, rows and parts, which are the same for all trials.
     """
 
     options: FitOptions
-    data: Data
-    training: Training
+    trainer: Trainer
 
     @classmethod
     def of(cls, options: FitOptions) -> "Tuning":
         """Read the data, choose the method if it was left open, and divide the rows as ``fit`` does."""
-        source = Source.of(options)
-        data = read(source, None)
-        if data.samples.modality.plans_training:
+        samples = read(options)
+        if samples.modality.plans_training:
             problem = "is not for images, whose network, size and epochs `fit` plans"
             raise OrdinateError("tune", problem=problem, expected="a table, series, text or volumes")
-        plan = make_plan(options, source, data)
+        plan = make_plan(options, samples)
         if options.method == "auto":  # The blend on a table, as in `fit`.
             options = replace(options, method=plan.candidates[0])
-            plan = make_plan(options, source, data)
+            plan = make_plan(options, samples)
         share = options.test_share(len(plan.label.values))
-        division = divide_rows(plan.label, data.samples, share, options.seed)
+        division = divide_rows(plan.label, samples, share, options.seed)
         checkpoints = partial_folder(options.path)  # Trials keep no state there.
-        return cls(options, data, Training(plan, data.samples, division, checkpoints, options.seed))
+        return cls(options, Trainer(plan, samples, division, checkpoints))
 
     @property
     def space(self) -> Mapping[str, Values]:
@@ -110,32 +106,33 @@ class Tuning:
     @property
     def is_out_of_fold(self) -> bool:
         """Whether a single run predicts every training sample without having seen it, as that of a blend does."""
-        division = self.training.division
+        division = self.trainer.division
         return self.options.method == BLEND and not division.is_validated and len(division.rows) <= MOST_OUT_OF_FOLD
 
     @property
     def on_other_folds(self) -> "Tuning":
         """The same with another seed, which divides the samples into other folds and starts from other weights."""
-        seed = self.options.seed + 1
-        return replace(self, options=replace(self.options, seed=seed), training=replace(self.training, seed=seed))
+        options = replace(self.options, seed=self.options.seed + 1)
+        return Tuning(options, replace(self.trainer, plan=replace(self.trainer.plan, options=options)))
 
     @property
     def measured(self) -> NDArray[np.int64]:
         """The rows that every trial is measured on, in the order of the parts."""
         if self.is_out_of_fold:
-            return self.training.division.rows
-        return np.concatenate([unseen for _, unseen in self.training.parts()])
+            return self.trainer.division.rows
+        return np.concatenate([unseen for _, unseen in self.trainer.parts()])
 
     def mean(self, errors: NDArray[np.float64]) -> float:
         """Return the mean of errors of the first measured rows, by the weights of the samples."""
-        weights = column_of(self.training.samples.weights, self.measured[: len(errors)])
+        weights = column_of(self.trainer.samples.weights, self.measured[: len(errors)])
         return float(np.average(errors, weights=weights))
 
     def errors(self, settings: Sequence[str], trial: optuna.Trial | None = None) -> NDArray[np.float64]:
         """Return the absolute errors on validation rows of models with these settings; prune a trial that is behind."""
         options = replace(self.options, set=[*self.options.set, "training.calibration=false", *settings], quiet=True)
-        plan = make_plan(options, Source.of(options), self.data)
-        samples, label = self.training.samples, plan.label
+        samples = self.trainer.samples
+        plan = make_plan(options, samples)
+        label = plan.label
 
         def trained(rows: NDArray[np.int64]) -> Any:
             weights, groups = column_of(samples.weights, rows), column_of(samples.groups, rows)
@@ -143,10 +140,10 @@ class Tuning:
             return model.fit(take(samples.X, rows), label.values[rows], weights, groups=groups)
 
         if self.is_out_of_fold:
-            errors: NDArray[np.float64] = trained(self.training.division.rows).unseen_errors_[BLEND]
+            errors: NDArray[np.float64] = trained(self.trainer.division.rows).unseen_errors_[BLEND]
             return errors
         found: list[NDArray[np.float64]] = []
-        for number, (rows, unseen) in enumerate(self.training.parts()):
+        for number, (rows, unseen) in enumerate(self.trainer.parts()):
             if trial is not None and number > 0:
                 trial.report(self.mean(np.concatenate(found)), number)
                 if trial.should_prune():
@@ -174,7 +171,7 @@ class Study:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         options = tuning.options
         file = f"{options.path}-tuning.log"
-        name = f"{tuning.data.samples.digest} {options.determining}"
+        name = f"{tuning.trainer.samples.digest} {options.determining}"
         study = optuna.create_study(
             storage=optuna.storages.JournalStorage(JournalFileBackend(file)), study_name=name, load_if_exists=True,
             pruner=optuna.pruners.MedianPruner(n_startup_trials=starts),
@@ -253,8 +250,8 @@ class Study:
             return []
         print("measuring the best trial and the defaults again, on other folds")
         again = self.tuning.on_other_folds
-        training, measured = again.training, again.measured
-        found = UnseenErrors(column_of(training.samples.weights, measured), training.units_of(measured))
+        trainer, measured = again.trainer, again.measured
+        found = UnseenErrors(column_of(trainer.samples.weights, measured), trainer.units_of(measured))
         found.of = {DEFAULTS: again.errors(()), "best": again.errors(settings)}
         difference, error = found.mean(DEFAULTS, "best")
         facts = f"has a mean absolute error lower by {difference:z.4f} ± {error:.4f} on other folds"
