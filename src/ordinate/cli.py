@@ -218,7 +218,7 @@ def _run(command: Command, options: ParsedOptions) -> None:
 
 def _csv_format(options: ParsedOptions) -> Given:
     """Return the given format of csv files, which a model knows of its training data."""
-    given = {name: options.get(name) for name in CSV_FORMAT}
+    given: ParsedOptions = {name: options.get(name) for name in CSV_FORMAT}
     model, *_ = options.get("models", [options.get("model")])
     if model is not None and "sep" in options:
         given["known"] = read_split(model)["csv"]

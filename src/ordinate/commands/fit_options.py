@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ordinate.checks import check_network_folder
-from ordinate.commands.options import ParsedOptions, check_numbers, check_seed, command_line, default_of, option
+from ordinate.commands.options import ParsedOptions, check_numbers, check_seed, command_line, option
 from ordinate.commands.settings import Settings
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError, did_you_mean
@@ -302,11 +302,6 @@ class FitOptions:
         settings: Mapping[str, Any] = self.recipe_of_paper.settings.get(group, {})
         return settings
 
-    @cached_property
-    def given(self) -> ParsedOptions:
-        """The options that are not left at their defaults."""
-        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != default_of(each)}
-
     @property
     def path(self) -> Path:
         """The folder of the model."""
@@ -324,13 +319,13 @@ class FitOptions:
         """The command to get the same, in a folder of its usual name."""
         return command_line(["ordinate", "fit", self.data], self, leave_out=("data", *NOT_REPEATED))
 
-    @property
+    @cached_property
     def determining(self) -> list[object]:
         """Everything that the model depends on in addition to the data."""
         kept = [getattr(self, each.name) for each in fields(self) if each.metadata.get("determines", True)]
         elsewhere = {f"training.{name}" for name in RUNTIME}
-        settings = Settings.of(self.set).texts
-        return [*kept, sorted(item for item in settings.items() if item[0] not in elsewhere)]
+        settings = self.settings.typed.items()
+        return [*kept, sorted(item for item in settings if item[0] not in elsewhere)]
 
 
 def _claim(used: dict[str, str], name: str, columns: Iterable[str]) -> None:

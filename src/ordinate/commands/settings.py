@@ -80,6 +80,11 @@ class Settings:
             texts[name] = value
         return cls(texts, {name: source for name, (source, _) in flags.items()})
 
+    @property
+    def typed(self) -> dict[str, str]:
+        """The values that were typed as NAME=VALUE, by the name of the setting."""
+        return {name: text for name, text in self.texts.items() if name not in self.sources}
+
     def names(self, group: str = "") -> list[str]:
         """Return the names of the settings of a group, without the group; of an estimator's own for an empty name."""
         if not group:

@@ -134,6 +134,7 @@ def _options_of(modality: Modality) -> list[str]:
 
 def _refuse(options: FitOptions, name: str, held: str, purpose: str | None = None) -> None:
     """Raise an error if an option is given that the data have no use for."""
-    if name in options.given:
-        problem = purpose or f"got {options.given[name]!r}"
+    value = getattr(options, name)
+    if value:  # The default of each is false.
+        problem = purpose or f"got {value!r}"
         raise OrdinateError(flag(name), problem=f"{problem}, and {options.data} {held}")
