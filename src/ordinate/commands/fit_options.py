@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ordinate.checks import check_network_folder
 from ordinate.commands.options import ParsedOptions, check_numbers, check_seed, command_line, option
-from ordinate.commands.settings import Settings
+from ordinate.commands.settings import TypedSettings
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.head_options import Head
@@ -269,7 +269,7 @@ class FitOptions:
         return tuple(text for text in values_in(self.missing, "--missing") if not text.startswith(dropped))
 
     @cached_property
-    def settings(self) -> Settings:
+    def settings(self) -> TypedSettings:
         """The settings of the estimator and its groups, those that options of their own give among them."""
         flags = {}
         if self.encoder is not None:
@@ -278,7 +278,7 @@ class FitOptions:
             flags["data.size"] = ("--image-size", repr(_size(self.image_size)))
         if self.pretrained:
             flags["data.pretrained"] = ("--pretrained", "true")
-        return Settings.of(self.set, flags)
+        return TypedSettings.of(self.set, flags)
 
     @cached_property
     def training(self) -> Training:

@@ -15,7 +15,7 @@ from ordinate.commands.label_methods import METHODS, require_fitting
 from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_labels
 from ordinate.commands.options import ParsedOptions
 from ordinate.commands.samples import Samples
-from ordinate.commands.settings import Settings, parameters
+from ordinate.commands.settings import TypedSettings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError
@@ -112,7 +112,7 @@ class Plan:
         return estimator.set_params(**params)
 
 
-def settings_of(settings: Settings, estimator: EmbeddingEstimator, method: str) -> dict[str, Any]:
+def settings_of(settings: TypedSettings, estimator: EmbeddingEstimator, method: str) -> dict[str, Any]:
     """Return the settings as parameters of an estimator."""
     known = parameters(type(estimator))
     groups = [group for group in option_groups() if group != "training" and settings.names(group)]
