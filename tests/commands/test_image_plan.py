@@ -94,6 +94,11 @@ def test_what_is_given_is_kept():
     assert chosen.seconds == pytest.approx(1.3 * 400 * 0.01 * (200 + 2 * 0.25))
 
 
+def test_epochs_that_are_set_are_not_those_of_the_plan():
+    options = replace(OPTIONS, set=["epochs=(3, 1)"])
+    assert filled_in(options, plan(PHOTOGRAPHS, 400)).epochs is None
+
+
 def test_an_array_keeps_its_size():
     assert plan(PHOTOGRAPHS, 400, seconds=15, fixed_size=True).size == PHOTOGRAPHS
 
