@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from joblib import parallel_config
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from torch import nn
 
@@ -208,19 +210,21 @@ class Blend(Method):
     @contextmanager
     def _fitting_simple_parts(self) -> Iterator[None]:
         """Fit the parts that are no networks in a thread of their own, while the networks train."""
+        backend, n_jobs = get_active_backend(prefer="threads")  # The thread does not inherit joblib's configuration.
         with ThreadPoolExecutor(1) as thread:
-            parts = thread.submit(copy_context().run, self._fit_simple_parts)
+            parts = thread.submit(copy_context().run, self._fit_simple_parts, backend, n_jobs)
             yield
             self.parts = parts.result()
 
-    def _fit_simple_parts(self) -> dict[str, Part]:
+    def _fit_simple_parts(self, backend: Any, n_jobs: int | None) -> dict[str, Part]:
         settings, task, samples = self.settings, self.task, self.samples
         parts: dict[str, Part | None] = {}
-        if settings.linear:
-            parts["linear"] = fit_linear(task, samples)
-        if settings.trees:
-            parts["trees"] = fit_forest(task, samples)
-            parts["boosting"] = fit_boosting(task, samples)
+        with parallel_config(backend, n_jobs=n_jobs):
+            if settings.linear:
+                parts["linear"] = fit_linear(task, samples)
+            if settings.trees:
+                parts["trees"] = fit_forest(task, samples)
+                parts["boosting"] = fit_boosting(task, samples)
         return {name: part for name, part in parts.items() if part is not None}
 
     def finish(self, fitted: Fitted) -> nn.Module:

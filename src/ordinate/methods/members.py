@@ -166,7 +166,8 @@ class Members(StagedMethod):
 
     def _average_here(self) -> list[Tensor]:
         """Return the mean of the weights, which a checkpoint brings to the CPU, on the device of the weights."""
-        self.average = [mean.to(self.device) for mean in self.average]
+        device = self.device
+        self.average = [mean.to(device) for mean in self.average]
         return self.average
 
     def _set_weights(self, weights: list[Tensor]) -> None:
