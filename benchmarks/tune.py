@@ -45,7 +45,8 @@ def measure(name: str, split: int, minutes: float) -> Run:
         start = time.perf_counter()
         before = error(lambda: fit(FitOptions(data, out=plain, **given)), plain)
         seconds = time.perf_counter() - start
-        after = error(lambda: tune(data=data, out=tuned, time_limit=minutes, **given), tuned)
+        options = FitOptions(data, out=tuned, time_limit=minutes, **given)
+        after = error(lambda: tune(options), tuned)
     return {"defaults": before, "tuned": after, "seconds_of_a_fit": round(seconds, 1)}
 
 

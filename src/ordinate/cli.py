@@ -8,17 +8,15 @@ import logging
 import os
 import re
 import sys
-import time
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
-from ordinate.commands.config_file import read_config
+from ordinate.commands.config_file import with_config
 from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, say_stopped, sigterm_stops, unread
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.options import ParsedOptions, flag, in_options, labels_text
+from ordinate.commands.options import ParsedOptions, check_seed, flag, in_options, labels_text
 from ordinate.commands.split_file import read_split
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.errors import OrdinateError, did_you_mean
@@ -84,8 +82,25 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"ordinate: {message} (see {self.prog} --help)\n")
 
 
-def build_parser(**defaults: object) -> argparse.ArgumentParser:
-    """Return the parser of all commands, with other defaults of fit's options."""
+class _CommandParser(_Parser):
+    """The parser of a command, which has options once it is used; what it returns has the command and itself too."""
+
+    def __init__(self, command: Command, prog: str) -> None:
+        super().__init__(prog, description=command.description, allow_abbrev=False)
+        self.command = command
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.command.add_options(self)
+        self.set_defaults(parser=self)
+        return super().parse_known_args(args, namespace)
+
+    def has(self, option: str) -> bool:
+        """Return whether there is such an option."""
+        return option in self._option_string_actions
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = _Parser(
         prog="ordinate",
         allow_abbrev=False,
@@ -94,30 +109,28 @@ def build_parser(**defaults: object) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ordinate {__version__}")
-    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of the commands below")
-    for command in _commands().values():
-        of_command = parsers.add_parser(command.name, description=command.description, allow_abbrev=False)
-        command.add_options(of_command)
-        if command.name == "fit":
-            of_command.set_defaults(**defaults)
+    parser.set_defaults(parser=None)
+    parsers = parser.add_subparsers(metavar="COMMAND", help="one of the commands below", parser_class=_CommandParser)
+    for command in _commands():
+        parsers.add_parser(command.name, command=command)
     return parser
 
 
 def _list_of_commands() -> str:
     """Return the commands as text for the help, under their headings."""
     groups: dict[str, list[str]] = {}
-    for command in _commands().values():
+    for command in _commands():
         groups.setdefault(command.group, []).append(f"  {command.name:<12}{command.help}")
     return "\n\n".join("\n".join([f"commands for {name}:", *lines]) for name, lines in groups.items())
 
 
-def _commands() -> dict[str, Command]:
-    """Return the commands of the core and of the extensions by name."""
+def _commands() -> list[Command]:
+    """Return the commands of the core and of the extensions."""
     found = list(COMMANDS)
     for extension in extensions():
         if extension.commands is not None:
             found += load_object(extension.commands)
-    return {command.name: command for command in found}
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -138,13 +151,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run_flushed(argv: Sequence[str] | None, received: Sequence[int]) -> int:
     """Run the command, or print its help, and find out whether all of its output is read."""
     try:
-        return _main(argv, time.monotonic(), received)
+        return _main(argv, received)
     finally:
         if sys.stdout is not None:  # It is None if the process was started without an output.
             sys.stdout.flush()
 
 
-def _main(argv: Sequence[str] | None, started: float, received: Sequence[int]) -> int:
+def _main(argv: Sequence[str] | None, received: Sequence[int]) -> int:
     if "OMP_WAIT_POLICY" not in os.environ:
         # Threads that spin for long starve others on a busy machine; some microseconds cover most waits.
         os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
@@ -152,21 +165,19 @@ def _main(argv: Sequence[str] | None, started: float, received: Sequence[int]) -
     logging.getLogger("ordinate").setLevel(logging.ERROR)  # Commands say themselves how long they take.
     parser = build_parser()
     options = vars(parser.parse_args(argv))
-    if options["command"] is None:
+    of_command: _CommandParser | None = options.pop("parser")
+    if of_command is None:
         parser.print_help()
         return 0
-    command = _commands()[options.pop("command")]
     warnings.showwarning = _show_warning
     if not is_first_process():
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # Until the end.
     try:
-        if command.name == "fit" and options["config"] is not None:
-            options = _with_config(argv, options)
-        if command.name == "fit":
-            options = _with_targets(options)
-        _run(command, options, started)
+        if "config" in options:
+            options = with_config(options, FitOptions)
+        _run(of_command.command, options)
     except OrdinateError as error:
-        print(f"ordinate: {_as_typed(error, options).splitlines()[0]}", file=sys.stderr)
+        print(f"ordinate: {_as_typed(error, of_command, options).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         return say_stopped(str(stop))
@@ -181,36 +192,11 @@ def _main(argv: Sequence[str] | None, started: float, received: Sequence[int]) -
     return 0
 
 
-def _with_config(argv: Sequence[str] | None, typed: ParsedOptions) -> ParsedOptions:
-    """Return the options of a configuration file, of which those that were typed as well are replaced."""
-    given = read_config(typed["config"], FitOptions)
-    settings = [*given.pop("set"), *typed["set"]]  # The second value of a setting overrides the first.
-    lists = {name: value for name, value in given.items() if isinstance(value, list)}
-    single = {name: value for name, value in given.items() if name not in lists}
-    options = vars(build_parser(**single).parse_args(argv))
-    del options["command"]
-    for name, value in lists.items():
-        options[name] = options[name] or value
-    return {**options, "set": settings}
-
-
-def _with_targets(options: ParsedOptions) -> ParsedOptions:
-    """Return the options of fit; ``--target`` takes every word after it, of which the last may be DATA."""
-    data, target = options["data"], options["target"]
-    if not isinstance(target, list):
-        return options
-    if data is None and len(target) > 1:
-        *target, data = target
-    if len(target) == 1:
-        (target,) = target
-    return {**options, "data": data, "target": target}
-
-
-def _as_typed(error: OrdinateError, options: ParsedOptions) -> str:
+def _as_typed(error: OrdinateError, parser: _CommandParser, options: ParsedOptions) -> str:
     """Return the message of an error with options, and settings of ``--set``, as they are typed."""
-    name = error.argument
+    name = str(error.argument)
     settings = [text.partition("=")[0] for text in options.get("set", ())]
-    if name in options.keys() - {"data", "model", "models", "name", "query"}:  # These arguments have no flag.
+    if parser.has(flag(name)):
         error = error.of(flag(name))
     for setting in settings:
         if setting.rpartition(".")[2] == name:
@@ -218,35 +204,25 @@ def _as_typed(error: OrdinateError, options: ParsedOptions) -> str:
     return in_options(str(error))
 
 
-def _run(command: Command, options: ParsedOptions, started: float) -> None:
-    if not 0 <= options.get("seed", 0) < 2**32:
-        raise OrdinateError("seed", options["seed"], "a whole number from 0 to 4294967295")
-    with _csv_format(command, options):
+def _run(command: Command, options: ParsedOptions) -> None:
+    check_seed(options.get("seed", 0))
+    with csv_given(_csv_format(options)):
+        arguments = command.prepare(options)
         if command.check is not None:
-            command.check(options)
-        if command.name == "fit" and is_first_process():
-            print(f"reading {options['data']}", flush=True)  # What it imports takes seconds.
+            command.check(arguments)
         if command.extra is not None:
             optional(command.run.partition(":")[0], command.extra, command.name)
         run = load_object(command.run)
-        if command.name == "fit":
-            run(FitOptions(**options), started)
-        else:
-            run(**options)
+        run(**arguments)
 
 
-def _csv_format(command: Command, options: ParsedOptions) -> AbstractContextManager[None]:
-    """Return the context in which csv files have the given format, which a model knows of its training data."""
-    if "sep" not in options:
-        return nullcontext()
-    given = {name: options[name] for name in CSV_FORMAT}
-    if command.name not in ("fit", "tune"):
-        for name in CSV_FORMAT:
-            del options[name]
+def _csv_format(options: ParsedOptions) -> Given:
+    """Return the given format of csv files, which a model knows of its training data."""
+    given: ParsedOptions = {name: options.get(name) for name in CSV_FORMAT}
     model, *_ = options.get("models", [options.get("model")])
-    if model is not None:
+    if model is not None and "sep" in options:
         given["known"] = read_split(model)["csv"]
-    return csv_given(Given(**given))
+    return Given(**given)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

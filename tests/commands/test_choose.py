@@ -13,10 +13,11 @@ import ordinate
 from ordinate.commands.division import Division, units_of
 from ordinate.commands.fit.choose import _choose_by_errors, _print_reason
 from ordinate.commands.fit.command import _again, fit
-from ordinate.commands.fit.plan import make_plan
-from ordinate.commands.fit.read import Data, Source
-from ordinate.commands.fit.train import Trained, Training
+from ordinate.commands.fit.image_plan import ImagePlan
+from ordinate.commands.fit.plan import Plan, filled_in, make_plan
+from ordinate.commands.fit.train import Trained, Trainer
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.labels import Label
 from ordinate.commands.samples import Samples
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
@@ -43,12 +44,11 @@ def train(label="grade", **options):
 
 
 def training(folds=None, label="grade", groups=None, validation=()):
-    options = FitOptions("table.csv", target=label, folds=folds)
     samples = Samples(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
-    plan = make_plan(options, Source.of(options), Data(samples, None))
+    plan = make_plan(FitOptions("table.csv", target=label, folds=folds), samples)
     units, _ = units_of(plan.label, samples)
     division = Division(np.arange(50), np.array(validation, dtype=np.int64), np.arange(50, 60), units)
-    return Training(plan, samples, division, Path("none"), seed=0, folds=folds)
+    return Trainer(plan, samples, division, Path("none"))
 
 
 def give_up(monkeypatch, **limits):
@@ -86,13 +86,13 @@ def test_with_validation_samples_the_model_that_was_measured_is_the_model(label,
     FRAME.assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10).to_csv("table.csv", index=False)
     monkeypatch.setattr("ordinate.commands.fit.plan._may_blend", lambda settings: False)
     folders = []
-    run = Training.train
+    run = Trainer.train
 
     def recorded(self, name, rows, folder, validation=None):
         folders.append(folder)
         return run(self, name, rows, folder, validation)
 
-    monkeypatch.setattr(Training, "train", recorded)
+    monkeypatch.setattr(Trainer, "train", recorded)
     metrics = train(label, split="part")
     assert len(folders) == len(set(folders)) == 2
     assert f"training {metrics['method']}" not in capsys.readouterr().out
@@ -239,7 +239,7 @@ def test_it_is_an_error_if_no_candidate_can_be_trained(monkeypatch):
     def fail(self, name, *_, **validation):
         raise OrdinateError(name, problem="fails")
 
-    monkeypatch.setattr(Training, "train", fail)
+    monkeypatch.setattr(Trainer, "train", fail)
     with pytest.raises(OrdinateError, match=r"^blend: fails"):
         train()
 
@@ -257,12 +257,21 @@ def test_folds_that_would_do_nothing_are_an_error(options, why):
 def test_the_command_that_repeats_a_choice_among_folds_is_one():
     options = FitOptions("pictures", target="grade", folds=2)
     trained = Trained("otd", None, np.arange(3), epochs=None, is_exact=True, tried=None)
-    again = _again(options, replace(options, encoder="resnet18"), None, trained)
-    again.check()
-    assert again.method == "otd"
+    plan = Plan(replace(options, encoder="resnet18"), Label(np.arange(3), [0, 1, 2]), ("otd",))
+    assert _again(options, plan, trained).method == "otd"
+
+
+def test_the_command_that_repeats_a_blend_of_images_has_its_network_and_size():
+    options = FitOptions("pictures", target="grade", method="blend", encoder="resnet18")
+    images = ImagePlan("resnet18", True, False, (64, 64), 1, 0, 10.0, 1.0, blend_size=(64, 64))
+    plan = Plan(filled_in(options, images), Label(np.arange(3), [0, 1, 2]), ("blend",), images=images)
+    trained = Trained("blend", None, np.arange(3), epochs=None, is_exact=True, tried=None)
+    again = _again(options, plan, trained)
+    assert (again.encoder, again.image_size, again.pretrained) == ("resnet18", "64x64", True)
+    assert again.set == []
 
 
 @pytest.mark.parametrize("other", [{"method": "cloc"}, {"recipe": "cloc-koa"}])
 def test_folds_are_for_a_choice(other):
     with pytest.raises(OrdinateError, match="--folds: apply only to the choice of a method"):
-        FitOptions("table.csv", target="grade", folds=3, **other).check()
+        FitOptions("table.csv", target="grade", folds=3, **other)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from ordinate import load
-from ordinate.cli import main
-from ordinate.commands.config_file import read_config, write_config
+from ordinate.cli import build_parser, main
+from ordinate.commands.config_file import read_config, with_config, write_config
 from ordinate.commands.fit_options import FitOptions
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_table, ranks_of
@@ -54,6 +54,15 @@ def test_what_is_typed_comes_first(table, tmp_path):
     assert main(options) == 0
     model = load("model")
     assert (type(model).__name__, model.epochs, model.random_state) == ("OTDClassifier", 2, 5)
+
+
+def test_a_default_that_is_typed_comes_first(tmp_path):
+    (tmp_path / "run.toml").write_text("seed = 5\nfold = 2\n")
+    words = ["fit", "table.csv", "--config", str(tmp_path / "run.toml"), "--seed", "0"]
+    typed = vars(build_parser().parse_args(words))
+    del typed["parser"]
+    options = FitOptions.of(with_config(typed, FitOptions))
+    assert (options.seed, options.fold) == (0, 2)
 
 
 def test_a_list_that_is_typed_takes_the_place_of_the_files(table, tmp_path):
@@ -107,7 +116,9 @@ def test_what_is_neither_an_option_nor_a_setting_is_refused(table, tmp_path, cap
 
 def test_options_come_back_as_they_were(tmp_path):
     settings = ["temperature=0.5", "training.optimizer='sgd'"]
-    options = FitOptions("a b.csv", 'the "grade"', margin=["1,2=0.5", "2,3=1"], quick=True, time_limit=2, set=settings)
+    options = FitOptions(
+        "a b.csv", 'the "grade"', margin=["1,2=0.5", "2,3=1"], keep_missing=True, time_limit=2, set=settings
+    )
     write_config(tmp_path / "run.toml", options, leave_out=())
     assert FitOptions(**read_config(str(tmp_path / "run.toml"), FitOptions)) == options
 

@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
     ids=lambda value: type(value).__name__,
 )
 def test_what_no_one_expected_is_one_line(monkeypatch, capsys, error, line, code):
-    def fails(*_):
+    def fails(**_):
         raise error
 
     monkeypatch.setattr("ordinate.commands.fit.command.fit", fails)
@@ -53,14 +53,14 @@ def test_what_no_one_expected_is_one_line(monkeypatch, capsys, error, line, code
 
 def test_sigterm_ends_as_ctrl_c_does(monkeypatch, capsys):
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("ordinate.commands.fit.command.fit", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr("ordinate.commands.fit.command.fit", lambda **_: os.kill(os.getpid(), signal.SIGTERM))
     assert main(["fit", "data.csv", "--target", "grade"]) == 143
     assert capsys.readouterr().err == "ordinate: stopped; the same command continues where it was\n"
     assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_workers_that_sigterm_ends_as_well_are_no_bug(monkeypatch, capsys):
-    def worker_is_missed(*_):
+    def worker_is_missed(**_):
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         except KeyboardInterrupt:

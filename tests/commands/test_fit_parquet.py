@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ordinate.commands.fit.command import fit
-from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit.read import read
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.predict import predict
 from ordinate.commands.report import report
@@ -60,7 +60,7 @@ def test_the_model_is_that_of_the_frame(monkeypatch, options):
 
 def test_columns_are_read_when_they_are_asked_for():
     options = FitOptions(data="homes.parquet", **QUICK)
-    X = read(Source.of(options), None).samples.X
+    X = read(options).X
     assert isinstance(X, ParquetTable)
     assert list(X.columns) == [*FRAME.columns, "side", "subject"]
 
@@ -82,7 +82,7 @@ def test_a_folder_gives_the_model_of_one_file(tmp_path):
 
 
 def test_texts_may_be_columns_of_it():
-    samples = read(Source.of(FitOptions(data="homes.parquet", text=["side"], **QUICK)), None).samples
+    samples = read(FitOptions(data="homes.parquet", text=["side"], **QUICK))
     assert samples.X["side"].tolist() == SIDES.tolist()
 
 

@@ -7,7 +7,6 @@ import pytest
 from ordinate.commands.fit import image_plan
 from ordinate.commands.fit.image_plan import Wanted, plan_images
 from ordinate.commands.fit.plan import filled_in, wanted_of_images
-from ordinate.commands.fit.read import Source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.images.options import ImageOptions
 
@@ -93,6 +92,11 @@ def test_what_is_given_is_kept():
     assert (filled.encoder, filled.epochs, filled.image_size) == ("resnet50", 200, "100x100")
     assert filled.set == []
     assert chosen.seconds == pytest.approx(1.3 * 400 * 0.01 * (200 + 2 * 0.25))
+
+
+def test_epochs_that_are_set_are_not_those_of_the_plan():
+    options = replace(OPTIONS, set=["epochs=(3, 1)"])
+    assert filled_in(options, plan(PHOTOGRAPHS, 400)).epochs is None
 
 
 def test_an_array_keeps_its_size():
@@ -190,7 +194,7 @@ def test_there_is_no_blend_without_weights(monkeypatch):
 )  # fmt: skip
 def test_the_blend_is_a_candidate_if_nothing_is_said_of_the_training(given, expected):
     options = replace(OPTIONS, **given)
-    assert wanted_of_images(options, Source.of(options)).blend == expected
+    assert wanted_of_images(options).blend == expected
 
 
 @pytest.mark.parametrize("given", [{"options": ImageOptions(augmentation="supcr")}, {"needs_views": True}], ids=str)

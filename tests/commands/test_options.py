@@ -1,12 +1,14 @@
 """Every option that is given has an effect, or the command says before training that it has none."""
 
+from dataclasses import fields
+
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
 from ordinate.cli import build_parser, main
-from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit.read import read
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data import modalities
 
@@ -155,13 +157,13 @@ def test_a_split_that_the_data_bring_along_refuses_a_test_fraction(tmp_path, cap
 def test_groups_beside_a_split_are_held_to_it(size, note, tmp_path, capsys):
     pd.read_csv("table.csv").assign(subject=np.arange(N) // size).to_csv(tmp_path / "table.csv", index=False)
     table = str(tmp_path / "table.csv")
-    read(Source.of(FitOptions(table, target="grade", split="side", group="subject", drop="text")), None)
+    read(FitOptions(table, target="grade", split="side", group="subject", drop="text"))
     assert capsys.readouterr().out == note
 
 
 def test_the_options_of_one_kind_of_data_are_options_of_fit():
-    fit = vars(build_parser().parse_args(["fit", "table.csv"]))
-    assert {name for modality in modalities() for name in modality.command_options} <= set(fit)
+    fit = {each.name for each in fields(FitOptions)}
+    assert {name for modality in modalities() for name in modality.command_options} <= fit
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from ordinate.commands.fit.plan import make_plan
-from ordinate.commands.fit.read import Data, Source
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.samples import Samples
 
@@ -13,8 +12,7 @@ COSTS = [[0, 1, 9, 10], [1, 0, 8, 9], [9, 8, 0, 1], [10, 9, 1, 0]]
 
 
 def plan(**options):
-    options = FitOptions("table.csv", "grade", **options)
-    return make_plan(options, Source.of(options), Data(SAMPLES, None))
+    return make_plan(FitOptions("table.csv", "grade", **options), SAMPLES)
 
 
 def test_costs_change_the_decision_and_leave_the_candidates_as_they_are(tmp_path):
@@ -23,8 +21,8 @@ def test_costs_change_the_decision_and_leave_the_candidates_as_they_are(tmp_path
     careful = plan(costs=str(tmp_path / "costs.csv"))
     assert careful.candidates == plan().candidates
     assert careful.candidates[0] == "blend"
-    assert careful.params["decision"] == COSTS
-    assert "decision" not in plan().params
+    assert careful.decision == COSTS
+    assert plan().decision is None
     assert careful.margins == {}
 
 

@@ -120,11 +120,11 @@ def test_a_table_of_nothing_else_is_an_error(capsys):
 
 
 def test_texts_that_are_asked_for_stay_however_different_they_are(capsys):
-    from ordinate.commands.fit.read import Source, read
+    from ordinate.commands.fit.read import read
     from ordinate.commands.fit_options import FitOptions
 
     pd.DataFrame({"text": [f"note {row}" for row in range(12)], "grade": np.arange(12) % 2}).to_csv("t.csv")
-    assert list(read(Source.of(FitOptions("t.csv", target="grade", text=["text"])), None).samples.X.columns) == ["text"]
+    assert list(read(FitOptions("t.csv", target="grade", text=["text"])).X.columns) == ["text"]
     assert capsys.readouterr().out == ""
 
 

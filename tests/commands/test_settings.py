@@ -112,7 +112,7 @@ def test_a_setting_that_a_method_lacks_is_refused(label, method, name, message, 
         (
             "training.callbacks",
             "[print]",
-            "--set training.callbacks: got '[print]', expected Sequence[Only",
+            "--set training.callbacks: got '[print]', expected Sequence[Callback]",
         ),
         ("training.checkpoint_dir", "here", "--set: got training.checkpoint_dir, expected --out, which sets it"),
         ("random_state", "1", "--set: got random_state, expected --seed, which sets it"),

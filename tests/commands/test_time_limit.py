@@ -207,7 +207,7 @@ def test_the_limit_is_part_of_the_command_that_gives_the_same():
     [
         ({"time_limit": 0.0}, "--time-limit: got 0.0, expected a finite number above 0"),
         ({"time_limit": float("inf")}, "--time-limit: got inf"),
-        ({"time_limit": 1.0, "recipe": "hci"}, "--time-limit: a recipe has its own epochs"),
+        ({"time_limit": 1.0, "recipe": "cloc-koa"}, "--time-limit: a recipe has its own epochs"),
     ],
 )
 def test_limits_that_cannot_be_are_refused(options, message):

@@ -438,3 +438,13 @@ def test_lines_are_whole_as_they_are_to_the_csv_module(tmp_path_factory, lines):
     else:
         with pytest.raises(OrdinateError, match="it may be cut off; empty cells need their separators"):
             read_csv(path, path)
+
+
+def test_a_csv_is_looked_at_once_in_a_command(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a;b\n1;2\n3;4\n")
+    with csv_given(Given()):
+        first = recognise(path, path)
+        path.write_text("a,b\n1,2\n3,4\n")
+        assert recognise(path, path) is first
+    assert (first.separator, recognise(path, path).separator) == (";", ",")

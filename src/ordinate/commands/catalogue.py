@@ -1,6 +1,7 @@
 """The commands of the core: what each is, its options, and what it refuses before anything heavy is imported."""
 
 import argparse
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -11,6 +12,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, add_options
 from ordinate.commands.table_file import check_new
 from ordinate.errors import OrdinateError
+from ordinate.torchrun import is_first_process
 
 LEFT_OUT = "leave out images and volumes that cannot be read"
 KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
@@ -18,6 +20,11 @@ OF_SUSPECTS = (
     "data", "target", "task", "order", "missing", "keep_missing", "drop", "keep", "categorical", "group", "epochs",
 )  # fmt: skip
 CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
+
+
+def without_csv_format(options: ParsedOptions) -> ParsedOptions:
+    """Return options without those that say how csv files are written, which hold for all that a command reads."""
+    return {name: value for name, value in options.items() if name not in CSV_FORMAT}
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,11 @@ class Command:
         description: Text that ``--help`` begins with.
         add_options: Function that adds arguments and options to a parser.
         run: Function that runs the command, as ``"module:function"``.
-        check: Function that raises an error if the command cannot run, as far as its options and the names of files
-            show; None accepts all.
+        check: Function of the arguments of ``run`` that raises an error if the command cannot run, as far as they and
+            the names of files show; None accepts all.
         extra: Extra of ordinate without which the command cannot run; None if it always can.
         group: Heading that ``ordinate --help`` lists it under.
+        prepare: Function from the parsed options to the arguments of ``run``.
 
     Example:
         >>> Command("count", "count rows", "Count rows.", lambda parser: None, run="cheese.count:count").extra is None
@@ -48,6 +56,7 @@ class Command:
     check: Callable[[ParsedOptions], None] | None = None
     extra: str | None = None
     group: str = "your data"
+    prepare: Callable[[ParsedOptions], ParsedOptions] = without_csv_format
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
@@ -78,15 +87,32 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trials", type=int, metavar="N", help="stop after so many trials")
 
 
+def _prepare_fit(options: ParsedOptions) -> ParsedOptions:
+    return {"options": FitOptions.of(options), "started": time.monotonic()}
+
+
+def _check_fit(given: ParsedOptions) -> None:
+    """Check what can be checked at once, and name what is read, as what the command imports takes seconds."""
+    options = given["options"]
+    check_fit(options)
+    if is_first_process():
+        print(f"reading {options.data}", flush=True)
+
+
+def _prepare_tune(options: ParsedOptions) -> ParsedOptions:
+    trials = options["trials"]
+    shared = {name: value for name, value in options.items() if name != "trials"}
+    return {"options": FitOptions.of(shared), "trials": trials}
+
+
 def _check_tune(given: ParsedOptions) -> None:
-    shared = dict(given)
-    trials = shared.pop("trials")
+    options, trials = given["options"], given["trials"]
     if trials is not None and trials < 1:
         raise OrdinateError("--trials", trials, "a whole number of at least 1")
-    if given["method"] not in ("auto", "blend", "cloc", "otd", "supcr", "supremix"):
+    if options.method not in ("auto", "blend", "cloc", "otd", "supcr", "supremix"):
         expected = "auto, blend, cloc, otd, supcr or supremix, which have hyperparameters to tune"
-        raise OrdinateError("--method", repr(given["method"]), expected)
-    check_fit(FitOptions(**shared))
+        raise OrdinateError("--method", repr(options.method), expected)
+    check_fit(options)
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
@@ -260,7 +286,8 @@ COMMANDS = (
         "that was stopped continues when the same command is given again.",
         add_fit_options,
         "ordinate.commands.fit.command:fit",
-        lambda options: check_fit(FitOptions(**options)),
+        _check_fit,
+        prepare=_prepare_fit,
     ),
     Command(
         "tune",
@@ -272,6 +299,7 @@ COMMANDS = (
         "ordinate.commands.tune:tune",
         _check_tune,
         extra="tune",
+        prepare=_prepare_tune,
     ),
     Command(
         "predict",

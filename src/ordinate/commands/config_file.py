@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
+def with_config(typed: ParsedOptions, options: "type[DataclassInstance]") -> ParsedOptions:
+    """Return the options that were typed, and those in the file of ``--config`` that were not; settings of both."""
+    of_file = read_config(typed["config"], options)
+    # The second value of a setting overrides the first.
+    return {**of_file, **typed, "set": [*of_file["set"], *typed.get("set", ())]}
+
+
 def read_config(path: str, options: "type[DataclassInstance]") -> ParsedOptions:
     """Return the options that a file holds; tables, and other names than those of options, are settings.
 

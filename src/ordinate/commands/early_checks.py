@@ -15,24 +15,17 @@ from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, reco
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.paths import absent_files, first_named, is_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError
-from ordinate.estimators.recipes import read_recipe
 from ordinate.estimators.registry import models
 from ordinate.model.folder import require_model
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
-from ordinate.training.options import Training
 
 LEAST_ROWS = 10
 
 
 def check_fit(options: FitOptions) -> None:
     """Raise where ``ordinate fit`` cannot run with its options."""
-    if not options.data:
-        raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
-    options.check()
-    if options.recipe is not None:
-        read_recipe(options.recipe, quick=options.quick)
-    check_accelerator(options.settings.build(Training, "training").accelerator)
+    check_accelerator(options.training.accelerator)
     found = check_data(options.data, options.targets)
     if found is not None:
         check_labels(options, found)

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 def add_fit_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of fit to its parser, of which ``--help`` shows those that most people need."""
+    parser.argument_default = argparse.SUPPRESS  # A file of --config gives options that are not typed.
     add_options(parser, FitOptions, hide_rare=True)
-    parser.add_argument(
-        "--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help="show all options and settings"
-    )
+    parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and settings")
 
 
 class _HelpAll(argparse.Action):

@@ -1,17 +1,20 @@
 """The options of ``ordinate fit``, declared once."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Self
 
 from ordinate.checks import check_network_folder
-from ordinate.commands.options import ParsedOptions, check_numbers, command_line, default_of, option
-from ordinate.commands.settings import Settings
+from ordinate.commands.options import ParsedOptions, check_numbers, check_seed, command_line, option
+from ordinate.commands.settings import TypedSettings
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.head_options import Head
+from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
 
@@ -21,9 +24,12 @@ NOT_REPEATED = ("out", "no_report", "quiet", "config")
 
 @dataclass(frozen=True)
 class FitOptions:
-    """The options of the command line, under their names there.
+    """The options of the command line, under their names there, found possible whatever the data.
 
     Options with ``rare=True`` are shown by ``--help-all`` alone.
+
+    Raises:
+        OrdinateError: Options contradict each other, or have impossible values.
     """
 
     data: str = option(
@@ -171,8 +177,21 @@ class FitOptions:
         rare=True,
     )
 
-    def check(self) -> None:
-        """Raise an error for options that contradict each other, or have impossible values, whatever the data."""
+    @classmethod
+    def of(cls, given: ParsedOptions) -> Self:
+        """Return the options that a parser or a file gives, of which ``--target`` takes every word after it."""
+        data, target = given.get("data"), given.get("target")
+        if isinstance(target, list):
+            if data is None and len(target) > 1:
+                *target, data = target
+            if len(target) == 1:
+                (target,) = target
+        return cls(**{**given, "data": data, "target": target})
+
+    def __post_init__(self) -> None:
+        if not self.data:
+            raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
+        check_seed(self.seed)
         if self.method != "auto" and self.method not in models():
             hint = did_you_mean(self.method, models())
             expected = None
@@ -189,7 +208,7 @@ class FitOptions:
             values_in(self.missing, "--missing")
         if self.encoder is not None:
             check_network_folder(self.encoder)
-        self.settings.build(Training, "training")
+        self.training  # noqa: B018  # It is built here.
         self.settings.build(Head, "head")
         self._check_columns()
         self._check_choice()
@@ -197,6 +216,9 @@ class FitOptions:
             raise OrdinateError("--text", counted(len(self.text), "column"), "one or two")
 
     def _check_choice(self) -> None:
+        recipe = self.recipe_of_paper
+        if recipe is not None and self.method not in ("auto", recipe.method):
+            raise OrdinateError("--method", f"{self.method}, but the recipe {recipe.name} is one of {recipe.method}")
         if self.test_fraction is not None and self.split is not None:
             raise OrdinateError(
                 "--test-fraction",
@@ -229,7 +251,7 @@ class FitOptions:
         _claim(dict(used), "keep", names_in(self.keep))
         _claim(dict(used), "text", self.text)
 
-    @property
+    @cached_property
     def targets(self) -> list[str]:
         """The columns of the label; none if the data have one of their own."""
         if self.target is None:
@@ -238,7 +260,7 @@ class FitOptions:
             return [self.target]
         return self.target
 
-    @property
+    @cached_property
     def missing_values(self) -> tuple[str, ...]:
         """The values that mean missing, except those of columns that are dropped."""
         if self.missing is None:
@@ -246,8 +268,8 @@ class FitOptions:
         dropped = tuple(f"{name}=" for name in names_in(self.drop))
         return tuple(text for text in values_in(self.missing, "--missing") if not text.startswith(dropped))
 
-    @property
-    def settings(self) -> Settings:
+    @cached_property
+    def settings(self) -> TypedSettings:
         """The settings of the estimator and its groups, those that options of their own give among them."""
         flags = {}
         if self.encoder is not None:
@@ -256,12 +278,29 @@ class FitOptions:
             flags["data.size"] = ("--image-size", repr(_size(self.image_size)))
         if self.pretrained:
             flags["data.pretrained"] = ("--pretrained", "true")
-        return Settings.of(self.set, flags)
+        return TypedSettings.of(self.set, flags)
+
+    @cached_property
+    def training(self) -> Training:
+        """The options of training that the settings give, with the defaults of the others."""
+        return self.settings.build(Training, "training")
+
+    @cached_property
+    def recipe_of_paper(self) -> Recipe | None:
+        """What ``--recipe`` names."""
+        return None if self.recipe is None else read_recipe(self.recipe, quick=self.quick)
 
     @property
-    def given(self) -> ParsedOptions:
-        """The options that are not left at their defaults."""
-        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != default_of(each)}
+    def trained_method(self) -> str:
+        """The method that is trained, which a recipe may name, or "auto"."""
+        return self.method if self.recipe_of_paper is None else self.recipe_of_paper.method
+
+    def of_recipe(self, group: str) -> Mapping[str, Any]:
+        """Return the settings of a group that a recipe gives."""
+        if self.recipe_of_paper is None:
+            return {}
+        settings: Mapping[str, Any] = self.recipe_of_paper.settings.get(group, {})
+        return settings
 
     @property
     def path(self) -> Path:
@@ -280,13 +319,13 @@ class FitOptions:
         """The command to get the same, in a folder of its usual name."""
         return command_line(["ordinate", "fit", self.data], self, leave_out=("data", *NOT_REPEATED))
 
-    @property
+    @cached_property
     def determining(self) -> list[object]:
         """Everything that the model depends on in addition to the data."""
         kept = [getattr(self, each.name) for each in fields(self) if each.metadata.get("determines", True)]
         elsewhere = {f"training.{name}" for name in RUNTIME}
-        settings = Settings.of(self.set).texts
-        return [*kept, sorted(item for item in settings.items() if item[0] not in elsewhere)]
+        settings = self.settings.typed.items()
+        return [*kept, sorted(item for item in settings if item[0] not in elsewhere)]
 
 
 def _claim(used: dict[str, str], name: str, columns: Iterable[str]) -> None:

@@ -52,6 +52,12 @@ def labels_text(text: str) -> str:
     return text
 
 
+def check_seed(seed: int) -> None:
+    """Raise for a seed that NumPy and PyTorch do not both take."""
+    if not 0 <= seed < 2**32:
+        raise OrdinateError("seed", seed, "a whole number from 0 to 4294967295")
+
+
 def default_of(declared: "Field[Any]") -> object:
     """Return the value of an option that is not given."""
     return declared.default if declared.default_factory is MISSING else declared.default_factory()
@@ -75,7 +81,7 @@ def add_options(
     """Add the fields of a dataclass to the parser of a command.
 
     Args:
-        parser: Parser of the command.
+        parser: Parser of the command; with ``argument_default=SUPPRESS`` it returns only the options that are typed.
         options: Dataclass whose fields are declared with :func:`option`.
         only: Names of the fields to add; None adds all.
         required: Arguments that have to be given to this command.
@@ -92,7 +98,8 @@ def add_options(
             groups[group] = parser.add_argument_group(group)
         for_argparse = declared.metadata.keys() & {"choices", "metavar", "nargs"}
         settings = {name: declared.metadata[name] for name in for_argparse}
-        settings["help"] = texts.get(declared.name, declared.metadata["help"])
+        text = texts.get(declared.name, declared.metadata["help"]) or ""
+        settings["help"] = text.replace("%(default)s", str(declared.default))
         if hide_rare and declared.metadata.get("rare"):
             settings["help"] = argparse.SUPPRESS
         kinds = kinds_of(declared)
@@ -105,7 +112,8 @@ def add_options(
         if kinds == [bool]:
             settings["action"] = "store_true"
         else:
-            settings["default"] = default_of(declared)
+            if parser.argument_default is None:
+                settings["default"] = default_of(declared)
             settings["type"] = labels_text if declared.metadata.get("takes_labels") else kinds[0]
             if get_origin(declared.type) is list:
                 settings["action"] = "extend" if "nargs" in settings else "append"

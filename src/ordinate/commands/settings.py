@@ -5,11 +5,9 @@ docstrings are the help.
 """
 
 import ast
-import builtins
+import inspect
 import re
-import sys
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Union, get_args, get_origin
@@ -36,12 +34,8 @@ def groups() -> list[str]:
     return [*option_groups(), "data"]
 
 
-class OnlyInPython:
-    """Values that only Python can give, such as callbacks."""
-
-
 @dataclass(frozen=True)
-class Settings:
+class TypedSettings:
     """Settings by name, those of a group as ``"training.learning_rate"``.
 
     Args:
@@ -49,7 +43,7 @@ class Settings:
         sources: Options of the command line that gave some of them, by the name of the setting.
 
     Example:
-        >>> settings = Settings.of(["training.learning_rate=3e-4", "temperature=0.5"])
+        >>> settings = TypedSettings.of(["training.learning_rate=3e-4", "temperature=0.5"])
         >>> settings.names("training"), settings.names()
         (['learning_rate'], ['temperature'])
     """
@@ -79,6 +73,11 @@ class Settings:
                 raise OrdinateError("--set", f"{name} and {source}, which are the same", "one of the two")
             texts[name] = value
         return cls(texts, {name: source for name, (source, _) in flags.items()})
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The values that were typed as NAME=VALUE, by the name of the setting."""
+        return {name: text for name, text in self.texts.items() if name not in self.sources}
 
     def names(self, group: str = "") -> list[str]:
         """Return the names of the settings of a group, without the group; of an estimator's own for an empty name."""
@@ -165,16 +164,12 @@ def parameters(declared: "type[DataclassInstance]") -> list[str]:
 
 
 def annotation_of(declared: type, name: str) -> object:
-    """Return the annotation of a parameter, in which names for type checkers alone stand for :class:`OnlyInPython`."""
-    for base in declared.__mro__:
-        annotation = vars(base).get("__annotations__", {}).get(name)
-        if isinstance(annotation, str):
-            known = {**vars(builtins), **vars(sys.modules[base.__module__])}
-            names = defaultdict(lambda: OnlyInPython, known)
-            return eval(annotation, {}, names)  # noqa: S307  # The text is of the package's own code.
-        if annotation is not None:
-            return annotation
-    raise KeyError(name)
+    """Return the annotation of a parameter, which ``from __future__ import annotations`` turns into text."""
+    home = next(base for base in declared.__mro__ if name in inspect.get_annotations(base))
+    annotation: object = inspect.get_annotations(home)[name]
+    if isinstance(annotation, str):
+        annotation = inspect.get_annotations(home, eval_str=True)[name]
+    return annotation
 
 
 def converted(text: str, annotation: object) -> object:
@@ -255,7 +250,9 @@ def description(*annotations: object) -> str:
 
 
 def _values(annotation: object) -> list[Any]:
-    """Return the types and values that an annotation allows."""
+    """Return the types and values that an annotation allows; a function is given in Python only."""
+    if get_origin(annotation) is Callable:
+        return []
     if get_origin(annotation) not in (Union, UnionType, Literal):
         return [annotation]
     return [part for each in get_args(annotation) for part in _values(each)]

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ import pandas as pd
 
 from ordinate.commands.division import units_of
 from ordinate.commands.fit.plan import Plan
-from ordinate.commands.fit.read import Source, read_source
+from ordinate.commands.fit.read import data_options, read_labelled, request_of
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.samples import Samples
@@ -41,13 +40,11 @@ def suspects(
         shared: Other fields of :class:`~ordinate.commands.fit_options.FitOptions`.
     """
     options = FitOptions(data, target, **shared)
-    options.check()
     if folds < 2:
         raise OrdinateError("--folds", folds, "at least 2")
-    source = Source.of(options)
     # A table of samples may go to the standard output, and notes do not belong there.
-    request = replace(source.request, say=partial(print, file=sys.stderr))
-    samples = read_source(replace(source, request=request))
+    request = request_of(options, partial(print, file=sys.stderr))
+    samples = read_labelled(options, request)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     if label.is_ranks:
         samples, label = _with_others_of_its_rank(samples, label, request.say)
@@ -55,8 +52,7 @@ def suspects(
     if note is not None:
         request.say(f"note: {note}")
     method = "cloc" if label.is_ranks else "supcr"
-    params = source.params(samples.modality, quiet=options.quiet, seed=options.seed)
-    estimator = Plan(label, (method,), None, {}, options.settings, params, epochs=options.epochs).estimator(method)
+    estimator = Plan(options, label, (method,), data_options(options, samples.modality)).estimator(method)
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
     if samples.known_paths is not None:
         found.insert(1, "path", samples.known_paths[found["row"]])

@@ -1,10 +1,8 @@
 """``ordinate tune``: hyperparameters chosen by cross-validation with Optuna, and a model that is trained with them."""
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,9 @@ from ordinate.commands.division import divide_rows
 from ordinate.commands.fit.command import check, fit
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.plan import make_plan
-from ordinate.commands.fit.read import Data, Source, read
+from ordinate.commands.fit.read import read
 from ordinate.commands.fit.time_limit import as_text
-from ordinate.commands.fit.train import Training
+from ordinate.commands.fit.train import Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.workspace import partial_folder
 from ordinate.counts import counted
@@ -27,32 +25,30 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.unseen_errors import UnseenErrors
 from ordinate.model.predictions import Predictions
 
-DEFAULTS, CHOSEN = "defaults", "chosen"
+DEFAULTS, BEST, CHOSEN = "defaults", "best", "chosen"
 MOST_OUT_OF_FOLD = 20_000  # The blend knows its errors on so many samples.
 # A tuple holds the lowest and the highest value, on a logarithmic scale; a list holds all values.
 Values = tuple[float, float] | list[int]
 
 
-def tune(trials: int | None = None, **shared: Any) -> None:
+def tune(options: FitOptions, trials: int | None = None) -> None:
     """Try hyperparameters until the time is over, then train a model with those that validate best.
 
     Args:
+        options: Options of the command, of which ``time_limit`` is that of the trials.
         trials: Number of trials after which to stop; None for as many as the time allows.
-        shared: Fields of :class:`~ordinate.commands.fit_options.FitOptions`; ``time_limit`` is that of the trials.
     """
-    options = FitOptions(**shared)
-    minutes = options.time_limit or 10.0
+    seconds = 60 * (options.time_limit or 10.0)
     options = replace(options, time_limit=None)
     check(options)
     tuning = Tuning.of(options)
-    study = Study.of(tuning)
-    best = study.kept(partial_folder(options.path))
-    if best is None:
-        study.run(minutes, trials)
-        best = study.best()
-        study.study.set_user_attr(CHOSEN, best)
-    print(f"training {tuning.options.method} with {', '.join(best) or DEFAULTS}")
-    fit(replace(tuning.options, set=[*options.set, *best]))
+    study = tuning.open_study()
+    if CHOSEN not in study.user_attrs:  # Otherwise the command was stopped in its last training.
+        tuning.run(study, seconds, trials)
+        study.set_user_attr(CHOSEN, tuning.choose(study))
+    chosen: list[str] = study.user_attrs[CHOSEN]
+    print(f"training {tuning.options.method} with {', '.join(chosen) or DEFAULTS}")
+    fit(replace(tuning.options, set=[*options.set, *chosen]))
 
 
 @dataclass(frozen=True)
@@ -60,31 +56,42 @@ class Tuning:
     """What is tuned.
 
     Args:
-        options: Options of ``fit``, with the method.
-        data: Samples, as ``fit`` reads them.
-        training: Rows and parts, which are the same for all trials.
+        trainer: Samples, rows and parts, which are the same for all trials, and the options of ``fit`` with the method.
     """
 
-    options: FitOptions
-    data: Data
-    training: Training
+    trainer: Trainer
+
+    @property
+    def options(self) -> FitOptions:
+        """The options of ``fit``, with the method."""
+        return self.trainer.plan.options
 
     @classmethod
     def of(cls, options: FitOptions) -> "Tuning":
         """Read the data, choose the method if it was left open, and divide the rows as ``fit`` does."""
-        source = Source.of(options)
-        data = read(source, None)
-        if data.samples.modality.plans_training:
+        samples = read(options)
+        if samples.modality.plans_training:
             problem = "is not for images, whose network, size and epochs `fit` plans"
             raise OrdinateError("tune", problem=problem, expected="a table, series, text or volumes")
-        plan = make_plan(options, source, data)
+        plan = make_plan(options, samples)
         if options.method == "auto":  # The blend on a table, as in `fit`.
-            options = replace(options, method=plan.candidates[0])
-            plan = make_plan(options, source, data)
+            plan = make_plan(replace(options, method=plan.candidates[0]), samples)
         share = options.test_share(len(plan.label.values))
-        division = divide_rows(plan.label, data.samples, share, options.seed)
+        division = divide_rows(plan.label, samples, share, options.seed)
         checkpoints = partial_folder(options.path)  # Trials keep no state there.
-        return cls(options, data, Training(plan, data.samples, division, checkpoints, options.seed))
+        return cls(Trainer(plan, samples, division, checkpoints))
+
+    def open_study(self) -> optuna.Study:
+        """Return the trials, kept in a file next to the model, from which a command that was stopped continues."""
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        file = f"{self.options.path}-tuning.log"
+        name = f"{self.trainer.samples.digest} {self.options.determining}"
+        storage = optuna.storages.JournalStorage(JournalFileBackend(file))
+        study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
+        # A study that continues draws other values than those that it has tried.
+        study.sampler = optuna.samplers.TPESampler(seed=self.options.seed + len(study.trials), n_startup_trials=8)
+        print(f"tuning {self.options.method}: {', '.join(self.space)}; trials are kept in {file}")
+        return study
 
     @property
     def space(self) -> Mapping[str, Values]:
@@ -107,175 +114,93 @@ class Tuning:
             raise OrdinateError("--set", problem="gives every setting that could be tuned", hint="leave one out")
         return left
 
+    def run(self, study: optuna.Study, seconds: float, trials: int | None) -> None:
+        """Run trials until there are so many, or no time is left for another one and for two last measurements."""
+        end = time.monotonic() + seconds
+
+        def report(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+            if trial.value is not None:
+                lowest = f"lowest {study.best_value:z.4f}"
+                print(f"trial {trial.number + 1}: mean absolute error {trial.value:z.4f}, {lowest}")
+            ended = [each.duration.total_seconds() for each in study.trials if each.duration is not None]
+            if len(ended) == 1:
+                more = max(0, int((end - time.monotonic()) / ended[0]) - 2)
+                print(f"a trial takes about {as_text(ended[0])}: the limit allows {counted(more, 'more trial')}")
+            if time.monotonic() + 3 * max(ended) > end:
+                study.stop()
+
+        left = None
+        if trials is not None:  # Those of a command that was killed have no end.
+            left = max(0, trials - sum(each.state.is_finished() for each in study.trials))
+        study.optimize(self.objective, left, catch=OrdinateError, callbacks=[report])
+
+    def objective(self, trial: optuna.Trial) -> float:
+        """Return the mean error with settings that a trial draws."""
+        settings = [f"{name}={_drawn(trial, name, values)}" for name, values in self.space.items()]
+        trial.set_user_attr("settings", settings)
+        try:
+            return self.compared({BEST: settings}).mean(BEST)[0]
+        except OrdinateError as error:
+            print(f"trial {trial.number + 1}: failed, {error}")
+            raise
+
+    def choose(self, study: optuna.Study) -> list[str]:
+        """Return the settings of the best trial; none unless they are clearly better than the defaults.
+
+        The lowest of many errors is low by chance too. The best trial is therefore measured again, with another seed,
+        which divides the samples into other folds and starts from other weights.
+        """
+        if not study.get_trials(states=(optuna.trial.TrialState.COMPLETE,)):
+            print("the defaults are kept: every trial failed")
+            return []
+        settings: list[str] = study.best_trial.user_attrs["settings"]
+        print("measuring the best trial and the defaults on other folds")
+        options = replace(self.options, seed=self.options.seed + 1)
+        trainer = replace(self.trainer, plan=replace(self.trainer.plan, options=options))
+        found = Tuning(trainer).compared({DEFAULTS: (), BEST: settings})
+        difference, error = found.mean(DEFAULTS, BEST)
+        facts = f"has a mean absolute error lower by {difference:z.4f} ± {error:.4f} on other folds"
+        if found.behind(DEFAULTS, BEST, 1.0):
+            print(f"the best trial {facts}")
+            return settings
+        print(f"the defaults are kept: the best trial {facts}, not more than a standard error")
+        return []
+
+    def compared(self, candidates: Mapping[str, Sequence[str]]) -> UnseenErrors:
+        """Return the errors of models with some settings on validation rows."""
+        rows = self.trainer.division.rows
+        if not self._is_out_of_fold:
+            rows = np.concatenate([unseen for _, unseen in self.trainer.parts()])
+        found = UnseenErrors(column_of(self.trainer.samples.weights, rows), self.trainer.units_of(rows))
+        found.of = {name: self.errors(settings) for name, settings in candidates.items()}
+        return found
+
     @property
-    def is_out_of_fold(self) -> bool:
+    def _is_out_of_fold(self) -> bool:
         """Whether a single run predicts every training sample without having seen it, as that of a blend does."""
-        division = self.training.division
+        division = self.trainer.division
         return self.options.method == BLEND and not division.is_validated and len(division.rows) <= MOST_OUT_OF_FOLD
 
-    @property
-    def on_other_folds(self) -> "Tuning":
-        """The same with another seed, which divides the samples into other folds and starts from other weights."""
-        seed = self.options.seed + 1
-        return replace(self, options=replace(self.options, seed=seed), training=replace(self.training, seed=seed))
-
-    @property
-    def measured(self) -> NDArray[np.int64]:
-        """The rows that every trial is measured on, in the order of the parts."""
-        if self.is_out_of_fold:
-            return self.training.division.rows
-        return np.concatenate([unseen for _, unseen in self.training.parts()])
-
-    def mean(self, errors: NDArray[np.float64]) -> float:
-        """Return the mean of errors of the first measured rows, by the weights of the samples."""
-        weights = column_of(self.training.samples.weights, self.measured[: len(errors)])
-        return float(np.average(errors, weights=weights))
-
-    def errors(self, settings: Sequence[str], trial: optuna.Trial | None = None) -> NDArray[np.float64]:
-        """Return the absolute errors on validation rows of models with these settings; prune a trial that is behind."""
+    def errors(self, settings: Sequence[str]) -> NDArray[np.float64]:
+        """Return the absolute errors on validation rows of models with these settings."""
         options = replace(self.options, set=[*self.options.set, "training.calibration=false", *settings], quiet=True)
-        plan = make_plan(options, Source.of(options), self.data)
-        samples, label = self.training.samples, plan.label
+        samples = self.trainer.samples
+        plan = make_plan(options, samples)
+        label = plan.label
 
         def trained(rows: NDArray[np.int64]) -> Any:
             weights, groups = column_of(samples.weights, rows), column_of(samples.groups, rows)
             model = plan.estimator(options.method)
             return model.fit(take(samples.X, rows), label.values[rows], weights, groups=groups)
 
-        if self.is_out_of_fold:
-            errors: NDArray[np.float64] = trained(self.training.division.rows).unseen_errors_[BLEND]
+        if self._is_out_of_fold:
+            errors: NDArray[np.float64] = trained(self.trainer.division.rows).unseen_errors_[BLEND]
             return errors
-        found: list[NDArray[np.float64]] = []
-        for number, (rows, unseen) in enumerate(self.training.parts()):
-            if trial is not None and number > 0:
-                trial.report(self.mean(np.concatenate(found)), number)
-                if trial.should_prune():
-                    raise optuna.TrialPruned
+        found = []
+        for rows, unseen in self.trainer.parts():
             model = trained(rows).fitted
             found.append(Predictions.of(model, take(samples.X, unseen), label.values[unseen]).absolute_errors)
         return np.concatenate(found)
-
-
-@dataclass(frozen=True)
-class Study:
-    """The trials of a tuning, kept in a file from which a command that was stopped continues."""
-
-    tuning: Tuning
-    study: optuna.Study
-
-    @classmethod
-    def of(cls, tuning: Tuning, starts: int = 8) -> "Study":
-        """Open the file of the trials next to the folder of the model.
-
-        Args:
-            tuning: What is tuned.
-            starts: Number of trials that are drawn at random before the sampler learns from them.
-        """
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        options = tuning.options
-        file = f"{options.path}-tuning.log"
-        name = f"{tuning.data.samples.digest} {options.determining}"
-        study = optuna.create_study(
-            storage=optuna.storages.JournalStorage(JournalFileBackend(file)), study_name=name, load_if_exists=True,
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=starts),
-        )  # fmt: skip
-        # A study that continues draws other values than those that it has tried.
-        study.sampler = optuna.samplers.TPESampler(seed=options.seed + len(study.trials), n_startup_trials=starts)
-        print(f"tuning {options.method}: {', '.join(tuning.space)}; trials are kept in {file}")
-        return cls(tuning, study)
-
-    @property
-    def finished(self) -> list[optuna.trial.FrozenTrial]:
-        """The trials that were measured on all validation rows; the first is that of the defaults."""
-        return self.study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
-
-    @property
-    def ended(self) -> int:
-        """The number of trials that ended, in whatever way; those of a command that was killed did not."""
-        return sum(trial.state.is_finished() for trial in self.study.get_trials(deepcopy=False))
-
-    def run(self, minutes: float, trials: int | None, *, fewest: int = 2) -> None:
-        """Run trials until the number is reached, or no time is left for another and for the last measurements.
-
-        A few trials are run in any case; a choice among fewer is none.
-        """
-        end = time.monotonic() + 60 * minutes
-        longest = 0.0
-        while trials is None or self.ended <= trials:
-            started = time.monotonic()
-            # The best is measured again in the end, and so are the defaults.
-            if self.ended > fewest and started + 3 * longest > end:
-                break
-            is_first = not self.finished
-            self._try(end)
-            longest = max(longest, time.monotonic() - started)
-            if is_first:
-                _announce(longest, end, trials, fewest)
-
-    def _try(self, end: float) -> None:
-        if not self.finished:
-            value = self.tuning.mean(self.tuning.errors(()))
-            self.study.add_trial(optuna.trial.create_trial(value=value, user_attrs={"settings": []}))
-            print(f"{DEFAULTS}: mean absolute error {value:z.4f}")
-            return
-        trial = self.study.ask()
-        settings = [f"{name}={_drawn(trial, name, values)}" for name, values in self.tuning.space.items()]
-        try:
-            value = self.tuning.mean(self.tuning.errors(settings, trial))
-        except optuna.TrialPruned:
-            self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-            result = "behind the others, stopped early"
-        except OrdinateError as error:
-            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            result = f"failed, {error}"
-        else:
-            trial.set_user_attr("settings", settings)
-            self.study.tell(trial, value)
-            result = f"mean absolute error {value:z.4f}"
-        left = as_text(max(0.0, end - time.monotonic()))
-        print(f"trial {trial.number}: {result}, lowest {self.study.best_value:z.4f}; at most {left} left")
-
-    def kept(self, partial: Path) -> list[str] | None:
-        """Return the settings with which a command was stopped in its last training, whose state a folder keeps."""
-        return self.study.user_attrs.get(CHOSEN) if partial.exists() else None
-
-    def best(self) -> list[str]:
-        """Return the settings of the best trial; none if it is not better than the defaults on other folds as well.
-
-        The lowest of many errors is low by chance too. The best trial and the defaults are therefore measured again.
-        """
-        if not self.finished:
-            raise OrdinateError("--time-limit", problem="no trial ended within it", expected="more time")
-        count = len(self.finished)
-        settings: list[str] = self.study.best_trial.user_attrs["settings"]
-        if not settings:
-            print(f"the defaults are kept: they are the best of {counted(count, 'trial')}")
-            return []
-        print("measuring the best trial and the defaults again, on other folds")
-        again = self.tuning.on_other_folds
-        training, measured = again.training, again.measured
-        found = UnseenErrors(column_of(training.samples.weights, measured), training.units_of(measured))
-        found.of = {DEFAULTS: again.errors(()), "best": again.errors(settings)}
-        difference, error = found.mean(DEFAULTS, "best")
-        facts = f"has a mean absolute error lower by {difference:z.4f} ± {error:.4f} on other folds"
-        if not found.behind(DEFAULTS, "best", 1.0):
-            print(
-                f"the defaults are kept: the best of {counted(count, 'trial')} {facts}, not more than a standard error"
-            )
-            return []
-        print(f"the best of {counted(count, 'trial')} {facts}")
-        return settings
-
-
-def _announce(seconds: float, end: float, trials: int | None, fewest: int) -> None:
-    """Print how many trials of so many seconds there is time for."""
-    allowed = max(0, int((end - time.monotonic()) / seconds) - 2)
-    if trials is not None:
-        allowed = min(allowed, trials)
-    print(f"a trial takes about {as_text(seconds)}: the limit allows {counted(allowed, 'trial')}")
-    if allowed < fewest and trials is None:
-        needed = math.ceil((fewest + 3) * seconds / 60)
-        print(f"note: {fewest} are run in any case; --time-limit {10 * needed} would allow many")
 
 
 def _drawn(trial: optuna.Trial, name: str, values: Values) -> str:

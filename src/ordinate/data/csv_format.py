@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import IO, Any, cast
@@ -40,13 +40,15 @@ class Given:
     """Format that ``--sep``, ``--decimal`` and ``--encoding`` give all csv files of a command; None: as recognised.
 
     ``known`` is the separator and decimal mark of the data that a model was trained on: it decides for files that may
-    be read in several ways, such as those of one row.
+    be read in several ways, such as those of one row. ``recognised`` are the formats of files so far, each of which is
+    looked at once.
     """
 
     sep: str | None = None
     decimal: str | None = None
     encoding: str | None = None
     known: tuple[str, str | None] | None = None
+    recognised: "dict[Path, CsvFormat]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.separator) != 1:
@@ -159,6 +161,15 @@ def recognise(
         >>> recognise(io.BytesIO(b"size;price\n1,5;2\n0,75;3\n"), "a.csv").note(",")
         'reads semicolons and decimal commas'
     """
+    recognised = given_format().recognised
+    if not isinstance(content, Path):
+        return _recognise(content, where, looked_at, longest_line)
+    if content not in recognised:
+        recognised[content] = _recognise(content, where, looked_at, longest_line)
+    return recognised[content]
+
+
+def _recognise(content: Path | IO[bytes], where: Path | str, looked_at: int, longest_line: int) -> CsvFormat:
     given = given_format()
     known_separator, known_decimal = given.known or (None, None)
     try:

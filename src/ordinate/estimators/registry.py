@@ -37,10 +37,12 @@ GROUPS: Mapping[str, str] = {
 @cache
 def option_groups() -> Mapping[str, str]:
     """Return the groups of options by the parameters that take them, as ``"module:Class"``; without the data's."""
-    found = dict(GROUPS)
-    for extension in extensions():
-        found |= extension.option_groups
-    return found
+    return {**GROUPS, **added_option_groups()}
+
+
+def added_option_groups() -> Mapping[str, str]:
+    """Return the groups of options of extensions, as :func:`option_groups` does."""
+    return {name: place for extension in extensions() for name, place in extension.option_groups.items()}
 
 
 @cache

@@ -1,18 +1,15 @@
 """The options of training, which all estimators share. Imports no PyTorch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, get_args
 
 from ordinate.checks import check_choice, check_positive, check_share, check_train_encoder, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.option_group import OptionGroup, Settings
 from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
-
-if TYPE_CHECKING:
-    from ordinate.training.callback import Callback
-    from ordinate.training.optimization import MakesOptimizer
+from ordinate.training.callback import Callback
 
 RUNTIME = ("accelerator", "devices", "callbacks", "checkpoint_dir")  # Options that do not change what is trained.
 
@@ -69,7 +66,7 @@ class Training(OptionGroup):
     """
 
     optimization: OptimizationName = "usual"
-    optimizer: "OptimizerName | MakesOptimizer | None" = None
+    optimizer: OptimizerName | Callable[..., Any] | None = None
     learning_rate: float | None = None
     encoder_learning_rate: float | None = None
     head_learning_rate: float | None = None
@@ -87,7 +84,7 @@ class Training(OptionGroup):
     calibration: bool | Literal["auto"] = "auto"
     accelerator: str = "auto"
     devices: int | Sequence[int] | None = None
-    callbacks: "Sequence[Callback] | None" = None
+    callbacks: Sequence[Callback] | None = None
     checkpoint_dir: str | Path | None = None
 
     def __post_init__(self) -> None:
@@ -112,8 +109,6 @@ class Training(OptionGroup):
                 check_whole(getattr(self, name), name)
         self._check_validation()
         self._check_devices()
-        from ordinate.training.callback import Callback
-
         for callback in self.callbacks or ():
             if not isinstance(callback, Callback):
                 expected = "a callback of ordinate.training; those of Lightning are for its Trainer"

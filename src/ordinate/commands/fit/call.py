@@ -72,8 +72,8 @@ def fit(
             wanted["target"] = target if isinstance(target, str) else list(target)
         if time_limit is not None:
             wanted["time_limit"] = time_limit / 60
-        given = FitOptions(**options_in(wanted, FitOptions))
         try:
+            given = FitOptions.of(options_in(wanted, FitOptions))
             check_fit(given)
             with silence() if verbose == 0 else nullcontext():
                 train_and_save(given)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ordinate.commands.division import Rows
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.time_limit import TimeLimit
-from ordinate.commands.fit.train import Chosen, Training, measured_note
+from ordinate.commands.fit.train import Chosen, Trainer, measured_note
 from ordinate.counts import counted
 from ordinate.data.rows import column_of
 from ordinate.errors import OrdinateError
@@ -25,17 +25,17 @@ from ordinate.training.time_budget import training_until
 PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
 
 
-def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) -> Chosen:
+def choose(trainer: Trainer, time: TimeLimit, *, least_seconds: float = 10.0) -> Chosen:
     """Train each candidate on parts of the training rows and choose by its errors on the others.
 
     On a table, a blend that could be trained is the only one, unless ``--folds`` asks for more. The candidate with the
     lowest MAE is chosen. Training runs share the time; the first candidate is trained alone if fewer than
     ``least_seconds`` are left.
     """
-    candidates = training.plan.candidates
-    if len(candidates) > 1 and training.units is not training.division.units:
+    candidates = trainer.plan.candidates
+    if len(candidates) > 1 and trainer.units is not trainer.division.units:
         print("note: a single group is left to train on, so that candidates are measured on some of its samples")
-    if training.folds is not None and (len(candidates) == 1 or training.division.is_validated):
+    if trainer.folds is not None and (len(candidates) == 1 or trainer.division.is_validated):
         reason = f"{candidates[0]} is the only candidate"
         if len(candidates) > 1:
             reason = "--split says what to measure on"
@@ -46,33 +46,33 @@ def choose(training: Training, time: TimeLimit, *, least_seconds: float = 10.0) 
     if broadcast_from_rank_zero(lambda: time.left_to_train < least_seconds):
         print(f"no time to compare methods: trains {candidates[0]}, the first")
         return Chosen(candidates[0])
-    return _choose_by_errors(training, time)
+    return _choose_by_errors(trainer, time)
 
 
 def _choose_by_errors(
-    training: Training, time: TimeLimit, *, most_behind: float = 2.0, least_measured: int = 20
+    trainer: Trainer, time: TimeLimit, *, most_behind: float = 2.0, least_measured: int = 20
 ) -> Chosen:
     """Choose by the errors on each part of the samples; the blend knows its own after one training on all.
 
     Args:
-        training: What the candidates are trained on.
+        trainer: What trains the candidates.
         time: Time that training runs share.
         most_behind: Standard errors that a candidate may be behind the best to be tried on further parts.
         least_measured: Number of samples on which a candidate is measured before it is given up.
     """
-    parts, images = training.parts(), training.plan.images
-    tried = [name for name in training.plan.candidates if name != BLEND]
+    parts, images = trainer.parts(), trainer.plan.images
+    tried = [name for name in trainer.plan.candidates if name != BLEND]
     blend = None
     failures: dict[str, OrdinateError] = {}
-    if BLEND in training.plan.candidates:
+    if BLEND in trainer.plan.candidates:
         print(f"trying {BLEND}")
-        to_come = 1 if images is None and training.folds is None else 2 + len(parts) * len(tried)
+        to_come = 1 if images is None and trainer.folds is None else 2 + len(parts) * len(tried)
         with _kept_failure(BLEND, failures), training_until(time.share(to_come)):
-            blend = training.train_on_all(BLEND)
-    if blend is not None and images is None and training.folds is None:
+            blend = trainer.train_on_all(BLEND)
+    if blend is not None and images is None and trainer.folds is None:
         tried, parts = [], []  # They would take most of the time, and are seldom better by more than a standard error.
-    measured = _measured_rows(training, parts)
-    found = _errors_so_far(training, blend, measured)
+    measured = _measured_rows(trainer, parts)
+    found = _errors_so_far(trainer, blend, measured)
     first = [] if blend is None else [BLEND]
     trials: dict[str, EmbeddingEstimator] = {}
     predicted: dict[str, list[Predictions]] = {name: [] for name in tried}
@@ -84,10 +84,10 @@ def _choose_by_errors(
         for position, name in enumerate(tried):
             print(f"trying {name}{of_folds}")
             to_come = (len(parts) - number + 1) * len(tried) - position
-            to_come += not training.division.is_validated  # The last is on all samples.
+            to_come += not trainer.division.is_validated  # The last is on all samples.
             with _kept_failure(name, failures), training_until(time.share(to_come)):
-                trials[name] = model = training.trial(name, part, f"{name}-trial{folder}")
-                predicted[name].append(training.predictions(name, model, others))
+                trials[name] = model = trainer.trial(name, part, f"{name}-trial{folder}")
+                predicted[name].append(trainer.predictions(name, model, others))
                 errors = found.of.setdefault(name, np.full(len(measured), np.nan))
                 errors[place : place + len(others)] = predicted[name][-1].absolute_errors
         tried = [name for name in tried if name not in failures]
@@ -107,12 +107,12 @@ def _choose_by_errors(
     _print_errors(intervals)
     _print_reason(found, chosen, [*first, *tried])
     if blend is not None and chosen == BLEND:
-        return Chosen(BLEND, model=blend, rows=training.division.rows, tried=intervals)
+        return Chosen(BLEND, model=blend, rows=trainer.division.rows, tried=intervals)
     unseen = predicted[chosen]
     weights = None if found.weights is None else found.weights[: sum(map(len, unseen))]
     method = Chosen(chosen, note=measured_note(unseen), tried=intervals, unseen=unseen, unseen_weights=weights)
-    if training.division.is_validated or (images is not None and not images.on_all):
-        return replace(method, model=trials[chosen], rows=parts[0][0], of_part=not training.division.is_validated)
+    if trainer.division.is_validated or (images is not None and not images.on_all):
+        return replace(method, model=trials[chosen], rows=parts[0][0], of_part=not trainer.division.is_validated)
     return method
 
 
@@ -130,29 +130,29 @@ def _print_left_out(name: str, reason: object) -> None:
     print(f"note: {name} is left out, as it cannot be trained here: {reason}")
 
 
-def _measured_rows(training: Training, parts: Sequence[tuple[Rows, Rows]]) -> Rows:
+def _measured_rows(trainer: Trainer, parts: Sequence[tuple[Rows, Rows]]) -> Rows:
     """Return the rows that candidates are measured on; of a blend alone all, unless validation rows are given."""
     if parts:
         return np.concatenate([unseen for _, unseen in parts])
-    if training.division.is_validated:
-        return training.division.validation
-    return training.division.rows
+    if trainer.division.is_validated:
+        return trainer.division.validation
+    return trainer.division.rows
 
 
-def _errors_so_far(training: Training, blend: EmbeddingEstimator | None, measured: Rows) -> UnseenErrors:
+def _errors_so_far(trainer: Trainer, blend: EmbeddingEstimator | None, measured: Rows) -> UnseenErrors:
     """Return the errors of the candidates on these rows, so far those of the blend if there is one."""
-    found = UnseenErrors(column_of(training.samples.weights, measured), training.units_of(measured))
+    found = UnseenErrors(column_of(trainer.samples.weights, measured), trainer.units_of(measured))
     if blend is not None:
-        found.of |= _errors_of_blend(training, blend, measured)
+        found.of |= _errors_of_blend(trainer, blend, measured)
     return found
 
 
-def _errors_of_blend(training: Training, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
+def _errors_of_blend(trainer: Trainer, model: EmbeddingEstimator, measured: Rows) -> dict[str, NDArray[np.float64]]:
     """Return the errors of the blend, and of the simple models in it, on samples that they have not seen."""
-    if training.division.is_validated or not isinstance(model, BlendParameters):
-        return {BLEND: training.predictions(BLEND, model, measured).absolute_errors}
+    if trainer.division.is_validated or not isinstance(model, BlendParameters):
+        return {BLEND: trainer.predictions(BLEND, model, measured).absolute_errors}
     errors: Mapping[str, NDArray[np.float64]] = model.unseen_errors_
-    places = np.searchsorted(training.division.rows, measured)
+    places = np.searchsorted(trainer.division.rows, measured)
     return {PARTS[name]: errors[name][places] for name in PARTS if name in errors}
 
 

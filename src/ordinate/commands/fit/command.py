@@ -3,6 +3,7 @@
 import shlex
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,12 @@ import torch
 from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
-from ordinate.commands.fit.image_plan import BLEND, ImagePlan, ImagePlanner, announcement, keep_plan, read_plan
-from ordinate.commands.fit.plan import Plan, filled_in, make_plan, supports_several, wanted_of_images
-from ordinate.commands.fit.read import Source, read
+from ordinate.commands.fit.image_plan import BLEND, ImagePlanner, announcement, keep_plan, read_plan
+from ordinate.commands.fit.plan import Plan, make_plan, supports_several, wanted_of_images
+from ordinate.commands.fit.read import read
 from ordinate.commands.fit.result import print_result
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
-from ordinate.commands.fit.train import Trained, Training, train
+from ordinate.commands.fit.train import Trained, Trainer, train
 from ordinate.commands.fit.write import REPORT, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
@@ -31,12 +32,10 @@ from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.errors import OrdinateError
-from ordinate.estimators.recipes import Recipe, read_recipe
-from ordinate.estimators.registry import models, option_groups
+from ordinate.estimators.registry import added_option_groups, models
 from ordinate.extensions import load_object
 from ordinate.torchrun import is_first_process
 from ordinate.training.machine import check_accelerator, keep_freed_memory
-from ordinate.training.options import Training as TrainingOptions
 
 
 def fit(options: FitOptions, started: float | None = None) -> None:
@@ -74,41 +73,42 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
     Returns:
         How to train it again; None in other processes than the first.
     """
-    recipe = check(options)
+    check(options)
     folder = partial_folder(options.path)
     limit = TimeLimit.of(options.time_limit, folder, started or time.monotonic())
-    source = Source.of(options, None if recipe is None else recipe.settings)
-    data = read(source, _planner(options, source, recipe, limit))
-    filled = filled_in(options, data.plan)
-    plan = make_plan(filled, Source.of(filled, source.recipe), data, recipe)
-    limit = limit.within(_default_minutes(options, plan), folder)
-    if data.plan is not None:
+    planner = _planner(options, limit)
+    samples = read(options, None if planner is None else planner.size_for)
+    images = None
+    if planner is not None and samples.modality.plans_training:
+        # Images of files were planned when they were read; those of an array are not resized.
+        images = planner.plan(samples.y, samples.splits, samples.X.preprocessing)
         keep_freed_memory()
+    plan = make_plan(options, samples, images)
+    limit = limit.within(_default_minutes(options, plan), folder)
     costs = None if plan.costs is None else plan.costs.tolist()
-    settings = {"data": data.samples.digest, "options": options.determining, "costs": costs}
+    settings = {"data": samples.digest, "options": options.determining, "costs": costs}
     with Workspace(options.path, settings) as workspace:
         if workspace.resumes:
             print("continuing the run that was stopped")
         limit.keep_in(folder)
         share = options.test_share(len(plan.label.values))
-        division = divide_rows(plan.label, data.samples, share, options.seed)
-        leaks = _describe(data.samples, plan.label, division)
-        if data.plan is not None:
-            limit = replace(limit, after=data.plan.after)
+        division = divide_rows(plan.label, samples, share, options.seed)
+        leaks = _describe(samples, plan.label, division)
+        if images is not None:
+            limit = replace(limit, after=images.after)
             if is_first_process():
-                keep_plan(folder, options.determining, data.plan)
-            print(*announcement(data.plan, wanted_of_images(options, source), plan.candidates, limit), sep="\n")
+                keep_plan(folder, options.determining, images)
+            print(*announcement(images, wanted_of_images(options), plan.candidates, limit), sep="\n")
         elif limit.budget is not None:
             names = plan.candidates[:1] if plan.candidates[0] == BLEND else plan.candidates
             print(f"plan: {', '.join(names)}, in at most {as_text(limit.budget.seconds)} (--time-limit)")
             limit = replace(limit, after=limit.start * len(division.test) / 20_000)
-        training = Training(plan, data.samples, division, workspace.checkpoints, options.seed, options.folds)
-        chosen = choose(training, limit)
-        trained = train(chosen, training, limit)
+        trainer = Trainer(plan, samples, division, workspace.checkpoints)
+        trained = train(choose(trainer, limit), trainer, limit)
         if not is_first_process():
             return None
-        again = _again(options, filled, data.plan, trained)
-        result, written = write(trained, training, options, again.command, limit, workspace)
+        again = _again(options, plan, trained)
+        result, written = write(trained, trainer, again.command, limit, workspace)
         write_config(result / "run.toml", again, NOT_REPEATED)
         if (folder / LOGS).exists():
             (folder / LOGS).replace(result / LOGS)
@@ -119,14 +119,10 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
     return Again(again, trained.is_exact)
 
 
-def check(options: FitOptions) -> Recipe | None:
-    """Raise an error for options that no data can make possible; return the recipe, if there is one."""
-    options.check()
-    check_accelerator(options.settings.build(TrainingOptions, "training").accelerator)
-    recipe, method = None, options.method
-    if options.recipe is not None:
-        recipe = read_recipe(options.recipe, quick=options.quick)
-        method = recipe.method
+def check(options: FitOptions) -> None:
+    """Raise an error for options that no data can make possible, where PyTorch or the estimators have to tell."""
+    check_accelerator(options.training.accelerator)
+    method = options.trained_method
     if len(options.targets) > 1:
         _check_targets(options, method)
     names = [method]
@@ -135,9 +131,8 @@ def check(options: FitOptions) -> Recipe | None:
     estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
     kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
     options.settings.check({"": estimators, "data": kinds})
-    for group, place in option_groups().items():
+    for group, place in added_option_groups().items():
         options.settings.build(load_object(place), group)
-    return recipe
 
 
 def _check_targets(options: FitOptions, method: str) -> None:
@@ -145,32 +140,32 @@ def _check_targets(options: FitOptions, method: str) -> None:
     got = counted(len(options.targets), "column")
     if options.task == "ranks" or options.order is not None:
         raise OrdinateError("--target", f"{got} of ranks", "one; several are for continuous targets")
-    if method != "auto" and method in models() and not supports_several(method):
+    if method != "auto" and not supports_several(method):
         raise OrdinateError("--target", f"{got} for {method}, which supports one target", "one, or --method supcr")
 
 
-def _planner(options: FitOptions, source: Source, recipe: Recipe | None, limit: TimeLimit) -> ImagePlanner | None:
+def _planner(options: FitOptions, limit: TimeLimit) -> ImagePlanner | None:
     """Return the planner of a training on images; None if a recipe plans it."""
-    if recipe is not None:
+    if options.recipe is not None:
         return None
-    accelerator = options.settings.build(TrainingOptions, "training").accelerator
     return ImagePlanner(
-        lambda: wanted_of_images(options, source),
+        partial(wanted_of_images, options),
         options.task,
         options.order,
         alone=options.method != "auto" or bool(options.margin),
         test_share=options.test_fraction or 0.2,
         time=limit,
-        on_gpu=accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
+        on_gpu=options.training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
         planned=read_plan(partial_folder(options.path), options.determining),
     )
 
 
 def _default_minutes(options: FitOptions, plan: Plan) -> float | None:
     """Return the time limit of a training whose method, epochs and limit were left open; None for any other."""
-    is_given = options.time_limit is not None or options.method != "auto" or "epochs" in plan.settings.names()
+    has_epochs = options.epochs is not None or "epochs" in options.settings.names()
+    is_given = options.time_limit is not None or options.method != "auto" or has_epochs
     is_alone = len(plan.candidates) == 1 and plan.candidates[0] != BLEND
-    if is_given or is_alone or plan.epochs is not None or plan.images is not None:
+    if is_given or is_alone or plan.images is not None:
         return None
     if plan.candidates[0] != BLEND:
         return 10.0
@@ -211,12 +206,20 @@ def _describe(samples: Samples, label: Label, division: Division) -> list[str]:
     return [note for note in (*samples.notes, *notes) if DETERMINES in note or AMONG_TRAINING in note]
 
 
-def _again(options: FitOptions, filled: FitOptions, plan: ImagePlan | None, trained: Trained) -> FitOptions:
+def _again(options: FitOptions, plan: Plan, trained: Trained) -> FitOptions:
     """Return the options that train the same model again, without a plan or a limit."""
-    again = replace(filled, epochs=trained.epochs or filled.epochs)
-    if trained.name == BLEND and plan is not None and plan.blend_size is not None:
-        height, width = plan.blend_size
-        again = replace(options, encoder=None, pretrained=True, image_size=f"{height}x{width}")
+    again = plan.options
+    if trained.epochs is not None:
+        others = [text for text in again.set if text.partition("=")[0] != "epochs"]
+        again = replace(again, epochs=trained.epochs, set=others)
+    if trained.name == BLEND and plan.images is not None and plan.images.blend_size is not None:
+        again = options
+        names = options.settings.names("data")
+        if "size" not in names or options.image_size is not None:
+            height, width = plan.images.blend_size
+            again = replace(again, image_size=f"{height}x{width}")
+        if "pretrained" not in names:
+            again = replace(again, pretrained=True)
     if again == options and options.time_limit is None:
         return options
     return replace(again, method=trained.name, time_limit=None, folds=None)

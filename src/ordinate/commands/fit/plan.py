@@ -1,7 +1,7 @@
 """The second stage of ``ordinate fit``: what is to be trained on samples that were read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.commands.fit.image_plan import BATCH_SIZE, BLEND, ImagePlan, Wanted
-from ordinate.commands.fit.read import Data, Source
+from ordinate.commands.fit.read import data_options
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.label_methods import METHODS, require_fitting
 from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_labels
-from ordinate.commands.settings import Settings, parameters
+from ordinate.commands.options import ParsedOptions
+from ordinate.commands.samples import Samples
+from ordinate.commands.settings import TypedSettings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.recipes import Recipe
 from ordinate.estimators.registry import build, models, option_groups, unavailable
 from ordinate.estimators.target_regressor import with_head
 from ordinate.extensions import load_object
@@ -30,64 +31,47 @@ from ordinate.training.options import RUNTIME, Training
 
 
 @dataclass(frozen=True)
-class Logging:
-    """Where losses are logged while training.
-
-    Args:
-        kind: ``"csv"``, ``"tensorboard"``, ``"wandb"`` or ``"mlflow"``.
-        folder: Folder of the files of ``"csv"`` and ``"tensorboard"``.
-        model: Name of the model, for ``"wandb"`` and ``"mlflow"``, which log elsewhere.
-    """
-
-    kind: str
-    folder: Path
-    model: str
-
-    def logger(self, name: str) -> Logger:
-        """Return the logger of a training."""
-        if self.kind == "wandb":
-            return WandbLogger(f"{self.model}/{name}")
-        if self.kind == "mlflow":
-            return MLflowLogger(self.model, name)
-        of_files = {"csv": CSVLogger, "tensorboard": TensorBoardLogger}
-        return of_files[self.kind](self.folder / name)
-
-
-@dataclass(frozen=True)
 class Plan:
     """The methods to choose from, and everything that their estimators are built from.
 
     Args:
+        options: Options of the command, with the choices of the plan of images.
         label: Labels of all samples.
         candidates: Names of the methods, in the order in which they are tried.
+        data: Options of the kind of data; None if it has none.
         costs: (C, C), costs of mistakes, true by predicted rank; None without any.
+        decision: Rule that predicts a rank; None for that of the method.
         margins: CLOC's fixed margins by the ranks of their boundary.
-        settings: Settings of the estimators.
-        params: Other parameters of the estimators.
-        recipe: Recipe that the estimator starts from; None for the defaults.
-        epochs: Epochs of training; None for those of method or recipe.
-        logging: Logs of the training runs; None for none.
         images: Plan of images; None for other data, or if a recipe plans the training.
     """
 
+    options: FitOptions
     label: Label
     candidates: tuple[str, ...]
-    costs: NDArray[np.float64] | None
-    margins: Mapping[tuple[int, int], float]
-    settings: Settings
-    params: Mapping[str, Any]
-    recipe: Recipe | None = None
-    epochs: int | None = None
-    logging: Logging | None = None
+    data: Any = None
+    costs: NDArray[np.float64] | None = None
+    decision: str | list[list[float]] | None = None
+    margins: Mapping[tuple[int, int], float] = field(default_factory=dict)
     images: ImagePlan | None = None
 
     def build(self, name: str, folder: Path) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method, which keeps its state in the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         callbacks = None
-        if self.logging is not None:
-            callbacks = [self.logging.logger(folder.name)]
+        if self.options.logger is not None:
+            callbacks = [self._logger(self.options.logger, folder.name)]
         return self.estimator(name).set_params(training__checkpoint_dir=str(folder), training__callbacks=callbacks)
+
+    def _logger(self, kind: str, run: str) -> Logger:
+        """Return the logger of a training run."""
+        path = self.options.path
+        model = path.resolve().name
+        if kind == "wandb":
+            return WandbLogger(f"{model}/{run}")
+        if kind == "mlflow":
+            return MLflowLogger(model, run)
+        of_files = {"csv": CSVLogger, "tensorboard": TensorBoardLogger}
+        return of_files[kind](partial_folder(path) / LOGS / run)
 
     def estimator(self, name: str) -> EmbeddingEstimator:
         """Return the unfitted estimator of a method.
@@ -98,20 +82,27 @@ class Plan:
         reason = unavailable(name)
         if reason is not None:
             raise OrdinateError("--method", problem=f'{reason}: pip install "ordinate[baselines]"')
+        options, recipe = self.options, self.options.recipe_of_paper
         estimator: EmbeddingEstimator
-        estimator = build(name, self.label.task) if self.recipe is None else self.recipe.build()
-        params = {**self._settings_of(estimator, name), **self.params}
-        if "data" in params and "data" not in parameters(type(estimator)):
-            raise OrdinateError("--method", problem=f"{name} is for tables")
-        epochs = self.epochs
+        estimator = build(name, self.label.task) if recipe is None else recipe.build()
+        params = settings_of(options.settings, estimator, name)
+        params |= {"random_state": options.seed, "verbose": int(not options.quiet)}
+        if self.data is not None:
+            if "data" not in parameters(type(estimator)):
+                raise OrdinateError("--method", problem=f"{name} is for tables")
+            params["data"] = self.data
+        epochs = options.epochs
         images = self.images
         if images is not None and name == BLEND:
-            data = params["data"]
-            mirror = None if images.mirror else data.mirror  # The plan chooses it for networks that are fine-tuned.
-            pretrained = data.pretrained or True
-            params["data"] = replace(data, size=images.blend_size, pretrained=pretrained, mirror=mirror)
+            mirror = (
+                None if images.mirror else self.data.mirror
+            )  # The plan chooses it for networks that are fine-tuned.
+            pretrained = self.data.pretrained or True
+            params["data"] = replace(self.data, size=images.blend_size, pretrained=pretrained, mirror=mirror)
             if images.candidates > 0:
                 epochs = None  # Those of the plan are for networks that are fine-tuned.
+        if self.decision is not None:
+            params["decision"] = self.decision
         if self.label.is_ranks:
             params["class_order"] = self.label.classes
         if self.margins and isinstance(estimator, CLOCClassifier):
@@ -122,28 +113,28 @@ class Plan:
             params["epochs"] = stage_epochs(estimator, epochs)
         return estimator.set_params(**params)
 
-    def _settings_of(self, estimator: EmbeddingEstimator, method: str) -> dict[str, Any]:
-        """Return the settings as parameters of an estimator."""
-        settings = self.settings
-        known = parameters(type(estimator))
-        groups = [group for group in option_groups() if group != "training" and settings.names(group)]
-        for name in [*settings.names(), *groups]:
-            if name not in known:
-                raise OrdinateError(
-                    settings.source(name), problem=f"{method} has no such setting", expected="another --method"
-                )
-        params = settings.values(type(estimator))
-        params |= {f"training__{name}": value for name, value in settings.values(Training, "training").items()}
-        for group in groups:
-            declared, default = load_object(option_groups()[group]), getattr(estimator, group)
-            if default is None:
-                params[group] = settings.build(declared, group)
-            elif isinstance(default, declared):
-                params[group] = replace(default, **settings.values(declared, group))
-            else:
-                problem = f"{method} has no such {group}"
-                raise OrdinateError(f"--set {group}", problem=problem, expected="another --method")
-        return params
+
+def settings_of(settings: TypedSettings, estimator: EmbeddingEstimator, method: str) -> dict[str, Any]:
+    """Return the settings as parameters of an estimator."""
+    known = parameters(type(estimator))
+    groups = [group for group in option_groups() if group != "training" and settings.names(group)]
+    for name in [*settings.names(), *groups]:
+        if name not in known:
+            raise OrdinateError(
+                settings.source(name), problem=f"{method} has no such setting", expected="another --method"
+            )
+    params = settings.values(type(estimator))
+    params |= {f"training__{name}": value for name, value in settings.values(Training, "training").items()}
+    for group in groups:
+        declared, default = load_object(option_groups()[group]), getattr(estimator, group)
+        if default is None:
+            params[group] = settings.build(declared, group)
+        elif isinstance(default, declared):
+            params[group] = replace(default, **settings.values(declared, group))
+        else:
+            problem = f"{method} has no such {group}"
+            raise OrdinateError(f"--set {group}", problem=problem, expected="another --method")
+    return params
 
 
 def stage_epochs(estimator: EmbeddingEstimator, epochs: int) -> int | tuple[int, int]:
@@ -166,20 +157,19 @@ def epochs_of_cut(model: EmbeddingEstimator) -> int | None:
     return max(1, int(epochs))
 
 
-def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
+def wanted_of_images(options: FitOptions) -> Wanted:
     """Return the choices that the options make of a training on images.
 
     The blend is a candidate where a network comes with weights and nothing is said about how it trains.
     """
     images = next(kind for kind in modalities() if kind.plans_training)
     settings = options.settings
-    image_options = source.options_of(images)
-    training = settings.build(Training, "training")
+    image_options = data_options(options, images)
     is_open = options.method == "auto" and not options.margin and options.epochs is None
     blend: Literal["also", "only", "no"] = "no"
     if options.method == BLEND:
         blend = "only"
-    elif is_open and not options.stream and _may_blend(settings):
+    elif is_open and not options.stream and _may_blend(options):
         blend = "also"
     batch_size = settings.texts.get("batch_size", "")
     mirror = None
@@ -190,7 +180,7 @@ def wanted_of_images(options: FitOptions, source: Source) -> Wanted:
         options=image_options,
         fixed_size="size" in settings.names("data"),
         mirror=mirror,
-        train_encoder=training.train_encoder,
+        train_encoder=options.training.train_encoder,
         epochs=options.epochs,
         folds=options.folds,
         needs_views=options.method in ("simclr", "dino"),
@@ -203,90 +193,72 @@ def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
     """Return the options with the choices of a plan for everything that was left open."""
     if plan is None:
         return options
-    settings = list(options.set)
     names = options.settings.names("data")
+    chosen: ParsedOptions = {"encoder": plan.network, "set": list(options.set)}
     for name, is_on in (("frozen", plan.frozen), ("mirror", plan.mirror)):
         if is_on and name not in names:
-            settings.append(f"data.{name}=true")
-    filled = replace(options, encoder=plan.network, set=settings)
+            chosen["set"].append(f"data.{name}=true")
     if "size" not in names:
-        filled = replace(filled, image_size=f"{plan.size[0]}x{plan.size[1]}")
+        chosen["image_size"] = f"{plan.size[0]}x{plan.size[1]}"
     if "pretrained" not in names:
-        filled = replace(filled, pretrained=plan.pretrained)
-    if plan.candidates > 0:  # The blend has its own epochs.
-        filled = replace(filled, epochs=plan.epochs)
-    return filled
+        chosen["pretrained"] = plan.pretrained
+    if plan.candidates > 0 and "epochs" not in options.settings.names():  # The blend has its own epochs.
+        chosen["epochs"] = plan.epochs
+    return replace(options, **chosen)
 
 
-def make_plan(options: FitOptions, source: Source, data: Data, recipe: Recipe | None = None) -> Plan:
+def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = None) -> Plan:
     """Return what is to be trained on the samples.
 
     Args:
-        options: Options with the choices of the plan of images filled in.
-        source: Source with the same choices.
-        data: Samples that were read, and the plan of images.
-        recipe: Recipe of a paper; None for the defaults.
+        options: Options of the command.
+        samples: Samples that were read.
+        images: Plan of images, whose choices fill in the options; None for other data.
 
     Raises:
         OrdinateError: Options contradict the label or each other.
     """
-    samples, modality, settings = data.samples, data.samples.modality, source.settings
+    options, modality, recipe = filled_in(options, images), samples.modality, options.recipe_of_paper
     if recipe is not None and recipe.kind != modality.name:
         needed = f"{recipe.name} is for {recipe.kind}"
         raise OrdinateError("--recipe", problem=f"{needed}, and {options.data} holds {modality.noun}")
-    params = source.params(modality, quiet=options.quiet, seed=options.seed)
+    data = data_options(options, modality)
     label = understand_labels(samples.y, options.task, options.order, samples.name)
     margins = parse_boundaries("--margin", options.margin, label.classes)
     costs = parse_costs(options.costs, label.classes)
     decision = parse_decision(options.decision, costs, label.classes)
-    if decision is not None:
-        params["decision"] = decision
-    method = options.method
-    if recipe is not None:
-        if method not in ("auto", recipe.method):
-            raise OrdinateError("--method", f"{method}, but the recipe {recipe.name} is one of {recipe.method}")
-        method = recipe.method
-    candidates: tuple[str, ...] = (method,)
-    if method == "auto":
+    candidates: tuple[str, ...] = (options.trained_method,)
+    if options.trained_method == "auto":
         first = defaults_of(modality).has_columns
-        if first and not _may_blend(settings):
+        if first and not _may_blend(options):
             print("note: these settings leave the methods without the blend; --method blend trains the blend with them")
             first = False
         candidates = _candidates(label, blend=first)
-        if data.plan is not None:
-            candidates = candidates[: data.plan.candidates]
-            if data.plan.blend_size is not None:
+        if images is not None:
+            candidates = candidates[: images.candidates]
+            if images.blend_size is not None:
                 candidates = (BLEND, *candidates)
     else:
-        require_fitting(method, label.task)
+        require_fitting(options.trained_method, label.task)
     if margins and "cloc" not in candidates:
         raise OrdinateError("--margin", problem="is for CLOC", expected="--method cloc")
     if margins:
         candidates = ("cloc",)  # Only CLOC has margins.
-    logging = None
-    if options.logger is not None:
-        logging = Logging(options.logger, partial_folder(options.path) / LOGS, options.path.resolve().name)
-    plan = Plan(label, candidates, costs, margins, settings, params, recipe, options.epochs, logging, data.plan)
-    _check(plan, is_weighted=options.weight is not None)
+    plan = Plan(options, label, candidates, data, costs, decision, margins, images)
+    for name in candidates:
+        estimator = plan.estimator(name)
+        estimator.checked_method()
+        if options.weight is not None and estimator.unweighted is not None:
+            problem = f"is not for {name}: {estimator.unweighted}"
+            raise OrdinateError("--weight", problem=problem, expected="another --method")
     return plan
 
 
-def _check(plan: Plan, *, is_weighted: bool) -> None:
-    """Raise an error for a setting that a candidate cannot be trained with."""
-    for name in plan.candidates:
-        estimator = plan.estimator(name)
-        estimator.checked_method()
-        if is_weighted and estimator.unweighted is not None:
-            problem = f"is not for {name}: {estimator.unweighted}"
-            raise OrdinateError("--weight", problem=problem, expected="another --method")
-
-
-def _may_blend(settings: Settings) -> bool:
+def _may_blend(options: FitOptions) -> bool:
     """Return whether the blend is tried: it trains in one process, and most settings are for the methods."""
     elsewhere = {*(f"training.{name}" for name in RUNTIME), "class_weight", "data.pretrained"}
-    devices = settings.build(Training, "training").devices
-    several = joined_processes() > 1 or devices not in (None, 1)
-    return elsewhere.issuperset(settings.texts) and not several
+    several = joined_processes() > 1 or options.training.devices not in (None, 1)
+    return elsewhere.issuperset(options.settings.texts) and not several
 
 
 def _candidates(label: Label, *, blend: bool) -> tuple[str, ...]:

@@ -33,24 +33,25 @@ SHARES = "weights in the blend"  # A note on them is for few; it stays among the
 
 
 @dataclass(frozen=True)
-class Training:
-    """Everything that training runs need.
+class Trainer:
+    """Trains candidates on the rows of samples.
 
     Args:
         plan: Plan of the estimators.
         samples: All samples.
         division: Rows to train, to validate and to measure on.
         checkpoints: Folder of the checkpoints of training runs.
-        seed: Seed of folds.
-        folds: Number of parts on which candidates are measured; None for the default.
     """
 
     plan: Plan
     samples: Samples
     division: Division
     checkpoints: Path
-    seed: int
-    folds: int | None = None
+
+    @property
+    def folds(self) -> int | None:
+        """The number of parts on which candidates are measured; None for the default."""
+        return self.plan.options.folds
 
     @property
     def units(self) -> Units | None:
@@ -103,10 +104,10 @@ class Training:
 
     @cached_property
     def _samples_of_blend(self) -> RowsOfSamples:
-        samples, images, params = self.samples, self.plan.images, self.plan.params
+        samples, images = self.samples, self.plan.images
         if images is None or images.blend_size is None or samples.files is None:
             return samples.X
-        return decoded_at(images.blend_size, samples.files, samples.X, params["data"], bool(params["verbose"]))
+        return decoded_at(images.blend_size, samples.files, samples.X, self.plan.data, not self.plan.options.quiet)
 
     def parts(
         self, folds: int | None = None, *, few_samples: int = 300, few_groups: int = 25
@@ -121,7 +122,7 @@ class Training:
             few_samples: Number of samples up to which they are few.
             few_groups: Number of groups, or of samples without their copies, below which they are few.
         """
-        label, rows = self.plan.label, self.division.rows
+        label, rows, seed = self.plan.label, self.division.rows, self.plan.options.seed
         if self.division.is_validated:
             return [(rows, self.division.validation)]
         units = self.units_of(rows)
@@ -131,11 +132,11 @@ class Training:
             is_small = len(rows) <= few_samples or (units is not None and count < few_groups)
             folds = 5 if is_small and defaults_of(self.samples.modality).folds_are_cheap else 1
         if min(folds, count) < 2:
-            return [divide(label, self.units, rows, 0.2, self.seed)]
+            return [divide(label, self.units, rows, 0.2, seed)]
         y = label.values[rows]
         if label.classes is not None:
             y = to_ranks(y, np.asarray(label.classes))
-        fold = assign_folds(y, min(folds, count), self.seed, units)
+        fold = assign_folds(y, min(folds, count), seed, units)
         parts = [(rows[fold != number], rows[fold == number]) for number in range(fold.max() + 1)]
         if label.is_ranks:
             parts = [part for part in parts if len(np.unique(label.values[part[0]])) > 1]
@@ -195,14 +196,14 @@ class Trained:
     tried: dict[str, dict[str, float]] | None
 
 
-def train(chosen: Chosen, training: Training, time: TimeLimit) -> Trained:
+def train(chosen: Chosen, trainer: Trainer, time: TimeLimit) -> Trained:
     """Train the chosen method on all rows, unless it is trained already, and print the notes of the training."""
     model, rows = chosen.model, chosen.rows
     if model is None or rows is None:
         print(f"training {chosen.name}")
-        rows = training.division.rows
+        rows = trainer.division.rows
         with training_until(time.share(1)):
-            model = training.train_on_all(chosen.name)
+            model = trainer.train_on_all(chosen.name)
     is_calibrated = calibrate(model, chosen.unseen, chosen.unseen_weights)
     is_exact = not (chosen.of_part or model.method_.hurried or is_calibrated)
     model.set_params(verbose=0, training__checkpoint_dir=None, training__callbacks=None)

@@ -12,7 +12,7 @@ import torch
 from ordinate.commands.fit.choose import errors_as_text
 from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.time_limit import TimeLimit
-from ordinate.commands.fit.train import Trained, Training
+from ordinate.commands.fit.train import Trained, Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import costs_of_rules
 from ordinate.commands.split_file import SPLIT
@@ -52,14 +52,13 @@ class Written:
 
 
 def write(
-    trained: Trained, training: Training, options: FitOptions, command: str, time: TimeLimit, workspace: Workspace
+    trained: Trained, trainer: Trainer, command: str, time: TimeLimit, workspace: Workspace
 ) -> tuple[Path, Written]:
     """Write the model, its metrics, report and card to a folder of the workspace; return the folder with them.
 
     Args:
         trained: The model.
-        training: What it was trained on.
-        options: Options of the command, which say where the model comes from.
+        trainer: What trained it, with the samples.
         command: Command that trains the model again.
         time: Time that is left.
         workspace: Workspace of the command.
@@ -67,13 +66,13 @@ def write(
     folder = workspace.partial / "model"
     shutil.rmtree(folder, ignore_errors=True)  # A run that was stopped may have left another model.
     folder.mkdir()
-    predictions = training.predictions(trained.name, trained.model, training.division.test)
-    writer = _Writer(trained, training, options, command, predictions, folder)
+    predictions = trainer.predictions(trained.name, trained.model, trainer.division.test)
+    writer = _Writer(trained, trainer, command, predictions, folder)
     metrics = writer.write_model()
     compared = None
     if len(predictions) < 3:
         pass
-    elif options.no_report:
+    elif trainer.plan.options.no_report:
         if trained.name == BLEND and time.has_time_for(time.for_report):
             compared = writer.compare(simple_models=time.has_time_for(time.for_report + 10))
     elif workspace.begin("report") > 1:
@@ -92,16 +91,20 @@ class _Writer:
     """Writes the files of a model; the arguments are those of :func:`write`, with predictions of held-out samples."""
 
     trained: Trained
-    training: Training
-    options: FitOptions
+    trainer: Trainer
     command: str
     predictions: Predictions
     folder: Path
 
+    @property
+    def options(self) -> FitOptions:
+        """The options of the command."""
+        return self.trainer.plan.options
+
     def write_model(self) -> Metrics:
         """Write the model, its predictions of held-out samples, metrics and split; return the metrics."""
         trained, options, predictions = self.trained, self.options, self.predictions
-        plan, samples, test = self.training.plan, self.training.samples, self.training.division.test
+        plan, samples, test = self.trainer.plan, self.trainer.samples, self.trainer.division.test
         model = trained.model.fitted.with_novelty(torch.from_numpy(predictions.embeddings))
         write_model(model.of_column(options.target), self.folder)
         held_out = HeldOut.of(predictions)
@@ -135,9 +138,9 @@ class _Writer:
         """Write the report, and return what it compares."""
         from ordinate.report.page import write_report
 
-        training, options, predictions = self.training, self.options, self.predictions
-        test = training.division.test
-        facts = {"Data": options.data, "Data, sha256": training.samples.digest}
+        trainer, options, predictions = self.trainer, self.options, self.predictions
+        test = trainer.division.test
+        facts = {"Data": options.data, "Data, sha256": trainer.samples.digest}
         if "candidates" in metrics:
             measure = "mean error" if options.weight is None else "weighted mean error"
             errors = errors_as_text(metrics["candidates"])
@@ -148,10 +151,10 @@ class _Writer:
             )
         compared: list[Compared] = []
         write_report(
-            predictions.model, predictions.X, training.plan.label.values[test], self.folder / REPORT,
+            predictions.model, predictions.X, trainer.plan.label.values[test], self.folder / REPORT,
             predictions=predictions, training=self._seen, target=options.target or "the label", names=self._names,
             projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
-            command=self.command, facts=facts, notes=training.samples.notes,
+            command=self.command, facts=facts, notes=trainer.samples.notes,
             simple_models=time.has_time_for(time.for_report + 10),
             importance_seconds=time.for_importance, on_scores=compared.append,
         )  # fmt: skip
@@ -166,7 +169,7 @@ class _Writer:
 
     def write_card(self, compared: Compared | None) -> None:
         """Write the card of the model."""
-        samples, measured = self.training.samples, len(self.training.division.test)
+        samples, measured = self.trainer.samples, len(self.trainer.division.test)
         counts = f"{counted(len(self.trained.rows), 'sample')} of training, {measured:,} held out"
         data = {"Data": self.options.data, "SHA-256": samples.digest, "Samples": counts}
         facts = {"Method": self.trained.name, **versions(), "Seed": str(self.options.seed), "Command": self.command}
@@ -177,12 +180,12 @@ class _Writer:
     def _seen(self) -> LabelledSamples:
         """Samples of training, with their labels."""
         rows = self.trained.rows[random_part(len(self.trained.rows), MOST_TRAINING)]
-        return take(self.training.samples_of(self.trained.name), rows), self.training.plan.label.values[rows]
+        return take(self.trainer.samples_of(self.trained.name), rows), self.trainer.plan.label.values[rows]
 
     @property
     def _names(self) -> list[str]:
         """The names of the held-out samples: paths of their files, or numbers of their rows."""
-        X, samples, test = self.predictions.X, self.training.samples, self.training.division.test
+        X, samples, test = self.predictions.X, self.trainer.samples, self.trainer.division.test
         if samples.paths is None and len(test) <= MOST_SAMPLES:
             of_test = modality_of(X).paths(X)
             if of_test is not None:
