@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ordinate.commands.labels import costs_of_rules, understand_labels
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
-from ordinate.commands.split_file import SPLIT, read_split
+from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given, given_format
@@ -65,9 +65,8 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     X, y = samples.take(samples.measured)
     if doubted is not None:
         doubted = _among(doubted, samples.rows[samples.measured])
-    training, predictions, costs = None, None, None
-    if samples.trained is not None:
-        training = samples.take(samples.trained)
+    training = training_samples(fitted, model, target, samples)
+    predictions, costs = None, None
     if fitted.is_of_ranks and not isinstance(fitted.rule, str):
         predictions = Predictions.of(fitted, X, y)
         held_out = HeldOut.of(predictions)
@@ -149,6 +148,18 @@ def read_samples(fitted: Model, model: str, data: str, target: str | list[str] |
     return ReportSamples(
         X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained
     )
+
+
+def training_samples(
+    fitted: Model, model: str, target: str | list[str] | None, samples: ReportSamples
+) -> tuple[RowsOfSamples, Labels] | None:
+    """Return the samples that a model was trained on; None if their file is not there any more, or has changed."""
+    if samples.trained is None:
+        path = trained_on(model)
+        if path is None or not Path(path).exists():
+            return None
+        samples = read_samples(fitted, model, path, read_split(model)["target"] or target)
+    return None if samples.trained is None else samples.take(samples.trained)
 
 
 def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
