@@ -89,7 +89,7 @@ def test_baselines_of_every_command_are_those_of_training(folder):  # noqa: F811
     """Most of the new samples have another rank than most of those of training."""
     seen = np.flatnonzero(np.isin(np.arange(48), np.arange(30)) | (RANKS == 1))
     commonest = np.bincount(RANKS[seen]).argmax()
-    new = np.flatnonzero(RANKS != commonest)
+    new = np.flatnonzero(commonest != RANKS)
     model = cloc().fit(FRAME.iloc[seen], RANKS[seen])
     model.save("model")
     split = {"train": seen.tolist(), "test": np.setdiff1d(np.arange(48), seen).tolist()}

@@ -24,8 +24,9 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     """Print the metrics of models, or write them to ``out`` too; the arguments are the options of the command line."""
     names = names_of(models)
     fitted = {name: load(model).fitted for name, model in zip(names, models, strict=True)}
-    wanted = target or read_split(models[0])["target"]
-    samples = {name: read_samples(fitted[name], model, data, wanted) for name, model in zip(names, models, strict=True)}
+    splits = {name: read_split(model) for name, model in zip(names, models, strict=True)}
+    wanted = target or splits[names[0]]["target"] or fitted[names[0]].target
+    samples = {name: read_samples(fitted[name], splits[name], data, wanted) for name in names}
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())
@@ -36,7 +37,7 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     if isinstance(wanted, list):
         found = _of_targets(predictions, wanted)
     else:
-        training = training_samples(fitted[names[0]], models[0], wanted, first)
+        training = training_samples(fitted[names[0]], models[0], splits[names[0]], wanted, first)
         scored = {name: score_all(gather(each, training)) for name, each in predictions.items()}
         own = {name: of_model[0] for name, of_model in scored.items()}
         found = _of_scores({**own, **{each.name: each for each in scored[names[0]][1:]}})

@@ -25,9 +25,7 @@ GivenEncoder = nn.Module | Callable[[int | None], nn.Module]
 
 
 def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
-    """Return the estimator that ``save`` or the command line wrote to ``folder``.
-
-    Only JSON and tensors are read: nothing in the folder is run. Damage is an error.
+    """Return the estimator of a saved model, without what :func:`ordinate.load` finds of its training samples.
 
     Args:
         folder: Folder of the model; ``"hf://user/name@revision"`` is fetched from the Hugging Face hub.

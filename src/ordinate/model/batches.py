@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from torch.utils.data import Dataset
 
 from ordinate.checks import check_whole
@@ -21,6 +22,7 @@ from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.model.model import Model
@@ -56,6 +58,15 @@ def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None]
         trained_columns(model, read_unlabelled(data, left_out, reading_of(model)), data),
         model.reader.read_at_once,
     )
+
+
+def read_all(model: Model, data: str | Path) -> Samples:
+    """Return the samples of a file, folder or zip, of a table the columns that a model was trained on, in memory."""
+    samples = trained_columns(model, read_unlabelled(data, how=reading_of(model)), data)
+    if not hasattr(samples, "columns"):
+        return samples
+    parts = map(in_memory, BatchedSamples(samples, model.reader.read_at_once))
+    return pd.concat(parts, ignore_index=True)
 
 
 def read_unlabelled(
@@ -150,7 +161,7 @@ def map_batches(
     place = read = 0
     for result, warned, found, failures in results:
         X = kept.held.popleft()
-        findings += found
+        findings += [finding.after(place) for finding in found]
         for message in warned:
             if message not in said:
                 warnings.warn(message, UserWarning, stacklevel=2)
