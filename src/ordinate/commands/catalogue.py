@@ -11,6 +11,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, add_options
 from ordinate.commands.table_file import check_new
 from ordinate.errors import OrdinateError
+from ordinate.report.output import check_output
 
 LEFT_OUT = "leave out images and volumes that cannot be read"
 KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
@@ -214,7 +215,7 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_table(parser: argparse.ArgumentParser, more: str, *, required: bool = False) -> None:
-    _add_out(parser, f"csv or parquet file to write{more}", required=required)
+    _add_out(parser, f"csv or parquet file to write, - for standard output{more}", required=required)
 
 
 def _add_out(parser: argparse.ArgumentParser, text: str, *, default: str | None = None, required: bool = False) -> None:
@@ -230,6 +231,11 @@ def _check_file(options: ParsedOptions) -> None:
     inputs = [*options.get("models", ()), *filter(None, read)]
     check_new(options["out"], inputs, overwrite=options.pop("overwrite"))
     check_inputs(options)
+
+
+def _check_report(options: ParsedOptions) -> None:
+    check_output(options["out"])  # Standard output, which other commands write tables to, takes no page.
+    _check_file(options)
 
 
 def _check_explain(options: ParsedOptions) -> None:
@@ -318,7 +324,7 @@ COMMANDS = (
         "DATA was given to fit, only the samples that fit held out are used.",
         _add_report,
         "ordinate.commands.report:report",
-        _check_file,
+        _check_report,
     ),
     Command(
         "explain",

@@ -78,7 +78,7 @@ def _isolated(distances: NDArray[np.float64], other_side: float) -> int:
     return 0
 
 
-def _chance(distances: NDArray[np.float64], count: int, *, least: int = 20) -> float:
+def _chance(distances: NDArray[np.float64], count: int, *, least: int = 12) -> float:
     """Return how often so many distances, in falling order, are as far beyond the rest; 1 where too few tell."""
     rest = distances[count:]
     rest = rest[rest > 0]

@@ -128,9 +128,7 @@ class NumericColumn:
         rows = np.flatnonzero(np.abs(coded[:, 0] * self.scale + (self.mean - self.median)) > reach)
         first, shown = None, frozenset[str]()
         if len(rows):
-            label = values.index[rows[0]]
-            first = int(label) if isinstance(label, int | np.integer) else int(rows[0])
-            shown = frozenset(map(plain_text, values.iloc[rows[:5]]))
+            first, shown = int(rows[0]), frozenset(map(plain_text, values.iloc[rows[:5]]))
         text = f"column {self.name!r}: {{}} far outside the range of training, {self.low:g} to {self.high:g}"
         return Finding(text, len(rows), len(coded), any_row, shown, first)
 
