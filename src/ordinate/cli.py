@@ -107,7 +107,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known option that is most like another one; the dashes make none of them alike."""
+    """Return the known option that is most like another one; dashes do not count."""
     bare = {option.lstrip("-").casefold(): option for option in known}
     near = get_close_matches(name.lstrip("-").casefold(), bare, n=1)
     return bare[near[0]] if near else None

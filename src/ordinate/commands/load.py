@@ -13,8 +13,8 @@ from ordinate.data.tables.parquet_table import in_memory
 from ordinate.estimators import loading
 from ordinate.estimators.known_samples import KnownSamples
 from ordinate.estimators.loading import GivenEncoder
+from ordinate.model.folder import CARD
 from ordinate.model.model import Model
-from ordinate.report.card import CARD
 
 RECORDS = (SPLIT, "run.toml", "metrics.json", CARD)
 

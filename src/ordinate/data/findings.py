@@ -1,11 +1,12 @@
 """Counts of rows that lie outside what training had seen, added over batches and reported in one warning."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
 
 from ordinate.counts import counted
 
@@ -47,8 +48,8 @@ class Finding:
         """Return the same finding of a part that comes after so many rows."""
         return self if self.first is None else replace(self, first=self.first + rows)
 
-    def of_rows(self, rows: Sequence[object]) -> "Finding":
-        """Return the same finding of rows with these numbers; other names than numbers change nothing."""
+    def of_rows(self, rows: Any) -> "Finding":
+        """Return the same finding of the rows of an index; other names than numbers change nothing."""
         if self.first is None or not isinstance(rows[self.first], Integral):
             return self
         return replace(self, first=int(rows[self.first]))

@@ -29,6 +29,7 @@ from ordinate.estimators.method import Method
 from ordinate.estimators.params import origin_of, warn_of_code
 from ordinate.estimators.pipeline import Fit, learn_labels_and_reader
 from ordinate.estimators.samples import CheckedSamples, LabelledSamples, check_options
+from ordinate.model.folder import CARD
 from ordinate.model.held_out import RECORD, HeldOut, sets_of
 from ordinate.model.labels import RankLabels, TargetLabels
 from ordinate.model.model import Model, accepting_all
@@ -515,7 +516,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _write_records(self, folder: Path) -> None:
         """Write what is known in addition to the model, and its card."""
-        from ordinate.report.card import CARD, card_of
+        from ordinate.report.card import card_of
 
         held_out, data = self._held_out(), self._data_of_fit()
         if held_out is not None:

@@ -14,8 +14,6 @@ from ordinate.model.model import Model
 from ordinate.report.page.verdict import Compared
 from ordinate.version import __version__
 
-CARD = "MODEL_CARD.md"
-
 
 def intended_use(targets: Sequence[str]) -> str:
     """Return what a model is for, as far as its training says."""
