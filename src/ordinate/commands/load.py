@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.data.csv_format import Given, csv_given
+from ordinate.data.paths import reading
 from ordinate.data.rows import Labels, Samples
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.estimators import loading
@@ -72,7 +73,8 @@ class FilesOfFit:
     def of(cls, folder: Path) -> Self:
         """Read the files of a folder."""
         there = [name for name in RECORDS if (folder / name).is_file()]
-        records = {name: (folder / name).read_text(encoding="utf-8") for name in there}
+        with reading("model", f"{folder} is damaged"):
+            records = {name: (folder / name).read_text(encoding="utf-8") for name in there}
         return cls(records, read_split(str(folder)), trained_on(str(folder)))
 
     def samples(self, model: Model) -> KnownSamples | None:
