@@ -12,7 +12,7 @@ from ordinate.commands.split_file import read_split, trained_on
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.model.evaluation import measure_targets
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather

@@ -17,7 +17,7 @@ from ordinate.data.rows import take
 from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.model.batches import read_all, read_unlabelled, reading_of, trained_columns
 from ordinate.model.contributions import background_of, column_contributions
 from ordinate.model.importance import column_importance

@@ -27,7 +27,7 @@ from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.model.batches import reading_of
 from ordinate.model.folder import CONFIG
 from ordinate.model.held_out import HeldOut
