@@ -153,7 +153,7 @@ def promised_coverage(coverage: pd.DataFrame, of: str = "") -> Plot:
 
 def _plot(name: str, **options: Any) -> Any:
     plot = figure(
-        **{"sizing_mode": "stretch_width", **options}, name=name, tools="", toolbar_location=None, min_border=4
+        **{"sizing_mode": "stretch_width", "tools": "", **options}, name=name, toolbar_location=None, min_border=4
     )
     plot.output_backend = "canvas"
     plot.background_fill_color = plot.border_fill_color = None
