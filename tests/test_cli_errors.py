@@ -139,7 +139,8 @@ def test_an_output_that_holds_something_is_left_alone(table, folder, capsys):
     (folder / "mine" / "note.txt").write_text("kept")
     assert main(["fit", table, "--target", "grade", "--out", "mine", *QUICK]) == 2
     line = one_line(capsys.readouterr().err)
-    assert line == "ordinate: --out: mine already holds something, expected a new or empty folder"
+    expected = "expected a new or empty folder; mine-2 is free, or remove mine first"
+    assert line == f"ordinate: --out: mine already holds something, {expected}"
     assert sorted(path.name for path in folder.rglob("*")) == ["mine", "note.txt", table]
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ordinate import BlendClassifier
+from ordinate import BlendClassifier, load
 from ordinate.cli import main
 from ordinate.commands.fit import command as fit_command
 from ordinate.commands.fit import image_plan
@@ -17,7 +17,6 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.data.decoded import PixelReader
 from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
 from ordinate.model.batches import map_batches
 from ordinate.model.model import Model
 from ordinate.training.staged_method import StagedMethod

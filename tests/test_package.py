@@ -130,7 +130,7 @@ assert "torch._dynamo" not in sys.modules  # It takes two seconds.
 def test_losses_do_not_load_triton_nor_an_estimator_and_the_list_of_tables_lightning_or_what_draws():
     losses, estimator, blend, cloc, tables = loaded_by(
         "import ordinate.losses, ordinate.functional",
-        "from ordinate.estimators import CLOCClassifier, SupCRRegressor, load",
+        "from ordinate import CLOCClassifier, SupCRRegressor, load",
         BLEND,
         BLEND.replace("BlendClassifier(members=2, folds=2, epochs=2)", "CLOCClassifier(epochs=(1, 1))"),
         "import ordinate_papers.commands.table, ordinate_papers.tables.catalogue",

@@ -11,6 +11,7 @@ from ordinate.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ordinate.commands.fit.call import fit
+    from ordinate.commands.load import load
     from ordinate.data.images.options import ImageOptions
     from ordinate.data.series.options import SeriesOptions
     from ordinate.data.tables.options import TableOptions
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         OTDClassifier,
         SupCRRegressor,
         SupReMixRegressor,
-        load,
     )
     from ordinate.training.options import Training
 
@@ -35,11 +35,12 @@ _HOMES = {
     **dict.fromkeys(
         (
             "BlendClassifier", "BlendRegressor", "CLOCClassifier", "Head", "OTDClassifier",
-            "SupCRRegressor", "SupReMixRegressor", "load",
+            "SupCRRegressor", "SupReMixRegressor",
         ),
         "ordinate.estimators",
     ),
     "fit": "ordinate.commands.fit.call",
+    "load": "ordinate.commands.load",
     "ImageOptions": "ordinate.data.images.options",
     "ParquetTable": "ordinate.data.tables.parquet_table",
     "SeriesOptions": "ordinate.data.series.options",

@@ -10,6 +10,9 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from ordinate.commands.catalogue import COMMANDS, CSV_FORMAT, Command
@@ -18,6 +21,7 @@ from ordinate.commands.endings import DEBUG, STOPPED, TERMINATED, say_failure, s
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, check_seed, flag, in_options, labels_text
 from ordinate.commands.split_file import read_split
+from ordinate.commands.table_file import STDOUT, only_table_on_stdout
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.extensions import extensions, load_object
@@ -33,8 +37,9 @@ MEANT = {  # Options that other programs have, and what they are called here.
     "--output": "--out", "--output-dir": "--out", "-o": "--out", "--random-state": "--seed", "--model": "--method",
     "--minutes": "--time-limit", "--test-size": "--test-fraction", "--na": "--missing", "--na-values": "--missing",
     "--delimiter": "--sep", "--separator": "--sep", "--ignore": "--drop", "--exclude": "--drop",
-    "-k": "--k", "--n-jobs": "--jobs", "--force": "--overwrite",
+    "-k": "--k", "--force": "--overwrite",
 }  # fmt: skip
+OF_DEVICES = ("--gpu", "--cuda", "--cpu", "--device")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,12 +53,30 @@ class _Parser(argparse.ArgumentParser):
                 break
             name = word.partition("=")[0]
             if re.fullmatch(r"--?[a-zA-Z][^ ]*", name) and name not in self._option_string_actions:
-                hint = did_you_mean(name, self._option_string_actions, str)
-                usual = MEANT.get(name)
-                if usual is not None and usual.split()[0] in self._option_string_actions:
-                    hint = f"did you mean {usual}?"
-                self.error(str(OrdinateError(name, problem="no such option", hint=hint)))
+                self.error(str(OrdinateError(name, problem="no such option", hint=self._hint(name))))
         return super().parse_known_args(words, namespace)
+
+    def _hint(self, name: str) -> str | None:
+        """Return what may be meant by an option that the command does not have: its own, or one of fit."""
+        own = self._option_string_actions
+        usual = MEANT.get(name)
+        if usual is not None and usual.split()[0] in own:
+            return f"did you mean {usual}?"
+        if name in OF_DEVICES and not {"model", "models"}.isdisjoint(self._of_positions):
+            return "a model runs on a GPU if there is one"
+        near = _nearest(name, own)
+        if near is not None:
+            return f"did you mean {near}?"
+        if usual is None:
+            usual = _nearest(name, [flag(each.name) for each in fields(FitOptions) if each.default is not MISSING])
+        if usual is None or not self._of_positions:
+            return None
+        return f"{usual} is an option of ordinate fit, which trains"
+
+    @property
+    def _of_positions(self) -> list[str]:
+        """The names of what is typed without an option."""
+        return [action.dest for action in self._positionals._group_actions]
 
     def _with_labels_joined(self, words: Iterable[str]) -> list[str]:
         """Return the words with ``--order -1,0,1`` as one, for argparse takes the second for an option."""
@@ -97,6 +120,13 @@ class _CommandParser(_Parser):
     def has(self, option: str) -> bool:
         """Return whether there is such an option."""
         return option in self._option_string_actions
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known option that is most like another one; dashes do not count."""
+    bare = {option.lstrip("-").casefold(): option for option in known}
+    near = get_close_matches(name.lstrip("-").casefold(), bare, n=1)
+    return bare[near[0]] if near else None
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -206,7 +236,10 @@ def _as_typed(error: OrdinateError, parser: _CommandParser, options: ParsedOptio
 
 def _run(command: Command, options: ParsedOptions) -> None:
     check_seed(options.get("seed", 0))
-    with csv_given(_csv_format(options)):
+    with ExitStack() as stack:
+        stack.enter_context(csv_given(_csv_format(options)))
+        if options.get("out") == STDOUT:
+            stack.enter_context(only_table_on_stdout())
         arguments = command.prepare(options)
         if command.check is not None:
             command.check(arguments)

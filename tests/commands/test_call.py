@@ -1,6 +1,7 @@
 """``ordinate.fit``: what the command trains, in Python."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ TABLE = pd.DataFrame(RANDOM.normal(size=(120, 2)), columns=["size", "age"])
 NAMES = np.array(["mild", "moderate", "severe"])
 TABLE["site"] = pd.Categorical(RANDOM.choice(["north", "south"], 120))
 TABLE["grade"] = NAMES[np.digitize(TABLE["size"], [-0.5, 0.5])]
+NEW = TABLE[:9].drop(columns="grade")
 QUICK = {"method": "cloc", "epochs": 3, "order": NAMES.tolist()}
 
 
@@ -108,3 +110,75 @@ def test_it_takes_the_table_that_it_was_fitted_to_with_what_was_left_out(folder,
     assert model.report("page.html", table, training=(table, table["grade"])).exists()
     with pytest.raises(OrdinateError, match="age"):
         model.predict(new.drop(columns="age"))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return the folder of a table, of new rows without labels, and of a model."""
+    folder = tmp_path_factory.mktemp("files")
+    TABLE.to_csv(folder / "data.csv", index=False)
+    NEW.to_csv(folder / "new.csv", index=False)
+    ordinate.fit(folder / "data.csv", "grade", out=folder / "model", verbose=0, no_report=True, **QUICK)
+    return folder
+
+
+def test_samples_of_the_fit_are_those_to_search_in_to_compare_with_and_to_report_on(files, tmp_path, monkeypatch):
+    monkeypatch.undo()
+    of_table = ordinate.fit(TABLE, "grade", verbose=0, **QUICK)
+    for model in (of_table, ordinate.load(files / "model")):
+        known = model.data_of_fit_.samples(model.fitted)
+        assert np.isin(np.arange(120), np.concatenate([known.trained, known.held_out])).all()
+        pd.testing.assert_frame_equal(model.explain(NEW[:2]), model.explain(NEW[:2], TABLE))
+        np.testing.assert_array_equal(model.similar(NEW, k=3), model.similar(NEW, TABLE, k=3))
+        page = model.report(tmp_path / "page.html").read_text()
+        assert f"Of {len(known.held_out)} samples that it has not seen" in page
+        assert "random forest" in page
+
+
+def test_every_question_takes_the_path_of_a_file(files, tmp_path, monkeypatch):
+    monkeypatch.undo()
+    model = ordinate.load(files / "model")
+    path = str(files / "new.csv")
+    for name in ("predict", "predict_proba", "rank_probabilities", "transform", "predict_interval", "predict_set"):
+        np.testing.assert_equal(getattr(model, name)(path), getattr(model, name)(NEW), err_msg=name)
+    np.testing.assert_array_equal(model.similar(path, path, k=2), model.similar(NEW, NEW, k=2))
+    pd.testing.assert_frame_equal(model.explain(path), model.explain(NEW))
+    metrics = json.loads((files / "model" / "metrics.json").read_text())
+    assert model.evaluate(files / "data.csv")["mae"] == metrics["mae"]
+    TABLE[:30].to_csv(files / "later.csv", index=False)
+    assert model.evaluate(files / "later.csv") == model.evaluate(TABLE[:30])
+    assert model.report(tmp_path / "page.html", files / "later.csv").exists()
+    with pytest.raises(OrdinateError, match="no column 'grade'"):
+        model.evaluate(path)
+
+
+def test_a_question_that_needs_samples_says_which_argument_gives_them(files, tmp_path):
+    shutil.copytree(files / "model", tmp_path / "model")
+    record = tmp_path / "model" / "run.toml"
+    record.write_text(record.read_text().replace("data.csv", "gone.csv"))
+    model = ordinate.load(tmp_path / "model")
+    questions = {
+        "background": lambda: model.explain(NEW),
+        "among": lambda: model.similar(NEW),
+        "X": lambda: model.report("r"),
+    }
+    for argument, question in questions.items():
+        with pytest.raises(OrdinateError, match=f"^{argument}: this model does not know the samples"):
+            question()
+
+
+def test_a_model_that_is_saved_keeps_what_it_knows(files, tmp_path):
+    model = ordinate.load(files / "model")
+    model.save(tmp_path / "copy")
+    for name in ("MODEL_CARD.md", "split.json", "metrics.json", "held_out.json"):
+        assert (tmp_path / "copy" / name).read_text() == (files / "model" / name).read_text()
+    np.testing.assert_array_equal(ordinate.load(tmp_path / "copy").similar(NEW), model.similar(NEW))
+    of_table = ordinate.fit(TABLE, "grade", verbose=0, **QUICK)
+    of_table.save(tmp_path / "table")
+    np.testing.assert_array_equal(
+        ordinate.load(tmp_path / "table").predict_interval(NEW, 0.7), of_table.predict_interval(NEW, 0.7)
+    )
+    assert "- Data: DataFrame\n" in (tmp_path / "table" / "MODEL_CARD.md").read_text()
+    of_table.fit(TABLE[["size", "age"]], TABLE["grade"])
+    with pytest.raises(OrdinateError, match="keeps no predictions of held-out samples"):
+        of_table.predict_interval(NEW)

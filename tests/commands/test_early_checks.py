@@ -47,6 +47,17 @@ MISTAKES = {
     "fit k.csv --target grade --epoch 3": "--epoch: no such option; did you mean --epochs?",
     "fit k.csv --label grade": "--label: no such option; did you mean --target?",
     "predict model k.csv": "model: model holds no config.json",
+    "fit text.csv --target word --order low,middel,high": "--order: column 'word' also holds middle, expected every "
+    "rank of the data; write 'middle' for 'middel'",
+    "predict model k.csv --gpu": "--gpu: no such option; a model runs on a GPU if there is one (see",
+    "evaluate model k.csv --cpu": "--cpu: no such option; a model runs on a GPU if there is one",
+    "evaluate model k.csv --epochs 3": "--epochs: no such option; --epochs is an option of ordinate fit, which trains",
+    "search model k.csv --epoch 3": "--epoch: no such option; --epochs is an option of ordinate fit, which trains",
+    "predict model k.csv --batch-size 3": "--batch-size: no such option; --set batch_size=64 is an option of",
+    "predict model k.csv --output a.csv": "--output: no such option; did you mean --out?",
+    "suspects k.csv --gpu": "--gpu: no such option; did you mean --set training.accelerator=gpu?",
+    "report model k.csv --out -": "--out: got '-', expected the name of a file; standard output takes tables alone",
+    "fit k.csv --target grade --out -": "--out: got '-', expected the name of a folder",
     "report k.csv model": "model: k.csv holds no config.json",
 }
 
@@ -56,6 +67,8 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{20 + row},{row / 7:.3f},{row % 3}\n" for row in range(30))
     Path("k.csv").write_text("age,size,grade\n" + rows)
+    words = "".join(f"{row},{('low', 'middle', 'high')[row % 3]}\n" for row in range(30))
+    Path("text.csv").write_text("age,word\n" + words)
     Path("header.csv").write_text("age,size,grade\n")
     Path("unlabelled.csv").write_text("age,size,grade\n" + "1,2,\n2,3,NA\n" * 20)
     Path("one.csv").write_text("age,grade\n" + "".join(f"{row},4\n" for row in range(30)))

@@ -1,10 +1,14 @@
 """``ordinate evaluate``: the metrics of models on the same samples, beside simple models."""
 
+import hashlib
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from ordinate.commands.evaluate import evaluate, names_of
+from ordinate.commands.report import report
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, mae, quadratic_weighted_kappa
 from tests.commands.test_report import FRAME, RANKS, TARGET, X, folder, write_split  # noqa: F401  # folder: a fixture.
@@ -79,3 +83,27 @@ def test_names_of_models_tell_them_apart():
     assert names_of(["x/cloc", "y/otd"]) == ["cloc", "otd"]
     with pytest.raises(OrdinateError, match="models: got a twice, expected different ones"):
         names_of(["a", "a"])
+
+
+def test_baselines_of_every_command_are_those_of_training(folder):  # noqa: F811
+    """Most of the new samples have another rank than most of those of training."""
+    seen = np.flatnonzero(np.isin(np.arange(48), np.arange(30)) | (RANKS == 1))
+    commonest = np.bincount(RANKS[seen]).argmax()
+    new = np.flatnonzero(commonest != RANKS)
+    model = cloc().fit(FRAME.iloc[seen], RANKS[seen])
+    model.save("model")
+    split = {"train": seen.tolist(), "test": np.setdiff1d(np.arange(48), seen).tolist()}
+    digest = hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()
+    (folder / "model" / "split.json").write_text(json.dumps({"data": digest, **split}))
+    (folder / "model" / "run.toml").write_text('data = "data.csv"\n')
+    FRAME.iloc[new].assign(grade=RANKS[new]).to_csv("new.csv", index=False)
+    for place, has_training in enumerate((True, False)):
+        evaluate(["model"], "new.csv", "grade", f"{place}.csv")
+        report("model", "new.csv", "grade", f"{place}.html")
+        names = pd.read_csv(f"{place}.csv")["model"].unique().tolist()[1:]
+        page = (folder / f"{place}.html").read_text()
+        assert names[0] == f"always {commonest}, the commonest"
+        assert all(f">{name}<" in page for name in names)
+        assert ("random forest" in names) == has_training
+        assert ("5 nearest neighbours among these samples" in names) == (not has_training)
+        (folder / "data.csv").unlink(missing_ok=True)

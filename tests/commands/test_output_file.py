@@ -9,6 +9,7 @@ import pytest
 from ordinate.cli import main
 from ordinate.commands.table_file import check_new, write_table
 from ordinate.errors import OrdinateError
+from tests.command_line import fit_model
 
 
 @pytest.fixture
@@ -78,3 +79,23 @@ def test_every_command_with_a_file_to_write_refuses_before_it_reads(files, capsy
 def test_no_number_in_a_csv_is_minus_zero(tmp_path):
     write_table([pd.DataFrame({"score": [-0.0, -0.5, 1 / 3]})], str(tmp_path / "scores.csv"))
     assert (tmp_path / "scores.csv").read_text() == "score\n0\n-0.5\n0.333333333333\n"
+
+
+def test_a_dash_is_standard_output_for_tables_and_all_else_goes_to_standard_error(tmp_path, monkeypatch, capsys):
+    model = fit_model(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    commands = {
+        "predict": ["predict", str(model), "ranks.csv"],
+        "transform": ["transform", str(model), "ranks.csv"],
+        "evaluate": ["evaluate", str(model), "ranks.csv"],
+        "explain": ["explain", str(model), "ranks.csv", "--repeats", "1"],
+        "row": ["explain", str(model), "ranks.csv", "--row", "3"],
+        "search": ["search", str(model), "ranks.csv", "--among", "ranks.csv"],
+    }
+    capsys.readouterr()
+    for name, command in commands.items():
+        assert main([*command, "--out", f"{name}.csv"]) == 0
+        capsys.readouterr()
+        assert main([*command, "--out", "-"]) == 0
+        assert capsys.readouterr().out == Path(f"{name}.csv").read_text(), name
+    assert not Path("-").exists()

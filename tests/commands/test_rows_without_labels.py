@@ -88,6 +88,11 @@ def test_a_file_without_any_label_is_an_error(capsys):
             "note: the label holds -9 in 10 rows, far from its other",
         ),
         ({"a": FRAME["a"].where(FRAME.index > 0, 999)}, [], "note: column 'a' holds 999 in 1 row, far from its other"),
+        (
+            {"a": FRAME["a"].where(FRAME.index != 7, 4321.0), "grade": FRAME["grade"].where(FRAME.index > 2)},
+            [],
+            "note: column 'a' holds 4321 in row 7, far from its other values, ",
+        ),
         ({}, ["--order", "0,1,2,3,4"], "note: no training sample has the rank 4, so"),
         (
             {"part": np.where(FRAME["grade"] == 3, "test", "train")},

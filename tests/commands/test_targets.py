@@ -80,7 +80,7 @@ def test_a_report_of_some_of_the_targets_is_refused(table, capsys):
     assert main(["fit", "places.csv", "--target", "east", "north", "--epochs", "1", "--no-report", "--quiet"]) == 0
     capsys.readouterr()
     assert main(["report", "places-model", "places.csv", "--target", "east"]) == 2
-    expected = "--target: got 'east', expected the 2 columns that places-model was fitted to"
+    expected = "--target: got 'east', expected the 2 columns that the model was fitted to"
     assert expected in one_line(capsys.readouterr().err)
 
 

@@ -113,7 +113,7 @@ def test_a_limit_in_which_no_trial_can_end_still_leaves_a_model(label, capsys):
     assert len(model.predict(FRAME[["a", "b"]])) == len(FRAME)
     stages = [epoch["stage"] for epoch in model.history_]
     assert stages == sorted(stages)
-    assert set(stages) == {0, 1}  # an epoch of each stage, or as many as the least time holds
+    assert set(stages) == {0, 1}  # An epoch of each stage, or as many as the least time holds.
 
 
 def test_a_limited_run_says_how_to_train_its_model_again(monkeypatch, capsys):

@@ -24,7 +24,7 @@ def download(monkeypatch):
 def test_the_revision_asked_for_is_the_one_fetched(name, revision, download, tmp_path):
     X, target = draw_table()
     model = otd(epochs=1).fit(X, ranks_of(target))
-    model.save(tmp_path / "model")
+    model.calibrate(X, ranks_of(target)).save(tmp_path / "model")
     download.return_value = str(tmp_path / "model")
     assert (ordinate.load(name).predict_proba(X) == model.predict_proba(X)).all()
     assert download.call_args.args == ("user/knees",)

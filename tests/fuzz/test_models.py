@@ -15,6 +15,7 @@ import pytest
 
 from ordinate import CLOCClassifier, SupCRRegressor, TextOptions, load
 from ordinate.commands.report import read_samples
+from ordinate.commands.split_file import read_split
 from ordinate.model.held_out import HeldOut
 from tests.data.small_transformer import write_transformer
 from tests.fuzz.damage import BYTES, pick
@@ -117,7 +118,7 @@ def test_a_damaged_split_is_refused(seed, model, good):
     random = np.random.default_rng(seed)
     pick(random, [damage, change_value])(folder / SPLIT, random)
     with succeeds_or_is_refused(str(folder), "model"):
-        read_samples(load(folder).fitted, str(folder), str(good.data), "grade")
+        read_samples(load(folder).fitted, read_split(str(folder)), str(good.data), "grade")
 
 
 def damage(path, random):

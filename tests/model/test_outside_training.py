@@ -10,6 +10,7 @@ import pytest
 import ordinate
 from ordinate import BlendRegressor
 from ordinate.data.findings import MoreThan
+from ordinate.data.rows import BatchedSamples
 from ordinate.model.batches import map_batches
 from ordinate.model.model import Model
 from tests.estimators.examples import otd, ranks_of, supcr
@@ -111,3 +112,19 @@ def test_more_rows_than_usual_are_those_that_random_draws_rarely_have():
     least = next(count for count in range(101) if MoreThan(2, 49)(count, 100))
     assert np.mean(counts >= least) < 5e-4
     assert np.mean(counts >= least // 2) > 1e-3
+
+
+def test_a_single_value_far_outside_is_named_with_its_row(model):
+    """Of batches, the row counts from the first one; of a table, it is that of the index."""
+    frame, _ = draw(60, seed=3)
+    frame.loc[[37, 41], "size"] = [4000.0, -5000.0]
+    said = r"column 'size': -5000, 4000 far outside the range of training, .* \(2 of {} rows, the first is row 37\)"
+    (warning,) = warnings_of(model.predict, frame)
+    assert re.search(said.format(60), warning)
+    batches = BatchedSamples(frame, 25)
+    (warning,) = warnings_of(lambda: list(map_batches(model.fitted, Model.predict, batches)))
+    assert re.search(said.format(60), warning)
+    (warning,) = warnings_of(model.predict, frame[30:])
+    assert re.search(said.format(30), warning)
+    frame["size"] = 1.0
+    assert warnings_of(model.predict, frame) == []

@@ -12,6 +12,7 @@ from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, add_options
 from ordinate.commands.table_file import check_new
 from ordinate.errors import OrdinateError
+from ordinate.report.output import check_output
 from ordinate.torchrun import is_first_process
 
 LEFT_OUT = "leave out images and volumes that cannot be read"
@@ -230,7 +231,7 @@ def _add_labelled(parser: argparse.ArgumentParser, data: str, **settings: Any) -
 
 
 def _add_table(parser: argparse.ArgumentParser, more: str, *, required: bool = False) -> None:
-    _add_out(parser, f"csv or parquet file to write{more}", required=required)
+    _add_out(parser, f"csv or parquet file to write, - for standard output{more}", required=required)
 
 
 def _add_out(parser: argparse.ArgumentParser, text: str, *, default: str | None = None, required: bool = False) -> None:
@@ -244,6 +245,11 @@ def _check_file(options: ParsedOptions) -> None:
     inputs = [*options.get("models", ()), *filter(None, read)]
     check_new(options["out"], inputs, overwrite=options.pop("overwrite"))
     check_inputs(options)
+
+
+def _check_report(options: ParsedOptions) -> None:
+    check_output(options["out"])  # Standard output, which other commands write tables to, takes no page.
+    _check_file(options)
 
 
 def _check_explain(options: ParsedOptions) -> None:
@@ -334,7 +340,7 @@ COMMANDS = (
         "DATA was given to fit, only the samples that fit held out are used.",
         _add_report,
         "ordinate.commands.report:report",
-        _check_file,
+        _check_report,
     ),
     Command(
         "explain",

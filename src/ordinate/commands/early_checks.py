@@ -13,6 +13,7 @@ from ordinate.commands.options import ParsedOptions
 from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
+from ordinate.data.known_scales import misspelt_rank
 from ordinate.data.paths import absent_files, first_named, is_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
@@ -105,6 +106,8 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
     if len(different) == 1:
         problem = f"every row has the one value {different.pop()}"
         raise OrdinateError(f"column {name!r}", problem=problem, expected="a label that differs between rows")
+    if options.order is not None:
+        _check_order(options.order, different, name)
     numbers = [_number(cell, found) for cell in different]
     if options.method == "auto" or options.method not in models() or options.order is not None or None in numbers:
         return
@@ -112,6 +115,17 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
     are_few_whole = whole == set(numbers) and len(whole) <= most_ranks
     are_ranks = options.task == "ranks" or (options.task == "auto" and are_few_whole)
     require_fitting(options.method, "ranks" if are_ranks else "continuous")
+
+
+def _check_order(order: str, labels: set[str], name: str) -> None:
+    """Raise where a rank of --order is nearly a label of the column; others are for whoever reads the file."""
+    labels = {label.strip() for label in labels}
+    ranks = ranks_in(order)
+    unknown = sorted(labels.difference(ranks))
+    hint = misspelt_rank(labels, ranks)
+    if hint is not None and {label.casefold() for label in unknown}.isdisjoint(map(str.casefold, ranks)):
+        problem = f"column {name!r} also holds {first_named(unknown)}"
+        raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
 
 
 def check_images(folder: Path) -> None:

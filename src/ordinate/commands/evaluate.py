@@ -7,15 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.commands.report import ReportSamples, read_samples
+from ordinate.commands.report import read_samples, training_samples
 from ordinate.commands.split_file import read_split, trained_on
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
-from ordinate.estimators.samples import LabelledSamples
+from ordinate.estimators.loading import load
 from ordinate.model.evaluation import measure_targets
-from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import Predictor, score_all
@@ -26,8 +24,9 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     """Print the metrics of models, or write them to ``out`` too; the arguments are the options of the command line."""
     names = names_of(models)
     fitted = {name: load(model).fitted for name, model in zip(names, models, strict=True)}
-    wanted = target or read_split(models[0])["target"]
-    samples = {name: read_samples(fitted[name], model, data, wanted) for name, model in zip(names, models, strict=True)}
+    splits = {name: read_split(model) for name, model in zip(names, models, strict=True)}
+    wanted = target or splits[names[0]]["target"] or fitted[names[0]].target
+    samples = {name: read_samples(fitted[name], splits[name], data, wanted) for name in names}
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())
@@ -38,7 +37,7 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     if isinstance(wanted, list):
         found = _of_targets(predictions, wanted)
     else:
-        training = _training(fitted[names[0]], models[0], wanted, first)
+        training = training_samples(fitted[names[0]], models[0], splits[names[0]], wanted, first)
         scored = {name: score_all(gather(each, training)) for name, each in predictions.items()}
         own = {name: of_model[0] for name, of_model in scored.items()}
         found = _of_scores({**own, **{each.name: each for each in scored[names[0]][1:]}})
@@ -74,16 +73,6 @@ def _require_one_label(predictions: dict[str, Predictions]) -> None:
             shown = [" < ".join(map(str, each)) if each else "a number" for each in (classes, known)]
             problem = f"{name} predicts {shown[0]}, and {first} {shown[1]}"
             raise OrdinateError("models", problem=problem, expected="models of one label")
-
-
-def _training(fitted: Model, model: str, target: str | None, samples: ReportSamples) -> LabelledSamples | None:
-    """Return the samples that a model was trained on, for simple models; None if their file is not there any more."""
-    if samples.trained is None:
-        path = trained_on(model)
-        if path is None or not Path(path).exists():
-            return None
-        samples = read_samples(fitted, model, path, target)
-    return None if samples.trained is None else samples.take(samples.trained)
 
 
 def _of_scores(predictors: dict[str, Predictor]) -> pd.DataFrame:

@@ -13,13 +13,13 @@ from ordinate.commands.table_file import check_new, write_table
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modality_of, modality_of_reader
-from ordinate.data.rows import BatchedSamples, random_part, take
+from ordinate.data.rows import take
 from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
-from ordinate.model.batches import read_unlabelled, reading_of, trained_columns
-from ordinate.model.contributions import ROWS_AT_ONCE, column_contributions
+from ordinate.estimators.loading import load
+from ordinate.model.batches import read_all, read_unlabelled, reading_of, trained_columns
+from ordinate.model.contributions import background_of, column_contributions
 from ordinate.model.importance import column_importance
 from ordinate.model.model import Model
 from ordinate.model.occlusion import expected_label, occlusion_map
@@ -27,8 +27,6 @@ from ordinate.report.heat_map import explained
 from ordinate.report.output import check_free
 from ordinate.report.page.words import first_label
 from ordinate.report.text import table
-
-MOST_BACKGROUND = 1000  # Rows that predictions are compared with are drawn from at most this many.
 
 
 def explain(
@@ -62,7 +60,8 @@ def explain(
 
 def _explain_columns(fitted: Model, model: str, data: str, target: str | None, repeats: int, out: str | None) -> None:
     """Print the permutation importance of every column, or write it to ``out``; the rows are those of the report."""
-    samples = read_samples(fitted, model, data, target or read_split(model)["target"])
+    split = read_split(model)
+    samples = read_samples(fitted, split, data, target or split["target"] or fitted.target)
     X, y = samples.take(samples.measured)
     X = in_memory(X)
     if not isinstance(X, pd.DataFrame):
@@ -79,16 +78,16 @@ def _explain_columns(fitted: Model, model: str, data: str, target: str | None, r
 
 def _explain_rows(fitted: Model, model: str, data: str, rows: Sequence[int], out: str | None) -> None:
     """Print what each column contributes to the predictions of some rows, or write it to ``out``, too."""
-    X = _table(fitted, data)
+    X = read_all(fitted, data)
     absent = [row for row in rows if row >= len(X)]
     if absent:
         raise OrdinateError("--row", absent[0], f"a row of {data}, from 0 to {len(X) - 1}")
     trained = trained_on(model)
     background, of = X, data
     if trained is not None and Path(trained).exists():
-        background, of = _table(fitted, trained), trained
+        background, of = read_all(fitted, trained), trained
     asked = take(X, np.array(rows))
-    found = column_contributions(fitted, asked, take(background, random_part(len(background), MOST_BACKGROUND)))
+    found = column_contributions(fitted, asked, background_of(background))
     found.insert(0, "row", list(rows))
     if out is not None:
         write_table([found], out)
@@ -109,12 +108,6 @@ def _explain_rows(fitted: Model, model: str, data: str, rows: Sequence[int], out
         )
         shown = [[str(name), plain_text(asked[name].iloc[place]), f"{part:+.3f}"] for name, part in parts.items()]
         print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
-
-
-def _table(fitted: Model, data: str) -> pd.DataFrame:
-    """Return the columns of a file that a model was trained on."""
-    samples = trained_columns(fitted, read_unlabelled(data, how=reading_of(fitted)), data)
-    return pd.concat(map(in_memory, BatchedSamples(samples, ROWS_AT_ONCE)))
 
 
 def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:

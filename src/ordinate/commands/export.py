@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.model.export import ONNX, TORCH, export_model
 
 

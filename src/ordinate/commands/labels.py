@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.fit_options import ranks_in
-from ordinate.data.known_scales import known_order, order_problem, order_to_type
+from ordinate.data.known_scales import known_order, misspelt_rank, order_problem, order_to_type
 from ordinate.data.numbers import as_numbers, plain_text, split_unit
 from ordinate.data.typed import CODES
 from ordinate.decisions import read_costs
@@ -153,6 +153,7 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
         hint = "if these rows have no label, --missing names their values"
         if labels:
             hint = f"it takes labels or codes; {hint}"
+        hint = misspelt_rank(found, classes) or hint
         if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
             hint = "they differ from those of --order in capitals only"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)

@@ -13,7 +13,7 @@ from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.model.held_out import HeldOut
 from ordinate.model.model import Model
 

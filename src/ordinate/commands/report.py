@@ -3,8 +3,10 @@
 import json
 import shlex
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from ordinate.commands.labels import costs_of_rules, understand_labels
 from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
 from ordinate.commands.samples import read_samples as read_labelled_samples
-from ordinate.commands.split_file import SPLIT, read_split
+from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given, given_format
@@ -25,7 +27,7 @@ from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.model.batches import reading_of
 from ordinate.model.folder import CONFIG
 from ordinate.model.held_out import HeldOut
@@ -59,15 +61,15 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
     start = time.monotonic()
     fitted = load(model).fitted
-    target = target or read_split(model)["target"]
+    split = read_split(model)
+    target = target or split["target"] or fitted.target
     doubted = None if suspects is None else _read_suspects(suspects)
-    samples = read_samples(fitted, model, data, target)
+    samples = read_samples(fitted, split, data, target)
     X, y = samples.take(samples.measured)
     if doubted is not None:
         doubted = _among(doubted, samples.rows[samples.measured])
-    training, predictions, costs = None, None, None
-    if samples.trained is not None:
-        training = samples.take(samples.trained)
+    training = training_samples(fitted, model, split, target, samples)
+    predictions, costs = None, None
     if fitted.is_of_ranks and not isinstance(fitted.rule, str):
         predictions = Predictions.of(fitted, X, y)
         held_out = HeldOut.of(predictions)
@@ -120,35 +122,58 @@ def hashes(model: str) -> dict[str, str]:
     return {f"Model, sha256 of {name}": digest for name, digest in saved.items()}
 
 
-def read_samples(fitted: Model, model: str, data: str, target: str | list[str] | None) -> ReportSamples:
+def read_samples(
+    fitted: Model,
+    split: Mapping[str, Any],
+    data: str,
+    target: str | list[str] | None,
+    *,
+    say: Callable[[str], None] = print,
+) -> ReportSamples:
     """Read the labelled samples of a file, folder, zip or image set as a saved model expects them.
 
-    ``target`` is the column of the label, or a list of those of several targets.
-
     Measured are the rows that the model's folder or the data itself says it was not trained on, or all.
+
+    Args:
+        fitted: Model.
+        split: What its folder says of its training samples, see :func:`~ordinate.commands.split_file.read_split`.
+        data: Path, or name of an image set.
+        target: Column of the label, or a list of those of several targets.
+        say: Function that gets notes for the user.
     """
     more: list[str] = []
     if isinstance(target, list):
         target, *more = target
     if not fitted.is_of_ranks and fitted.labels.outputs != 1 + len(more):
-        expected = f"the {counted(fitted.labels.outputs, 'column')} that {model} was fitted to"
+        expected = f"the {counted(fitted.labels.outputs, 'column')} that the model was fitted to"
         raise OrdinateError("--target", repr(target), expected, "without --target, the model's folder names them")
-    kept = read_split(model)
-    how = replace(reading_of(fitted, target), keep_missing=kept["keep_missing"])
-    if kept["missing"]:
-        how = replace(how, missing=tuple(kept["missing"]))
-    request = Request(target, more_targets=tuple(more), how=how)
+    how = replace(reading_of(fitted, target), keep_missing=split["keep_missing"])
+    if split["missing"]:
+        how = replace(how, missing=tuple(split["missing"]))
+    request = Request(target, more_targets=tuple(more), how=how, say=say)
     samples = _read(fitted, data, request)
     X = fit_to(fitted, samples.X, data)
     paths = samples.paths
     if paths is None:
         paths = modality_of(X).paths(X)
     every = np.arange(len(samples.y))
-    measured, trained = _sides(model, samples)
+    measured, trained = _sides(split, samples)
     labels = labels_for(fitted, samples.y, samples.name)
     return ReportSamples(
         X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained
     )
+
+
+def training_samples(
+    fitted: Model, model: str, split: Mapping[str, Any], target: str | list[str] | None, samples: ReportSamples
+) -> tuple[RowsOfSamples, Labels] | None:
+    """Return the samples that a model was trained on; None if their file is not there any more, or has changed."""
+    if samples.trained is None:
+        path = trained_on(model)
+        if path is None or not Path(path).exists():
+            return None
+        samples = read_samples(fitted, split, path, split["target"] or target)
+    return None if samples.trained is None else samples.take(samples.trained)
 
 
 def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
@@ -181,14 +206,12 @@ def _read(fitted: Model, data: str, request: Request) -> Samples:
     return samples
 
 
-def _sides(model: str, samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def _sides(split: Mapping[str, Any], samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Return the rows to measure on, and those that the model was trained on if that is known."""
     every = np.arange(len(samples.y))
     rows = samples.in_data(every)
-    path = Path(model) / SPLIT
-    if path.is_file():
-        split = read_split(model)
-        with reading("model", f"{path} is damaged"):
+    if "test" in split:
+        with reading("model", f"{SPLIT} is damaged"):
             known = split["data"] == samples.digest
             measured, trained = (np.asarray(split[side], dtype=np.int64) for side in ("test", "train"))
             if known and not np.isin(np.concatenate([measured, trained]), rows).all():

@@ -2,7 +2,7 @@
 
 import hashlib
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from ordinate.data.tables.parquet_table import ParquetTable, in_memory
 from ordinate.data.tables.row_columns import (
     DETERMINES,
     UNNAMED,
+    find_far_values,
     find_label_columns,
     find_row_columns,
     find_row_order,
@@ -335,6 +336,10 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             )
     if sentinels := find_sentinels(X):
         note(_note_on_sentinels(sentinels))
+    if far := find_far_values(X):
+        for name, outliers in far.items():
+            far[name] = replace(outliers, rows=samples.in_data(np.array(outliers.rows)).tolist())
+        note(f"note: {_of_columns(far)}; if these are errors, correct them or leave their cells empty")
     copies = [name for each in y for name in find_label_columns(X, y[each])]
     for name in dict.fromkeys(copies):
         drop = f"--drop {shlex.quote(name)}"
@@ -366,10 +371,15 @@ def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], 
     return X[left]
 
 
-def _note_on_sentinels(problems: dict[str, str], most: int = 3) -> str:
+def _note_on_sentinels(problems: dict[str, str]) -> str:
     """Return one note on numbers in columns that may stand for missing values."""
+    return f"note: {_of_columns(problems)}; if these are missing values, --missing names them"
+
+
+def _of_columns(problems: Mapping[str, object], most: int = 3) -> str:
+    """Return what the first columns hold."""
     listed = [f"{name!r} {problem}" for name, problem in list(problems.items())[:most]]
     if len(problems) > most:
         listed.append(f"{len(problems) - most} more hold such numbers")
     columns = "column" if len(problems) == 1 else "columns"
-    return f"note: {columns} {'; '.join(listed)}; if these are missing values, --missing names them"
+    return f"{columns} {'; '.join(listed)}"

@@ -20,7 +20,7 @@ from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.streamed import loaded
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.metrics.inputs import check_neighbours
 from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.model.model import Model

@@ -23,6 +23,9 @@ def read_split(model: str) -> dict[str, Any]:
         return kept
     with reading("model", f"{path} is damaged"):
         kept |= json.loads(path.read_text())
+        absent = {"data", "train", "test"} - kept.keys()
+        if absent:
+            raise ValueError(f"it lacks {', '.join(sorted(absent))}")
         if kept["csv"] is not None:
             separator, decimal = kept["csv"]
             if len(separator) != 1 or decimal not in (".", ",", None):

@@ -1,7 +1,9 @@
 """The file that a command writes: csv or parquet, never over what it reads, and whole or not there."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -14,16 +16,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+STDOUT = "-"  # As a file of --out: standard output.
+_stdout: ContextVar[IO[str] | None] = ContextVar("stdout", default=None)
+
+
+@contextmanager
+def only_table_on_stdout() -> Iterator[None]:
+    """Print everything to standard error, except the table of ``--out -``."""
+    token = _stdout.set(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _stdout.reset(token)
+
+
 def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = False) -> None:
     """Raise where the file of ``--out`` cannot be written, or is there already.
 
     Args:
-        out: File to write; None where a command prints.
+        out: File to write; None where a command prints, ``"-"`` for standard output.
         inputs: Files and folders that the command reads. None of them is written over, nor a file in one of the
             folders unless it is a page.
         overwrite: Whether to overwrite an existing file.
     """
-    if out is None:
+    if out in (None, STDOUT):
         return
     check_output(out)
     if out.lower().endswith(".parquet"):
@@ -45,11 +62,11 @@ def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = 
 def write_table(parts: "Iterable[pd.DataFrame]", out: str | None) -> int:
     """Write a table that comes in parts, one after the other, and return its rows.
 
-    The file of ``--out`` is parquet where its name ends so, and csv otherwise; without it csv is printed. In csv, text
-    that a spreadsheet would take for a formula begins with an apostrophe.
+    The file of ``--out`` is parquet where its name ends so, and csv otherwise; without it, or for ``-``, csv is
+    printed. In csv, text that a spreadsheet would take for a formula begins with an apostrophe.
     """
-    if out is None:
-        return _write_csv(parts, sys.stdout)
+    if out in (None, STDOUT):
+        return _write_csv(parts, _stdout.get() or sys.stdout)
     with new_file(Path(out)) as pending:
         if out.lower().endswith(".parquet"):
             return _write_parquet(parts, pending)

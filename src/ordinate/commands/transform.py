@@ -13,7 +13,7 @@ from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.data.new_files import new_file
-from ordinate.estimators import load
+from ordinate.estimators.loading import load
 from ordinate.model.model import Model
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
 
 from ordinate.counts import counted
 
@@ -19,6 +21,7 @@ class Finding:
         rows: Number of rows compared.
         is_notable: Function that returns whether so many rows outside of so many are worth a warning.
         values: Values that training had not seen; they replace ``{}`` in ``text``.
+        first: The first row outside, where it is worth looking at; None does not name it.
 
     Example:
         >>> str(Finding("column 'colour': {} not seen in training", 2, 40, any_row, frozenset(["red", "green"])))
@@ -30,12 +33,26 @@ class Finding:
     rows: int
     is_notable: Callable[[int, int], bool]
     values: frozenset[str] = frozenset()
+    first: int | None = None
 
     def __str__(self) -> str:
         text = self.text
         if self.values:
             text = text.replace("{}", ", ".join(sorted(self.values)[:5]))
-        return f"{text} ({self.outside:,} of {counted(self.rows, 'row')})"
+        found = f"{self.outside:,} of {counted(self.rows, 'row')}"
+        if self.first is not None:
+            found += f", the first is row {self.first}"
+        return f"{text} ({found})"
+
+    def after(self, rows: int) -> "Finding":
+        """Return the same finding of a part that comes after so many rows."""
+        return self if self.first is None else replace(self, first=self.first + rows)
+
+    def of_rows(self, rows: Any) -> "Finding":
+        """Return the same finding of the rows of an index; other names than numbers change nothing."""
+        if self.first is None or not isinstance(rows[self.first], Integral):
+            return self
+        return replace(self, first=int(rows[self.first]))
 
 
 def any_row(outside: int, _: int) -> bool:
@@ -114,11 +131,13 @@ def _added(findings: Iterable[Finding]) -> list[Finding]:
     """Return one finding per respect, with the rows of all batches."""
     added: dict[str, Finding] = {}
     for finding in findings:
-        before = added.get(finding.text, replace(finding, outside=0, rows=0, values=frozenset()))
+        before = added.get(finding.text, replace(finding, outside=0, rows=0, values=frozenset(), first=None))
+        first = min((row for row in (before.first, finding.first) if row is not None), default=None)
         added[finding.text] = replace(
             finding,
             outside=before.outside + finding.outside,
             rows=before.rows + finding.rows,
             values=before.values | finding.values,
+            first=first,
         )
     return list(added.values())

@@ -1,10 +1,11 @@
 """The order that text labels suggest: words of common scales, and numbers in the text."""
 
+import difflib
 import json
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ordinate.counts import counted
@@ -50,6 +51,24 @@ def _suggested(labels: Sequence[str], most: int = 30, *, are_in_order: bool = Fa
     if order is None or len(order) > most:
         return None
     return order
+
+
+def misspelt_rank(labels: Iterable[str], order: Sequence[str]) -> str | None:
+    """Return a hint if a label that is not in an order is nearly one that the order has and no label is.
+
+    Example:
+        >>> misspelt_rank(["mild", "severe"], ["mild", "sever"])
+        "write 'severe' for 'sever'"
+        >>> misspelt_rank(["mild", "severe", "unknown"], ["mild", "severe"])
+    """
+    labels = set(labels)
+    unused = [rank for rank in order if rank not in labels]
+    for label in sorted(labels.difference(order)):
+        near = difflib.get_close_matches(label.casefold(), [rank.casefold() for rank in unused], n=1)
+        for rank in unused:
+            if [rank.casefold()] == near:
+                return f"write {label!r} for {rank!r}"
+    return None
 
 
 def order_problem(labels: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ An unfinished file is next to the result as ``.NAME.partial``. The next process 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from ordinate.errors import OrdinateError
@@ -34,6 +35,16 @@ def new_folder(path: Path, argument: str) -> Iterator[Path]:
             yield pending
     finally:
         shutil.rmtree(pending, ignore_errors=True)
+
+
+def held(argument: str, folder: Path) -> OrdinateError:
+    """Return the error of a folder to write that holds something already, with the ways out."""
+    hint = "name another one, or remove it first"
+    if folder.is_dir() and folder.name:
+        free = next(name for number in count(2) if not (name := folder.with_name(f"{folder.name}-{number}")).exists())
+        hint = f"{free} is free, or remove {folder} first"
+    problem = f"{folder} already holds something"
+    return OrdinateError(argument, problem=problem, expected="a new or empty folder", hint=hint)
 
 
 @contextmanager

@@ -158,4 +158,5 @@ class BatchedSamples:
         if len(self) <= self.rows:
             return iter([self.samples])
         starts = range(0, len(self), self.rows)
-        return (take(self.samples, np.arange(start, min(start + self.rows, len(self)))) for start in starts)
+        parts = (np.arange(start, min(start + self.rows, len(self))) for start in starts)
+        return (take(self.samples, part, renumber=True) for part in parts)

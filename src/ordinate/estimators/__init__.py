@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from ordinate.estimators.blend import BlendClassifier, BlendRegressor
     from ordinate.estimators.cloc import CLOCClassifier
     from ordinate.estimators.head_options import Head
-    from ordinate.estimators.loading import load
     from ordinate.estimators.otd import OTDClassifier
     from ordinate.estimators.plain import CrossEntropyClassifier, EndToEndRegressor
     from ordinate.estimators.supcr import SupCRRegressor
@@ -24,12 +23,11 @@ _HOMES = {
     "OTDClassifier": "ordinate.estimators.otd",
     "SupCRRegressor": "ordinate.estimators.supcr",
     "SupReMixRegressor": "ordinate.estimators.supremix",
-    "load": "ordinate.estimators.loading",
 }
 
 __all__ = [
     "BlendClassifier", "BlendRegressor", "CLOCClassifier", "CrossEntropyClassifier",
-    "EndToEndRegressor", "Head", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor", "load",
+    "EndToEndRegressor", "Head", "OTDClassifier", "SupCRRegressor", "SupReMixRegressor",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate.estimators", _HOMES)

@@ -24,11 +24,13 @@ from ordinate.data.paths import require_names
 from ordinate.data.rows import BatchedSamples, Labels, random_part
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.estimators.known_samples import DataOfFit, KnownSamples
 from ordinate.estimators.method import Method
 from ordinate.estimators.params import origin_of, warn_of_code
 from ordinate.estimators.pipeline import Fit, brings_weights, learn_labels_and_reader
 from ordinate.estimators.samples import CheckedSamples, LabelledSamples, check_options
-from ordinate.model.held_out import RECORD, HeldOut, predict_sets
+from ordinate.model.folder import CARD
+from ordinate.model.held_out import RECORD, HeldOut, sets_of
 from ordinate.model.labels import RankLabels, TargetLabels
 from ordinate.model.model import Model, accepting_all
 from ordinate.model.novelty import MOST_COMPARED
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from ordinate.training.staged_method import StagedMethod
 
 Estimator = TypeVar("Estimator", bound=type[Any])
+NewSamples = ArrayLike | pd.DataFrame | Path  # A text is the path of a file, too.
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -201,6 +204,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 differ (``notes_`` says so) or the rows of a table stream.
         """
         method = self.checked_method()
+        for name in ("held_out_", "data_of_fit_", "folder_"):  # They belong to an earlier fit.
+            self.__dict__.pop(name, None)
         data = learn_labels_and_reader(self, method, X, y, sample_weight, validation, groups)
         self.n_features_in_ = data.reader.n_features_in
         self.n_batches_ = len(data.batches)
@@ -276,54 +281,65 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise AttributeError(f"{type(self).__name__} has no {name}")
         return facts[name]
 
-    def transform(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
-        """Return the embeddings (n, ``embedding_dim_``) of samples, float64."""
-        return self.fitted.transform(X)
+    def transform(self, X: NewSamples) -> NDArray[np.float64]:
+        """Return the embeddings (n, ``embedding_dim_``) of samples, or of those of a file by its path, float64."""
+        return self._of_file(Model.transform, X)
 
-    def predict(self, X: ArrayLike | pd.DataFrame) -> Labels:
-        """Return the predictions of samples."""
-        return self.fitted.predict(X)
+    def predict(self, X: NewSamples) -> Labels:
+        """Return the predictions of samples, or of those of a file by its path."""
+        return self._of_file(Model.predict, X)
 
-    def calibrate(self, X: object, y: object) -> Self:
+    def _of_file(self, method: Callable[[Model, Any], NDArray[Any]], X: Any) -> NDArray[Any]:
+        """Return what a method of the model returns for samples; those of a file are read in batches."""
+        fitted = self.fitted
+        if not isinstance(X, str | Path):
+            return method(fitted, X)
+        from ordinate.model.batches import map_batches, read_batches
+
+        return np.concatenate([result for _, result in map_batches(fitted, method, read_batches(fitted, X))])
+
+    def calibrate(self, X: object, y: object = None) -> Self:
         """Keep predictions of labelled samples that training has not seen, for :meth:`predict_interval`.
 
         Models of ``ordinate fit`` have those of the samples that it held out.
 
         Args:
-            X: Samples (n) of the model's kind of data.
-            y: Labels (n,) or targets (n, p).
+            X: Samples (n) of the model's kind of data, or the path of a file of them.
+            y: Labels (n,) or targets (n, p); None as in :meth:`evaluate`.
         """
-        self.held_out_ = HeldOut.measure(self.fitted, X, y)
+        self.held_out_ = HeldOut.measure(self.fitted, *self._labelled(X, y))
         return self
 
-    def predict_interval(
-        self, X: ArrayLike | pd.DataFrame, coverage: float = 0.9, *, by_rank: bool = False
-    ) -> tuple[Labels, Labels]:
+    def predict_interval(self, X: NewSamples, coverage: float = 0.9, *, by_rank: bool = False) -> tuple[Labels, Labels]:
         """Return the lowest and the highest label (n,) of samples, which hold the true one with a probability.
 
         The interval is conformal: samples like those of :meth:`calibrate` lie in it for at least the promised share.
 
         Args:
-            X: Samples (n).
+            X: Samples (n), or the path of a file of them.
             coverage: Promised share, above 0 and below 1.
             by_rank: Whether it is promised for the samples of every rank.
 
         Raises:
             OrdinateError: the model is not calibrated, or with too few samples for the coverage.
         """
-        return predict_sets(self.fitted, self._held_out(), X, coverage, by_rank=by_rank)
-
-    def _held_out(self) -> HeldOut:
-        """Return the predictions that the model keeps, or its folder, of samples that it was not trained on."""
         check_is_fitted(self)
+        held_out = self._held_out()
+        if held_out is None:
+            hint = "calibrate(X, y) with samples that it was not trained on"
+            raise OrdinateError("model", problem="keeps no predictions of held-out samples", hint=hint)
+        numbers = self._of_file(Model.predict_numbers, X)
+        return sets_of(self.fitted, held_out, numbers, coverage, by_rank=by_rank)
+
+    def _held_out(self) -> HeldOut | None:
+        """Return the predictions that the model keeps, or its folder, of samples that it was not trained on."""
         known = vars(self)
         if "held_out_" in known:
             kept: HeldOut = known["held_out_"]
             return kept
         if "folder_" in known and (known["folder_"] / RECORD).is_file():
             return HeldOut.read(known["folder_"])
-        hint = "calibrate(X, y) with samples that it was not trained on"
-        raise OrdinateError("model", problem="keeps no predictions of held-out samples", hint=hint)
+        return None
 
     def read_batches(self, path: str | Path, left_out: Callable[[str], None] | None = None) -> BatchedSamples:
         """Return the samples of a file, folder or zip in batches, each of which the other methods accept as X.
@@ -349,9 +365,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return the metrics of labelled samples by name, see :func:`~ordinate.model.evaluation.evaluate`.
 
         Args:
-            X: Samples (n) of the model's kind of data.
-            y: Labels (n,) or targets (n, p); None for a table that has them in the column or columns of training, for
-                a model that :func:`ordinate.fit` returned.
+            X: Samples (n) of the model's kind of data, or the path of a file of them.
+            y: Labels (n,) or targets (n, p); None for a table or file that has them in the column or columns of
+                training, for a model of :func:`ordinate.fit`. Of the file that this model was fitted to, the samples
+                that were held out count.
         """
         check_is_fitted(self)
         from ordinate.model.evaluation import evaluate
@@ -359,64 +376,119 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return evaluate(self.fitted, *self._labelled(X, y))
 
     def _labelled(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return samples and labels, which a table holds in the column of training where they are not given."""
+        """Return samples and labels, which a table or a file holds in the column of training if they are not given."""
+        check_is_fitted(self)
         if y is not None:
-            return X, y
+            return self._in_memory(X), y
+        data = self._data_of_fit()
+        if data is not None and isinstance(X, str | Path):
+            return data.labelled(self.fitted, str(X))
         target = self.model_.target
         if target is None or not isinstance(X, pd.DataFrame):
-            raise OrdinateError("y", None, "the labels of the samples")
+            hint = "models of ordinate.fit know the column of the label"
+            raise OrdinateError("y", None, "the labels of the samples", hint)
         require_names(X.columns, [target] if isinstance(target, str) else target, "X")
         return X[list(self.feature_names_in_)], X[target]
 
-    def explain(self, X: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
+    def _in_memory(self, X: Any) -> Any:
+        """Return samples as they are, and those of a file read."""
+        if not isinstance(X, str | Path):
+            return X
+        from ordinate.model.batches import read_all
+
+        return read_all(self.fitted, X)
+
+    def _data_of_fit(self) -> DataOfFit | None:
+        data: DataOfFit | None = vars(self).get("data_of_fit_")
+        return data
+
+    def _known(self) -> KnownSamples | None:
+        """Return the samples that a model of ``ordinate fit`` was fitted to, if they are still there."""
+        data = self._data_of_fit()
+        return None if data is None else data.samples(self.fitted)
+
+    def _required(self, name: str, expected: str) -> KnownSamples:
+        """Return the samples that the model was fitted to, or raise that an argument has to replace them."""
+        known = self._known()
+        if known is None:
+            problem = "this model does not know the samples that it was fitted to, or their file is gone or has changed"
+            raise OrdinateError(name, problem=problem, expected=expected)
+        return known
+
+    def explain(
+        self, X: pd.DataFrame | str | Path, background: pd.DataFrame | str | Path | None = None
+    ) -> pd.DataFrame:
         """Return what each column of a table contributes to the predictions of samples.
 
         Args:
-            X: Samples (n) to explain.
-            background: Samples (m) that they are compared with, such as those of training.
+            X: Samples (n) to explain, or the path of a file of them.
+            background: Samples (m) that they are compared with, or the path of a file of them; None for those that a
+                model of :func:`ordinate.fit` was fitted to.
 
         Returns:
             A row for each sample, see :func:`~ordinate.model.contributions.column_contributions`.
         """
-        from ordinate.model.contributions import column_contributions
+        from ordinate.model.contributions import background_of, column_contributions
 
         fitted = self.fitted
-        return column_contributions(fitted, fitted.own_columns(X), fitted.own_columns(background))
+        if background is None:
+            known = self._required("background", "samples to compare with, such as those of training")
+            background = background_of(known.X)
+        own = fitted.own_columns(self._in_memory(X))
+        return column_contributions(fitted, own, fitted.own_columns(self._in_memory(background)))
 
     def similar(
-        self, X: ArrayLike | pd.DataFrame, among: ArrayLike | pd.DataFrame, k: int = 10
+        self, X: NewSamples, among: NewSamples | None = None, k: int = 10
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the samples whose embeddings are most similar to those of others.
 
         Args:
-            X: Samples (n) to search by.
-            among: Samples (m) to search in.
+            X: Samples (n) to search by, or the path of a file of them.
+            among: Samples (m) to search in, or the path of a file of them; None for those that a model of
+                :func:`ordinate.fit` was fitted to.
             k: Number of samples to find, at most m.
 
         Returns:
-            The similarities (n, k), the highest first, and the rows (n, k) of ``among``.
+            The similarities (n, k), the highest first, and the rows (n, k) of ``among``, or of the data of the fit.
         """
         from ordinate.model.neighbour_index import NeighbourIndex
 
-        found = NeighbourIndex.build(self.fitted, among).search(X, k)
-        return found.similarity, found.rows
+        fitted, queries = self.fitted, self._in_memory(X)
+        if among is not None:
+            found = NeighbourIndex.build(fitted, self._in_memory(among)).search(queries, k)
+            return found.similarity, found.rows
+        known = self._required("among", "samples to search in")
+        found = NeighbourIndex(fitted, fitted.transform(known.X)).search(queries, k)
+        return found.similarity, known.rows[found.rows]
 
-    def report(self, path: str | Path, X: object, y: object = None, training: LabelledSamples | None = None) -> Path:
+    def report(
+        self, path: str | Path, X: object = None, y: object = None, training: LabelledSamples | None = None
+    ) -> Path:
         """Write one HTML page about the model and its predictions of labelled samples, which opens offline.
 
         Args:
-            path: Path of the file; one that is there is replaced.
-            X: Samples (n) that the model was not trained on.
+            path: Path of the page; one that is there is replaced.
+            X: Samples (n) that the model was not trained on, or the path of a file of them; None for those that
+                :func:`ordinate.fit` held out.
             y: Labels (n,) or targets (n, p); None as in :meth:`evaluate`.
-            training: ``(X, y)`` of training, for simple models to compare with; None for none.
+            training: ``(X, y)`` of training, for simple models to compare with; None for those of a model of
+                :func:`ordinate.fit`, and for none otherwise.
 
         Returns:
             The path.
         """
         from ordinate.report.page import write_report
 
-        X, y = self._labelled(X, y)
-        return write_report(self.fitted, X, y, path, training=training, target=self.model_.target or "the label")
+        fitted = self.fitted
+        known = self._known()
+        if X is None:
+            known = self._required("X", "labelled samples that it was not trained on")
+            X, y = known.take(known.held_out)
+        else:
+            X, y = self._labelled(X, y)
+        if training is None and known is not None:
+            training = known.take(known.trained)
+        return write_report(fitted, X, y, path, training=training, target=self.model_.target or "the label")
 
     @property
     def method_name(self) -> str:
@@ -433,13 +505,25 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self.embedding_dim_
 
     def save(self, folder: str | Path) -> None:
-        """Write the fitted model to a folder: weights as safetensors, the rest as readable JSON.
+        """Write the fitted model to a folder: weights as safetensors, the rest as readable JSON and Markdown.
 
-        The folder must not hold anything yet; it appears whole or not at all. :func:`ordinate.load` reads it.
+        The folder must not hold anything yet; it appears whole or not at all. :func:`ordinate.load` reads it. It holds
+        no samples; of those that were held out, or given to :meth:`calibrate`, the labels and predictions.
         """
         fitted = self.fitted
         warn_of_code(self)
-        save_model(fitted, Path(folder))
+        save_model(fitted, Path(folder), self._write_records)
+
+    def _write_records(self, folder: Path) -> None:
+        """Write what is known in addition to the model, and its card."""
+        from ordinate.report.card import card_of
+
+        held_out, data = self._held_out(), self._data_of_fit()
+        if held_out is not None:
+            held_out.write(folder)
+        records = {CARD: card_of(self.fitted)} if data is None else data.records
+        for name, text in records.items():
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def check_encoder(estimator: EmbeddingEstimator) -> None:

@@ -14,20 +14,20 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.params import from_plain
 from ordinate.estimators.registry import estimator_named
 from ordinate.model.embedding import device_of
-from ordinate.model.folder import CONFIG, require_model
+from ordinate.model.folder import CARD, CONFIG, require_model
+from ordinate.model.held_out import ARRAYS, RECORD
 from ordinate.model.model import Model
 from ordinate.model.saving import HISTORY, WEIGHTS, Saved, read_model, restore_predictor
 from ordinate.option_group import Settings
 from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
 
+FETCHED = (CONFIG, WEIGHTS, HISTORY, RECORD, ARRAYS, CARD)
 GivenEncoder = nn.Module | Callable[[int | None], nn.Module]
 
 
 def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
-    """Return the estimator that ``save`` or the command line wrote to ``folder``.
-
-    Only JSON and tensors are read: nothing in the folder is run. Damage is an error.
+    """Return the estimator of a saved model, without what :func:`ordinate.load` finds of its training samples.
 
     Args:
         folder: Folder of the model; ``"hf://user/name@revision"`` is fetched from the Hugging Face hub.
@@ -67,7 +67,7 @@ def _downloaded(repository: str) -> Path:
     hub, errors = (optional(module, "hub", "model") for module in ("huggingface_hub", "huggingface_hub.errors"))
     name, _, revision = repository.removeprefix("hf://").partition("@")
     try:
-        return Path(hub.snapshot_download(name, revision=revision or None, allow_patterns=[CONFIG, WEIGHTS, HISTORY]))
+        return Path(hub.snapshot_download(name, revision=revision or None, allow_patterns=[*FETCHED]))
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
         problem = f"{repository} cannot be loaded: {type(error).__name__}: {reason}"

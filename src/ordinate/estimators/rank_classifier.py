@@ -20,7 +20,7 @@ from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, NewSamples, estimator_dataclass
 from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.samples import CheckedSamples, check_class_weight, weights_of_ranks
 from ordinate.heads.ranks import Temperature
@@ -87,7 +87,7 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
             return samples.weights
         return weights_of_ranks(self.class_weight, labels.names, samples.targets, samples.weights)
 
-    def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+    def predict_proba(self, X: NewSamples) -> NDArray[np.float64]:
         """Return (n, C), the probability of every class.
 
         Columns are in the order of ``classes_``, which are sorted, as in scikit-learn; :meth:`rank_probabilities` has
@@ -96,17 +96,15 @@ class RankClassifier(ClassifierMixin, EmbeddingEstimator):
         probabilities = self.rank_probabilities(X)
         return probabilities[:, np.argsort(self.ordered_classes_, kind="stable")]
 
-    def rank_probabilities(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+    def rank_probabilities(self, X: NewSamples) -> NDArray[np.float64]:
         """Return (n, C), the probability of every rank, from the lowest to the highest (``ordered_classes_``)."""
-        return self.fitted.predict_numbers(X)
+        return self._of_file(Model.predict_numbers, X)
 
-    def predict(self, X: ArrayLike | pd.DataFrame) -> Labels:
+    def predict(self, X: NewSamples) -> Labels:
         """Return (n,), the class that ``decision`` predicts; with the median it is not always the most probable one."""
-        return self.fitted.predict(X)
+        return self._of_file(Model.predict, X)
 
-    def predict_set(
-        self, X: ArrayLike | pd.DataFrame, coverage: float = 0.9, *, by_rank: bool = False
-    ) -> list[list[object]]:
+    def predict_set(self, X: NewSamples, coverage: float = 0.9, *, by_rank: bool = False) -> list[list[object]]:
         """Return the labels (n, from 1 to C) that samples may have, neighbours in the order of ranks.
 
         They are those of :meth:`predict_interval`, with its arguments and errors.

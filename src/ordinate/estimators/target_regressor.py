@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
-import pandas as pd
 import torch
 from jaxtyping import Float
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from torch import Tensor, nn
@@ -21,7 +20,7 @@ from ordinate.data.rows import Labels
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import LEARNING_RATE, defaults_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, NewSamples, estimator_dataclass
 from ordinate.estimators.head_options import Head, HeadKind
 from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, warn
 from ordinate.estimators.samples import CheckedSamples
@@ -30,6 +29,7 @@ from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge
 from ordinate.heads.neighbours import NeighbourMean
 from ordinate.methods.balance import Balance, BalanceOptions
 from ordinate.model.labels import TargetLabels
+from ordinate.model.model import Model
 from ordinate.option_group import Settings
 from ordinate.options import Scheme
 from ordinate.training.optimization import Optimization
@@ -70,10 +70,9 @@ class TargetRegressor(RegressorMixin, EmbeddingEstimator):
         scores: dict[str, float] = self.fact("head_scores_")
         return scores
 
-    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+    def predict(self, X: NewSamples) -> NDArray[np.float64]:
         """Return (n,) or (n, p), predicted targets in the units of y."""
-        predicted: NDArray[np.float64] = self.fitted.predict(X)
-        return predicted
+        return self._of_file(Model.predict, X)
 
 
 @estimator_dataclass

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ordinate.counts import counted
 from ordinate.data.findings import Finding, collected, report
@@ -17,6 +18,7 @@ from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.model.model import Model
@@ -52,6 +54,15 @@ def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None]
         trained_columns(model, read_unlabelled(data, left_out, reading_of(model)), data),
         model.reader.read_at_once,
     )
+
+
+def read_all(model: Model, data: str | Path) -> Samples:
+    """Return the samples of a file, folder or zip, of a table the columns that a model was trained on, in memory."""
+    samples = trained_columns(model, read_unlabelled(data, how=reading_of(model)), data)
+    if not hasattr(samples, "columns"):
+        return samples
+    parts = map(in_memory, BatchedSamples(samples, model.reader.read_at_once))
+    return pd.concat(parts, ignore_index=True)
 
 
 def read_unlabelled(
@@ -147,7 +158,7 @@ def map_batches(
                     result = method(model, readable)
             except OrdinateError as error:
                 raise _placed(error, place, len(X)) from error
-        findings += found
+        findings += [finding.after(place) for finding in found]
         for message in (str(each.message) for each in caught if issubclass(each.category, UserWarning)):
             if message not in said:
                 warnings.warn(message, UserWarning, stacklevel=2)

@@ -1,5 +1,7 @@
 """What each column of a table contributes to one prediction: Shapley values by sampled orders of the columns."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -8,10 +10,12 @@ from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.registry import modality_of
+from ordinate.data.rows import Samples, random_part, take
 from ordinate.errors import OrdinateError
 from ordinate.model.model import Model
 from ordinate.model.occlusion import expected_label
 
+MOST_BACKGROUND = 1000  # Rows that predictions are compared with are drawn from at most this many.
 ROWS_AT_ONCE = 20_000  # So many rows are predicted at a time.
 
 
@@ -61,6 +65,11 @@ def column_contributions(
     random = np.random.default_rng(seed)
     rows = [_of_sample(model, X.iloc[[place]], background, orders, random) for place in range(len(X))]
     return pd.DataFrame(rows, columns=["baseline", *X.columns], index=X.index)
+
+
+def background_of(samples: Samples) -> Any:
+    """Return the samples of a table that predictions are compared with: all, or a random part of many."""
+    return take(samples, random_part(len(samples), MOST_BACKGROUND))
 
 
 def _of_sample(

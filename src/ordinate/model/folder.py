@@ -5,6 +5,7 @@ from pathlib import Path
 from ordinate.errors import OrdinateError
 
 CONFIG = "config.json"
+CARD = "MODEL_CARD.md"
 
 
 def require_model(folder: str | Path) -> None:

@@ -149,11 +149,18 @@ def predict_sets(
         >>> bool((lowest <= highest).all())
         True
     """
+    return sets_of(model, held_out, model.predict_numbers(X), coverage, by_rank=by_rank)
+
+
+def sets_of(
+    model: Model, held_out: HeldOut, predicted: NDArray[np.float64], coverage: float, *, by_rank: bool
+) -> tuple[Labels, Labels]:
+    """Return what :func:`predict_sets` does for samples whose probabilities (n, C) or targets are predicted already."""
     classes = None if model.classes is None else model.classes.tolist()
     if held_out.classes != classes:
         raise OrdinateError("held_out", f"one of the classes {held_out.classes}", f"the model's, {classes}")
     calibration = held_out.calibrate(coverage, by_rank=by_rank)
-    return held_out.sets(model, model.predict_numbers(X), calibration)
+    return held_out.sets(model, predicted, calibration)
 
 
 def _read(folder: Path) -> tuple[Settings, dict[str, Labels]]:

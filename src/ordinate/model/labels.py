@@ -155,10 +155,12 @@ class RankLabels:
     Args:
         classes: (C,), the classes from the lowest rank to the highest.
         names: The labels by rank, also if an ensemble of scikit-learn passes codes instead of labels.
+        counts: Numbers (C,) of training samples by rank; None of a model that was saved without them.
     """
 
     classes: NDArray[np.generic]
     names: list[Any]
+    counts: list[int] | None = None
     stratified = True
 
     @classmethod
@@ -166,12 +168,17 @@ class RankLabels:
         """Return the labels of training samples."""
         classes = find_classes(y, class_order)
         names = list(class_order) if class_order is not None else classes.tolist()
-        return cls(classes, names)
+        return cls(classes, names, np.bincount(to_ranks(y, classes), minlength=len(classes)).tolist())
 
     @property
     def outputs(self) -> int:
         """The number of ranks."""
         return len(self.classes)
+
+    @property
+    def usual(self) -> int | None:
+        """The commonest rank of training, 0..C-1; None where it is not known."""
+        return None if self.counts is None else int(np.argmax(self.counts))
 
     def encode(self, y: Labels) -> NDArray[np.int32]:
         """Return ranks (n,); int32 takes half of the memory."""
@@ -179,7 +186,7 @@ class RankLabels:
 
     def state(self) -> Settings:
         """Return what :func:`restore_labels` reads, ready for JSON."""
-        return {"classes": self.classes.tolist(), "names": to_plain(list(self.names))}
+        return {"classes": self.classes.tolist(), "names": to_plain(list(self.names)), "counts": self.counts}
 
     def check_several(self, ranks: NDArray[np.int32]) -> None:
         """Raise an error if training samples are of one class."""
@@ -207,11 +214,13 @@ class TargetLabels:
         offset: (p,), the mean of the training targets, or 0 where distances between targets change with a shift.
         is_vector: Whether the user gives one number per sample, (n,).
         one_dimension: Whether the method supports p = 1 alone.
+        mean: Mean (p,) of the training targets; None of a model that was saved without it.
     """
 
     offset: NDArray[np.float64]
     is_vector: bool
     one_dimension: bool = False
+    mean: NDArray[np.float64] | None = None
     stratified = False
 
     @classmethod
@@ -231,7 +240,8 @@ class TargetLabels:
         if (targets == targets[0]).all():
             raise OrdinateError("y", f"the one value {targets.flat[0]:g} for every sample", "targets that differ")
         matrix = targets.reshape(len(targets), -1)
-        labels = cls(np.where(shifts, matrix.mean(axis=0), 0.0), targets.ndim == 1, one_dimension)
+        mean = matrix.mean(axis=0)
+        labels = cls(np.where(shifts, mean, 0.0), targets.ndim == 1, one_dimension, mean)
         _check_deviation((matrix - labels.offset).std())
         return labels
 
@@ -239,6 +249,13 @@ class TargetLabels:
     def outputs(self) -> int:
         """The number of target dimensions."""
         return len(self.offset)
+
+    @property
+    def usual(self) -> NDArray[np.float64] | np.float64 | None:
+        """The mean target of training, (p,) or a number as the user gives them; None where it is not known."""
+        if self.mean is None or not self.is_vector:
+            return self.mean
+        return self.mean[0]
 
     def encode(self, y: Labels) -> NDArray[np.float32]:
         """Return training targets (n, p)."""
@@ -252,7 +269,11 @@ class TargetLabels:
 
     def state(self) -> Settings:
         """Return what :func:`restore_labels` reads, ready for JSON."""
-        return {"offset": self.offset.tolist(), "is_vector": self.is_vector, "one_dimension": self.one_dimension}
+        mean = None if self.mean is None else self.mean.tolist()
+        return {
+            "offset": self.offset.tolist(), "is_vector": self.is_vector, "one_dimension": self.one_dimension,
+            "mean": mean,
+        }  # fmt: skip
 
     def decode(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return predictions (n, p) in the user's units and shape."""
@@ -274,14 +295,22 @@ def restore_labels(state: Settings) -> RankLabels | TargetLabels:
         flags = (state["is_vector"], state["one_dimension"])
         if offset.ndim != 1 or len(offset) == 0 or not all(type(flag) is bool for flag in flags):
             raise ValueError(f"its targets are {state}")
-        return TargetLabels(offset, *flags)
+        mean = state.get("mean")
+        if mean is not None:
+            mean = np.asarray(mean, dtype=np.float64)
+            if mean.shape != offset.shape or not np.isfinite(mean).all():
+                raise ValueError(f"the mean of its targets is {mean.tolist()}")
+        return TargetLabels(offset, *flags, mean)
     classes = np.asarray(state["classes"])
     if classes.ndim != 1 or len(np.unique(classes)) < max(2, len(classes)):
         raise ValueError(f"its classes are {classes.tolist()}")
     names = state["names"]
     if not isinstance(names, list) or len(names) < len(classes):
         raise ValueError(f"its classes are named {names}")
-    return RankLabels(classes, names)
+    counts = state.get("counts")
+    if counts is not None and (len(counts) != len(classes) or not all(type(n) is int and n >= 0 for n in counts)):
+        raise ValueError(f"the counts of its classes are {counts}")
+    return RankLabels(classes, names, counts)
 
 
 def _one_column(y: Labels) -> Labels:

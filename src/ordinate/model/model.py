@@ -143,7 +143,12 @@ class Model:
         if not modality.reads_with(self.reader):
             expected = f"{modality_of_reader(self.reader).expected}, as in training"
             raise OrdinateError("X", "another kind of data", expected)
-        return self.reader.read(modality.check(self, samples, reset=False))
+        with collected() as findings:
+            read = self.reader.read(modality.check(self, samples, reset=False))
+        if isinstance(samples, pd.DataFrame):
+            findings = [finding.of_rows(samples.index) for finding in findings]
+        report(findings)
+        return read
 
     def own_columns(self, X: Any) -> Any:
         """Return the columns of a table that the model was trained on; other samples as they are.

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from ordinate.data.modality import Reader
-from ordinate.data.new_files import new_folder
+from ordinate.data.new_files import held, new_folder
 from ordinate.data.registry import read_state
 from ordinate.encoders.hugging_face import VisionNetwork
 from ordinate.errors import OrdinateError
@@ -72,13 +72,14 @@ FORMAT = 1
 WEIGHTS, HISTORY = "weights.safetensors", "history.json"
 
 
-def save_model(model: Model, folder: Path) -> None:
-    """Write a model to a folder, which must be empty or not exist."""
+def save_model(model: Model, folder: Path, write_more: Callable[[Path], None] = lambda _: None) -> None:
+    """Write a model to a folder, which must be empty or not exist; ``write_more`` adds files before it appears."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OrdinateError("folder", problem=f"{folder} already holds something", expected="a new or empty folder")
+        raise held("folder", folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(folder, "folder") as partial:
         write_model(model, partial)
+        write_more(partial)
         if folder.exists():
             folder.rmdir()
         partial.replace(folder)

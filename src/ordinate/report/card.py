@@ -9,10 +9,10 @@ import sklearn
 import torch
 
 from ordinate.counts import counted
+from ordinate.model.labels import RankLabels, TargetLabels
+from ordinate.model.model import Model
 from ordinate.report.page.verdict import Compared
 from ordinate.version import __version__
-
-CARD = "MODEL_CARD.md"
 
 
 def intended_use(targets: Sequence[str]) -> str:
@@ -23,12 +23,15 @@ def intended_use(targets: Sequence[str]) -> str:
     )
 
 
-def limits(measured: int, *, is_unseen: bool = True) -> list[str]:
-    """Return the limits that every model has, which was measured on so many samples."""
+def limits(measured: int | None, *, is_unseen: bool = True) -> list[str]:
+    """Return the limits that every model has, which was measured on so many samples; None if it was not measured."""
     seen = "that it was not trained on" if is_unseen else "some of which it may have been trained on"
+    first = "It was not measured when it was saved: evaluate it on samples that it was not trained on."
+    if measured is not None:
+        first = f"It was measured on {counted(measured, 'sample')} {seen}."
     return [
-        f"It was measured on {counted(measured, 'sample')} {seen}. Samples from elsewhere may be predicted worse; "
-        "ordinate predict warns of values that training has not seen.",
+        f"{first} Samples from elsewhere may be predicted worse; ordinate predict warns of values that training has "
+        "not seen.",
         "It has learned associations: changing a column of a sample need not change its label.",
     ]
 
@@ -36,23 +39,26 @@ def limits(measured: int, *, is_unseen: bool = True) -> list[str]:
 def model_card(
     targets: Sequence[str],
     compared: Compared | None,
-    measured: int,
+    measured: int | None,
     data: Mapping[str, str],
     notes: Sequence[str],
     facts: Mapping[str, str],
+    *,
+    writer: str = "`ordinate fit`",
 ) -> str:
     """Return the card of a model in Markdown.
 
     Args:
         targets: Names of the labels.
         compared: What it was compared with, and what to be careful about; None if that was not measured.
-        measured: Number of held-out samples.
+        measured: Number of held-out samples; None if none were measured.
         data: Facts on the data.
         notes: Notes on the data.
         facts: Facts for reproduction, such as versions.
+        writer: What has written the card.
     """
-    lines = [f"# Model card: {' and '.join(targets)}", "", f"Written by `ordinate fit` on {date.today().isoformat()}."]
-    if compared is not None:
+    lines = [f"# Model card: {' and '.join(targets)}", "", f"Written by {writer} on {date.today().isoformat()}."]
+    if compared is not None and measured is not None:
         lines += ["", "## How good it is", "", f"On {counted(measured, 'held-out sample')}:", ""]
         lines += [f"- {target}: {verdict}" for target, verdict in compared.verdicts.items()]
     lines += ["", "## Intended use", "", intended_use(targets), "", "## Limits", ""]
@@ -62,6 +68,21 @@ def model_card(
     lines += ["", "## Data", "", *_listed(data), *[f"- {note}" for note in notes]]
     lines += ["", "## Versions", "", *_listed(facts)]
     return "\n".join(lines) + "\n"
+
+
+def card_of(model: Model) -> str:
+    """Return the card of a model that was fitted in Python: what the model itself knows."""
+    target = model.target or "the label"
+    labels = model.labels
+    data = {}
+    if isinstance(labels, RankLabels) and labels.counts is not None:
+        ranks = [f"{name} ({count:,})" for name, count in zip(labels.names, labels.counts, strict=False)]
+        data = {"Samples": f"{counted(sum(labels.counts), 'sample')} of training", "Ranks": ", ".join(ranks)}
+    elif isinstance(labels, TargetLabels) and labels.mean is not None:
+        data = {"Mean of the label in training": ", ".join(f"{mean:.4g}" for mean in labels.mean)}
+    facts = {"Method": model.name, **versions(), "Seed": str(model.origin.params["random_state"])}
+    targets = [target] if isinstance(target, str) else target
+    return model_card(targets, None, None, data, model.notes, facts, writer="`save`")
 
 
 def versions() -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ordinate.data.new_files import new_file
+from ordinate.data.new_files import held, new_file
 from ordinate.errors import OrdinateError
 
 
@@ -12,6 +12,8 @@ def check_output(out: str | Path) -> None:
     """Raise if a file cannot be written: its path is a folder or a device, or its folder does not exist."""
     path = Path(out)
     with _possible_name(path):
+        if path.name == "-":
+            raise OrdinateError("out", "'-'", "the name of a file", "standard output takes tables alone")
         if path.is_dir():
             raise OrdinateError("out", problem=f"{path} is a folder", expected="a file")
         if not path.parent.is_dir():
@@ -26,8 +28,10 @@ def check_free(out: Path) -> None:
     with _possible_name(out):
         used = out.exists() and (not out.is_dir() or any(out.iterdir()))
         Path(f"{out.resolve()}.partial").exists()
+    if out.name == "-":
+        raise OrdinateError("out", "'-'", "the name of a folder", "standard output takes tables alone")
     if used:
-        raise OrdinateError("out", problem=f"{out} already holds something", expected="a new or empty folder")
+        raise held("out", out)
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from ordinate.commands.config_file import options_in
 from ordinate.commands.early_checks import check_fit
 from ordinate.commands.fit.command import train_and_save
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.load import FilesOfFit, load
 from ordinate.errors import OrdinateError
-from ordinate.estimators import load
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.model.held_out import HeldOut
 from ordinate.optional import optional
@@ -83,6 +83,8 @@ def fit(
             raise
         model: EmbeddingEstimator = load(folder)
         model.held_out_ = HeldOut.read(folder)
+        if isinstance(data, pd.DataFrame):
+            model.data_of_fit_ = FilesOfFit.of(folder).of_table(path, model.fitted)
     return model
 
 

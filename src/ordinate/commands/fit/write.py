@@ -27,10 +27,11 @@ from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError
 from ordinate.model.evaluation import Metrics, measure, measure_targets
+from ordinate.model.folder import CARD
 from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
 from ordinate.model.saving import write_model
-from ordinate.report.card import CARD, model_card, versions
+from ordinate.report.card import model_card, versions
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_TRAINING, LabelledSamples, gather
 from ordinate.report.page.measures import score_all
 from ordinate.report.page.verdict import Compared

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from ordinate.counts import counted
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
 from ordinate.data.numbers import bare_numbers, is_constant, other_words_of, plain_text
+from ordinate.data.outliers import FAR
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -118,7 +119,18 @@ class NumericColumn:
         text = f"values lie outside the range of training, {self.low:g} to {self.high:g}; check the unit"
         words = [word for word in other_words_of(values) if word not in self.words]
         unread = new_values(self.name, frozenset(words), len(words), len(values))
-        return [missing, unread, self.outside_range(coded, f"column {self.name!r}: {text}")]
+        far = self._far_outside(values, coded)
+        return [missing, unread, far, self.outside_range(coded, f"column {self.name!r}: {text}")]
+
+    def _far_outside(self, values: pd.Series, coded: NDArray[np.float32]) -> Finding:
+        """Return which values lie so far outside the range of training that a single one is worth a look."""
+        reach = FAR * max(self.high - self.median, self.median - self.low)
+        rows = np.flatnonzero(np.abs(coded[:, 0] * self.scale + (self.mean - self.median)) > reach)
+        first, shown = None, frozenset[str]()
+        if len(rows):
+            first, shown = int(rows[0]), frozenset(map(plain_text, values.iloc[rows[:5]]))
+        text = f"column {self.name!r}: {{}} far outside the range of training, {self.low:g} to {self.high:g}"
+        return Finding(text, len(rows), len(coded), any_row, shown, first)
 
     def outside_range(self, coded: NDArray[np.float32], text: str) -> Finding:
         """Return how many values lie outside the range of training, given their columns (n, width)."""

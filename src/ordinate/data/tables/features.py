@@ -152,8 +152,12 @@ class TableFeatures(Reader):
             rows = out[places]  # They are a part of the matrix itself if the places are a slice.
             part = self._known(given)
             unseen = self._fill(part, rows)
+            start = 0
+            if isinstance(places, slice):
+                start = places.start or 0
             for column, place in self._places():
-                findings += column.findings(part[column.name], rows[:, place], unseen[column.name])
+                found = column.findings(part[column.name], rows[:, place], unseen[column.name])
+                findings += [finding.after(start) for finding in found]
             if not isinstance(places, slice):
                 out[places] = rows
         report(findings)

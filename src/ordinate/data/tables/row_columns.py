@@ -7,6 +7,7 @@ import pandas as pd
 
 from ordinate.data.file_formats import IMAGE_SUFFIXES
 from ordinate.data.numbers import as_numbers, read_numbers
+from ordinate.data.outliers import Outliers, find_outliers
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.date_forms import AMBIGUOUS, NOT_TOLD, date_form
 from ordinate.data.tables.free_text import is_free_text
@@ -216,6 +217,28 @@ def find_sentinels(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
         if problem is not None:
             problems[str(name)] = problem
     return problems
+
+
+def find_far_values(X: pd.DataFrame | ParquetTable) -> dict[str, Outliers]:
+    """Return columns with a few values far from all others, which may be errors; codes of missing values are none.
+
+    The first rows of a parquet table tell.
+
+    Example:
+        >>> X = pd.DataFrame({"bmi": [*np.linspace(15, 60, 200), 4000]})
+        >>> str(find_far_values(X)["bmi"])
+        'holds 4000 in row 200, far from its other values, 15 to 60'
+    """
+    rows = X if isinstance(X, pd.DataFrame) else X.head(LOOKED_AT)
+    found = {}
+    for name in rows.columns:
+        values = rows[name]
+        if not pd.api.types.is_numeric_dtype(values.dtype):
+            values = read_numbers(values)[0]
+        outliers = find_outliers(values)
+        if outliers is not None and sentinel_problem(values) is None:
+            found[str(name)] = outliers
+    return found
 
 
 def find_label_columns(X: pd.DataFrame | ParquetTable, y: pd.Series) -> list[str]:

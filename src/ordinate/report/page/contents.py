@@ -44,6 +44,7 @@ class Contents:
         embeddings: (n, d), of norm 1 for ranks, whose angles count.
         training_inputs: (m, ...), samples that the model was trained on, where they are known.
         training_labels: (m,), like ``true``.
+        usual: Commonest rank or mean target of training, like one of ``true``; None where it is not known.
     """
 
     model: Model
@@ -55,6 +56,7 @@ class Contents:
     embeddings: NDArray[np.float64]
     training_inputs: Tensor | None = None
     training_labels: Labels | None = None
+    usual: Any = None
 
     def __len__(self) -> int:
         return len(self.true)
@@ -94,7 +96,8 @@ class Contents:
         for place in range(self.true.shape[1]):
             trained = None if known is None else known[:, place]
             true, predicted = self.true[:, place], self.predicted[:, place]
-            found.append(replace(self, true=true, predicted=predicted, training_labels=trained))
+            usual = None if self.usual is None else self.usual[place]
+            found.append(replace(self, true=true, predicted=predicted, training_labels=trained, usual=usual))
         return found
 
 
@@ -114,7 +117,7 @@ def gather(predictions: Predictions, training: LabelledSamples | None = None) ->
         seen, seen_labels = _training(predictions, *training)
     return Contents(
         model, names, loaded(predictions.inputs), predictions.true, predictions.predicted, predictions.probabilities,
-        embeddings, seen, seen_labels,
+        embeddings, seen, seen_labels, model.labels.usual,
     )  # fmt: skip
 
 

@@ -77,13 +77,14 @@ def gain(contents: Contents, other: Predictor) -> Score:
 
 
 def _baselines(contents: Contents) -> dict[str, Labels]:
-    labels = contents.true if contents.training_labels is None else contents.training_labels
-    if contents.names:
-        commonest = int(np.bincount(labels).argmax())
-        found = {f"always {contents.names[commonest]}, the commonest": np.full(len(contents), commonest)}
-    else:
-        found = {f"always {labels.mean():.4g}, the mean": np.full(len(contents), labels.mean())}
-    return found | _by_neighbours(contents)
+    usual, whose = contents.usual, ""
+    if usual is None:
+        labels = contents.training_labels
+        if labels is None:
+            labels, whose = contents.true, " here"
+        usual = np.bincount(labels).argmax() if contents.names else labels.mean()
+    name = f"always {contents.label_name(usual)}, the {'commonest' if contents.names else 'mean'}{whose}"
+    return {name: np.full(len(contents), usual), **_by_neighbours(contents)}
 
 
 PARTS = {
@@ -151,6 +152,7 @@ def _by_neighbours(contents: Contents, k: int = 5) -> dict[str, Labels]:
             return {}
         units, _ = keep_together(np.array(_digests(contents.inputs)), None, least=2 * k)
         folds = split_folds(None, len(contents), units, 5, seed=0)
+        name = f"{name} among these samples"
         return {name: np.asarray(cross_val_predict(machine, features, contents.true, cv=folds))}
     count = len(contents.training_labels)
     if count < k:

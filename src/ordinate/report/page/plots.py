@@ -152,8 +152,9 @@ def promised_coverage(coverage: pd.DataFrame, of: str = "") -> Plot:
 
 
 def _plot(name: str, **options: Any) -> Any:
-    usual: dict[str, Any] = {"sizing_mode": "stretch_width", "tools": "", "toolbar_location": None, "min_border": 4}
-    plot = figure(name=name, **{**usual, **options})
+    plot = figure(
+        **{"sizing_mode": "stretch_width", "tools": "", **options}, name=name, toolbar_location=None, min_border=4
+    )
     plot.output_backend = "canvas"
     plot.background_fill_color = plot.border_fill_color = None
     plot.outline_line_color = None

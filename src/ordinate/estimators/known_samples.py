@@ -1,0 +1,53 @@
+"""What a model of ``ordinate fit`` knows of the data that it was fitted to, for questions that need more samples."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinate.data.rows import Labels, Samples, take
+from ordinate.model.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class KnownSamples:
+    """Labelled samples that a model was fitted to.
+
+    Args:
+        X: Samples (n).
+        y: Their labels (n,) or targets (n, p).
+        rows: Rows (n,) of the data that they are.
+        trained: Places of those that the model was trained on.
+        held_out: Places of those that were held out.
+
+    Example:
+        >>> known = KnownSamples(list("abc"), np.arange(3), np.arange(3), np.array([0, 1]), np.array([2]))
+        >>> known.take(known.held_out)
+        (['c'], array([2]))
+    """
+
+    X: Samples
+    y: Labels
+    rows: NDArray[np.int64]
+    trained: NDArray[np.int64]
+    held_out: NDArray[np.int64]
+
+    def take(self, places: NDArray[np.int64]) -> tuple[Any, Labels]:
+        """Return some of the samples, and their labels."""
+        return take(self.X, places, renumber=True), self.y[places]
+
+
+class DataOfFit(Protocol):
+    """The data of a model of ``ordinate fit``, which reads files as ``fit`` has read that data."""
+
+    @property
+    def records(self) -> Mapping[str, str]:
+        """What the folder of the model holds in addition to the model, by the names of the files."""
+
+    def samples(self, model: Model) -> KnownSamples | None:
+        """Return the samples that the model was fitted to; None if their file is gone or has changed."""
+
+    def labelled(self, model: Model, path: str) -> tuple[Samples, Labels]:
+        """Return the samples and labels of a file, folder or zip: of the data of the fit those that were held out."""
