@@ -58,7 +58,7 @@ def cloc_loop(
         True
     """
     with own_random_numbers(seed):
-        learned = list(network.parameters())
+        learned: list[Tensor] = list(network.parameters())
         if margins is None:
             stage, raw = "margins learned", starting_margins(num_classes)
             learned.append(raw)

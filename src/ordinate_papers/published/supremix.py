@@ -178,7 +178,7 @@ def supremix_loss(
 
     labels_of_mixtures = mixtures.labels
     if scrambled_labels:
-        labels_of_mixtures = mixtures.labels_by_value()
+        labels_of_mixtures = mixtures.labels_by_value(y)
     weighted = logits + (y[:, None] - y).abs().log1p()
     weighted_mixed = mixed + (y[:, None] - labels_of_mixtures).abs().log1p()
     contrasts = [weighted.masked_fill(itself, -torch.inf), weighted_mixed.masked_fill(~mixtures.exists, -torch.inf)]
@@ -224,9 +224,17 @@ class _Mixtures:
         highest = logits.masked_fill(~self.exists, -torch.inf).amax(1, keepdim=True)
         return torch.where(count < count.max(), highest.maximum(filling), highest)
 
-    def labels_by_value(self) -> Float[Tensor, "n places"]:
+    def labels_by_value(self, y: Float[Tensor, " n"]) -> Float[Tensor, "n places"]:
         """Return labels in ascending order over mixtures in the order of the code: all Mix-neg, then all Mix-pos."""
-        ascending = self.labels.masked_fill(~self.exists, torch.inf).sort(1).values
-        negatives = self.is_negative.cumsum(1)
-        position = torch.where(self.is_negative, negatives, negatives[:, -1:] + self.is_positive.cumsum(1)) - 1
-        return torch.where(self.exists, ascending.gather(1, position.clamp(min=0)), self.labels)
+        n = len(y)
+        negatives, positives = self.is_negative.cumsum(1), self.is_positive.cumsum(1)
+        position = torch.where(self.is_negative, negatives, negatives[:, -1:] + positives) - 1
+        # Among the labels of Mix-neg, those of Mix-pos lie at the anchor's own.
+        rows = torch.arange(n, device=y.device)
+        of_negatives = self.labels.view(n, n, n)[rows, rows].masked_fill(y[:, None] == y, torch.inf).sort(1).values
+        below = (of_negatives < y[:, None]).sum(1, keepdim=True)
+        beyond = position - positives[:, -1:]
+        ascending = of_negatives.gather(1, torch.where(position < below, position, beyond).clamp(0, n - 1))
+        is_own = (position >= below) & (beyond < below)
+        labels = torch.where(is_own, y[:, None], ascending)
+        return torch.where(self.exists, labels, self.labels)
