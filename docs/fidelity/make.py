@@ -9,8 +9,13 @@ the place in the paper (``source``) and the place in the code (``here``). If the
 ``differs``, ``missing`` and ``open`` (the paper does not specify it; the text gives the choice). Otherwise ``checked``
 names the test, or is "read" if code and text were compared by reading. ``is`` gives the values of estimator parameters
 that recipes and tables must have, restricted to the data sets ``sets`` or the models ``models`` where given.
+
+Entries of ``code`` are the differences between the authors' code, which ``published`` names, and Ordinate: the way of
+the code is ``theirs``. Either ``measured`` names arms of ``benchmarks/published_loops.py``, from whose effects the page
+takes its figures, or ``effect`` gives the reason why there is none to measure. Arms in ``also`` follow either.
 """
 
+import json
 import re
 import tomllib
 from functools import cache
@@ -28,6 +33,7 @@ CLAIMS = HERE.parent / "claims" / "claims.toml"
 PAPERS = ("cloc", "supcr", "supremix", "otd")
 REASONS = ("differs", "missing", "open")  # An entry has at most one.
 RESULTS = HERE.parents[1] / "benchmarks" / "results" / "tables"
+EFFECTS = HERE.parents[1] / "benchmarks" / "results" / "published_loops_summary.json"
 NOT_CHECKED = "not checked"
 NOTHING = "nothing to run"
 AT_HAND = ("koa", "busi", "fingers", "airfoil", "stsb_dir", "car", "nursery", "hayes_roth", "balance_scale")
@@ -100,6 +106,19 @@ description: "How closely Ordinate follows {title}: steps, settings, data sets, 
 [](../fidelity.md) explains the states in the last column.
 """
 
+CODE = """\
+## Differences from the authors' code
+
+The code is {published}. `benchmarks/published_loops.py` replaces one thing at a time by what Ordinate does, with the
+same first weights. An effect is the change of the error of held-out samples with its 95% interval over {seeds} seeds,
+above 0 if the error is larger with Ordinate's way; in brackets the mean errors with Ordinate's way and with the code's.
+Where these differ only if another difference is there, both have it, and it is named. The runs are short and the data
+small; they show what matters there, not what would change the papers' figures.
+
+| what | in the authors' code | here | effect |
+|---|---|---|---|
+"""
+
 
 class Entry(NamedTuple):
     """A row of the page."""
@@ -166,7 +185,44 @@ def _page(paper: str) -> str:
         lines += [f"## {heading}\n", "| in the paper | where | here | state |", "|---|---|---|---|"]
         lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in entry)} |" for entry in entries]
         lines.append("")
+    if "code" in known:
+        lines.append(_code(paper))
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _code(paper: str) -> str:
+    """Return the section on the differences from the authors' code."""
+    known = declared(paper)
+    seeds = {effect["seeds"] for effect in effects()[paper].values()}
+    head = CODE.format(published=known["published"], seeds=" or ".join(map(str, sorted(seeds))))
+    rows = [[one["what"], one["theirs"], one["here"], effect_of(paper, one)] for one in known["code"]]
+    return head + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def effect_of(paper: str, one: dict[str, Any]) -> str:
+    """Return the effect of a difference: the reason why there is none, or the errors of its arms, or both."""
+    arms = [*one.get("measured", ()), *one.get("also", ())]
+    measured = [_measured(paper, arm) for arm in arms]
+    if len(arms) > 1 or "also" in one:
+        measured = [f"{arm}: {effect}" for arm, effect in zip(arms, measured, strict=True)]
+    return "; ".join(filter(None, [one.get("effect"), *measured]))
+
+
+def _measured(paper: str, arm: str) -> str:
+    effect = effects()[paper][arm]
+    errors = f"{effect['error']:.3f} and {effect['reference']:.3f}"
+    if effect["compared_with"] in effects()[paper]:
+        errors += f", both with {effect['compared_with']}"
+    shares = [effect["share"], effect["reference_share"]]
+    if None not in shares:
+        errors += f"; contrastive loss over cross-entropy {' and '.join(f'{share:.3g}' for share in shares)}"
+    return f"{effect['change']:+.3f} ± {effect['interval']:.3f} ({errors})"
+
+
+@cache
+def effects() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the measured effects by paper and arm."""
+    return json.loads(EFFECTS.read_text("utf-8"))
 
 
 def _entry(one: dict[str, Any]) -> Entry:

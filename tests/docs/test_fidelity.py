@@ -25,6 +25,7 @@ specification.loader.exec_module(fidelity)
 KINDS = {"images": ImageOptions, "series": SeriesOptions, "text": TextOptions, "volumes": VolumeOptions}
 NUMBERED = {"cloc": (8, 9), "supcr": (14, 5), "supremix": (16, 5), "otd": (5, 13)}  # tables and figures in the papers
 KEYS = {"what", "source", "here", "number", "model", "is", "sets", "models", "except", "checked", *fidelity.REASONS}
+KEYS_OF_CODE = {"what", "theirs", "here", "measured", "effect", "also"}
 LISTS = ("steps", "settings", "baselines", "elsewhere")
 CHECKED = [
     pytest.param(paper, entry, id=f"{paper}-{entry['what'][:40]}")
@@ -55,6 +56,39 @@ def test_every_entry_says_where_it_is_or_why_not(paper):
         assert set(entry.get("except", ())) <= set(CATALOGUE), entry
         assert set(entry.get("sets", ())) <= set(SETS), entry
         assert {*entry.get("models", ()), *([entry["model"]] if "model" in entry else [])} <= set(models()), entry
+
+
+def test_the_three_papers_with_public_code_have_its_differences():
+    of_code = [paper for paper in fidelity.PAPERS if "code" in fidelity.declared(paper)]
+    assert of_code == ["cloc", "supcr", "supremix"]
+    for paper in of_code:
+        assert "`ordinate_papers.published." in fidelity.declared(paper)["published"]
+        assert "## Differences from the authors' code" in fidelity.pages()[SCRIPT.parent / f"{paper}.md"]
+
+
+@pytest.mark.parametrize("paper", ["cloc", "supcr", "supremix"])
+def test_every_difference_from_the_code_has_a_measured_effect_or_a_reason_why_there_is_none(paper):
+    measured = fidelity.effects()[paper]
+    for entry in fidelity.declared(paper)["code"]:
+        assert {"what", "theirs", "here"} <= set(entry) <= {"what", "theirs", "here", "measured", "effect", "also"}, (
+            entry
+        )
+        assert all(len(entry[kind]) >= 3 for kind in ("what", "theirs", "here")), entry
+        assert ("measured" in entry) != ("effect" in entry), entry
+        assert entry.get("measured", True), entry
+        assert len(entry.get("effect", "long enough")) > 10, entry
+        arms = [*entry.get("measured", ()), *entry.get("also", ())]
+        assert set(arms) <= set(measured), entry
+        shown = fidelity.effect_of(paper, entry)
+        assert all(f"{measured[arm]['change']:+.3f} ± {measured[arm]['interval']:.3f}" in shown for arm in arms), entry
+
+
+@pytest.mark.parametrize("paper", ["cloc", "supcr", "supremix"])
+def test_every_measured_effect_is_of_at_least_three_seeds_and_on_the_page(paper):
+    entries = fidelity.declared(paper)["code"]
+    shown = {arm for entry in entries for kind in ("measured", "also") for arm in entry.get(kind, ())}
+    assert shown == set(fidelity.effects()[paper])
+    assert all(effect["seeds"] >= 3 for effect in fidelity.effects()[paper].values())
 
 
 @pytest.mark.parametrize("paper", fidelity.PAPERS)
