@@ -175,6 +175,19 @@ def test_images_are_not_enlarged_for_the_blend(own, expected):
     assert plan(own, 100, Wanted(blend="only"), own=own).blend_size == expected
 
 
+@pytest.mark.parametrize(("own", "expected"), [(DIGITS, (112, 112)), ((28, 56), (56, 112))])
+@pytest.mark.parametrize("of_array", [False, True])
+def test_small_images_are_enlarged_for_the_blend_alone(own, expected, of_array):
+    """Features of RetinaMNIST's 28 x 28 pixels, enlarged, predict better than a network from random weights."""
+    chosen = plan_images(
+        own, 3, 400, Wanted(blend="also"), seconds=None, candidates=(1,), own=None if of_array else own
+    )
+    assert (chosen.blend_size, chosen.blend_network) == (expected, "efficientnet_lite0")
+    assert (chosen.size, chosen.network, chosen.pretrained) == (own, "resnet10t", False)
+    fixed = Wanted(blend="also", fixed_size=True)
+    assert plan_images(own, 3, 400, fixed, seconds=None, candidates=(1,), own=own).blend_size == own
+
+
 def test_there_is_no_blend_without_weights(monkeypatch):
     monkeypatch.setattr(image_plan, "find_spec", lambda name: None)
     assert plan(PHOTOGRAPHS, 400, Wanted(blend="also")).blend_size is None
@@ -188,7 +201,7 @@ def test_there_is_no_blend_without_weights(monkeypatch):
         ({"epochs": 3}, "no"), ({"encoder": "resnet18"}, "no"), ({"image_size": "64x64"}, "no"),
         ({"stream": True}, "no"),
         ({"set": ["data.augmentation=gaze"]}, "no"), ({"margin": ["1,2=0.5"]}, "no"),
-        ({"set": ["training.accelerator=cpu"]}, "also"),
+        ({"set": ["training.accelerator=cpu"]}, "also"), ({"set": ["data.pretrained=false"]}, "no"),
     ],
     ids=str,
 )  # fmt: skip

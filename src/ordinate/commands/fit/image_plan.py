@@ -104,6 +104,7 @@ class ImagePlan:
         seconds: Seconds expected in all.
         after: Seconds of these for embeddings after training.
         blend_size: (height, width) of the images whose features the blend is trained on; None without it.
+        blend_network: Name of the network of these features.
         on_all: Whether the best candidate is trained again on all training samples; otherwise its trial is the model.
         validated: Whether there are validation samples, so that a trial is on all training samples, and is the model.
     """
@@ -120,6 +121,7 @@ class ImagePlan:
     blend_size: Size | None = None
     on_all: bool = True
     validated: bool = False
+    blend_network: str | None = None
 
 
 @dataclass
@@ -217,7 +219,8 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
     steps = []
     if plan.blend_size is not None:
         height, width = plan.blend_size
-        steps.append(f"the blend on features of {plan.network} with ImageNet weights at {height} x {width} pixels")
+        network = plan.blend_network
+        steps.append(f"the blend on features of {network} with ImageNet weights at {height} x {width} pixels")
     tuned = [name for name in methods if name != BLEND]
     if tuned:
         weights = ""
@@ -237,7 +240,13 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
         lines.append(
             "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
         )
-    if not plan.pretrained and wanted.encoder is None and min(plan.size) < SMALL_IMAGE and _has_weights():
+    if (
+        plan.blend_size is None
+        and not plan.pretrained
+        and wanted.encoder is None
+        and min(plan.size) < SMALL_IMAGE
+        and _has_weights()
+    ):
         lines.append(f"images below {SMALL_IMAGE} pixels are learned from scratch; --pretrained takes ImageNet weights")
     is_open = wanted.encoder is None and wanted.epochs is None
     if time.budget is not None and plan.seconds > time.budget.left:
@@ -287,17 +296,16 @@ def plan_images(
     if seconds is None:
         seconds = 480.0 * max(1.0, samples / 2000)
     networks = _networks(original, wanted)
-    sizes = of_features = [original]
+    sizes = [original]
     if own is not None and not wanted.fixed_size:
-        sizes, of_features = _scaled(original, max(original)), _scaled(own, 448, 352, 288)
+        sizes = _scaled(original, max(original))
     if wanted.encoder is not None:
         sizes = _usable(sizes, networks[0], channels)
     measured = {network: _measure(network, sizes[-1], channels, gpu=gpu) for network in networks}
-    blend = None
-    if wanted.blend != "no" and networks[0].pretrained and not networks[0].frozen:
-        blend = _blend(
-            of_features, samples, networks[0], measured[networks[0]].embedding, sizes[-1], seconds, wanted.mirror
-        )
+    blend, of_blend = None, _network_of_blend(networks, wanted)
+    if of_blend is not None:
+        of_features = _sizes_of_features(original, own, wanted)
+        blend = _blend(of_features, samples, of_blend, channels, wanted, seconds, gpu=gpu)
     if blend is not None and wanted.blend == "only":
         return blend
     runs = _Runs(samples, wanted, seconds, cost, blend, validated)
@@ -364,10 +372,11 @@ class _Runs:
             trials = 0.8 if self.wanted.folds in (None, 1) else self.wanted.folds - 1
             runs = trials * count + self.on_all
         after = 2 * embedding  # Held-out samples pass several times, training samples once.
-        features, most_after, blend_size = 0.0, after, None
+        features, most_after, blend_size, blend_network = 0.0, after, None, None
         if self.blend is not None:  # If it is chosen, no other training follows: that is longer than what is after it.
             most_after = max(after, self.blend.after)
-            features, blend_size = self.blend.seconds - self.blend.after, self.blend.blend_size
+            features = self.blend.seconds - self.blend.after
+            blend_size, blend_network = self.blend.blend_size, self.blend.blend_network
         if network.frozen:
             features += runs * embedding
             training = self.samples * 2e-4  # A training step on features that are computed, on a quiet core.
@@ -379,7 +388,7 @@ class _Runs:
         expected = features + passes * epochs + after
         return ImagePlan(
             network.name, network.pretrained, network.frozen, size, epochs, count, expected, most_after, mirror,
-            blend_size, self.on_all, self.validated,
+            blend_size, self.on_all, self.validated, blend_network,
         )  # fmt: skip
 
     def fits_memory(self, network: Network, step: _Step, *, gpu: bool) -> bool:
@@ -396,34 +405,52 @@ class _Runs:
 
 
 def _blend(
-    sizes: list[Size],
-    samples: int,
-    network: Network,
-    embedding: float,
-    measured: Size,
-    seconds: float,
-    mirror: bool | None,
+    sizes: list[Size], samples: int, network: Network, channels: int, wanted: Wanted, seconds: float, *, gpu: bool
 ) -> ImagePlan:
-    """Return the plan of the blend alone, on the largest images whose features take at most 15 % of the time.
+    """Return the plan of the blend alone, on the largest images of which one pass takes at most 15 % of the time.
 
     Args:
         sizes: Sizes to choose from, the largest first.
         samples: Number of training samples.
         network: Network of the features.
-        embedding: Seconds of the features of an image of the size ``measured``.
-        measured: Size of the images on which the time was measured.
+        channels: Channels of the images.
+        wanted: Choices that the user has made.
         seconds: Time of everything.
-        mirror: Whether the features are those of an image and its mirror image; None for yes.
+        gpu: Whether a GPU computes the features.
     """
-    passes = 1 if mirror is False else 2
+    smallest = sizes[-1]
+    embedding = _measure(network, smallest, channels, gpu=gpu).embedding
     for size in sizes:
-        features = 1.3 * passes * samples * embedding * size[0] * size[1] / (measured[0] * measured[1])
+        features = 1.3 * samples * embedding * size[0] * size[1] / (smallest[0] * smallest[1])
         if features <= 0.15 * seconds:
             break
+    if wanted.mirror is not False:
+        features *= 2
     fitting = 15.0 + 0.008 * samples
     # Held-out samples pass the network several times, training samples once more for the report.
     expected = 3 * features + fitting
-    return ImagePlan(network.name, True, False, size, 1, 0, expected, 2 * features, blend_size=size)
+    return ImagePlan(
+        network.name, True, False, size, 1, 0, expected, 2 * features, blend_size=size, blend_network=network.name
+    )
+
+
+def _sizes_of_features(original: Size, own: Size | None, wanted: Wanted) -> list[Size]:
+    """Return the sizes to choose from for the blend, the largest first; small images are enlarged."""
+    if wanted.fixed_size:
+        return [original]
+    if min(original) < SMALL_IMAGE:
+        return [_with_longer_side(original, 112)]  # A network for larger images sees more in them.
+    return [original] if own is None else _scaled(own, 448, 352, 288)
+
+
+def _network_of_blend(networks: Sequence[Network], wanted: Wanted) -> Network | None:
+    """Return the network of the blend's features; None where nothing brings weights, or no blend is wanted."""
+    first = networks[0]
+    if wanted.blend == "no" or first.frozen:
+        return None
+    if first.pretrained:
+        return first
+    return Network("efficientnet_lite0", True) if wanted.encoder is None and _has_weights() else None
 
 
 def _networks(original: Size, wanted: Wanted) -> list[Network]:
@@ -457,8 +484,14 @@ def _usable(sizes: list[Size], network: Network, channels: int) -> list[Size]:
 def _scaled(original: Size, *larger: int) -> list[Size]:
     """Return sizes, the largest first, whose longer sides are 96 to 224 or larger ones, and not above the original."""
     longer = max(original)
-    scales = sorted({min(side, longer) / longer for side in (*larger, 224, 192, 160, 128, 96)}, reverse=True)
-    return [(max(1, round(original[0] * scale)), max(1, round(original[1] * scale))) for scale in scales]
+    sides = sorted({min(side, longer) for side in (*larger, 224, 192, 160, 128, 96)}, reverse=True)
+    return [_with_longer_side(original, side) for side in sides]
+
+
+def _with_longer_side(size: Size, side: int) -> Size:
+    """Return a size of the same proportions whose longer side is as given."""
+    scale = side / max(size)
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
 def _measure(network: Network, size: Size, channels: int, *, gpu: bool) -> _Step:

@@ -94,9 +94,8 @@ class Plan:
         epochs = options.epochs
         images = self.images
         if images is not None and name == BLEND:
-            mirror = (
-                None if images.mirror else self.data.mirror
-            )  # The plan chooses it for networks that are fine-tuned.
+            mirror = None if images.mirror else self.data.mirror  # The plan's is for networks that are fine-tuned.
+            params["encoder"] = images.blend_network
             pretrained = self.data.pretrained or True
             params["data"] = replace(self.data, size=images.blend_size, pretrained=pretrained, mirror=mirror)
             if images.candidates > 0:
@@ -169,7 +168,7 @@ def wanted_of_images(options: FitOptions) -> Wanted:
     blend: Literal["also", "only", "no"] = "no"
     if options.method == BLEND:
         blend = "only"
-    elif is_open and not options.stream and _may_blend(options):
+    elif is_open and not options.stream and not _refuses_weights(options) and _may_blend(options):
         blend = "also"
     batch_size = settings.texts.get("batch_size", "")
     mirror = None
@@ -252,6 +251,11 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
             problem = f"is not for {name}: {estimator.unweighted}"
             raise OrdinateError("--weight", problem=problem, expected="another --method")
     return plan
+
+
+def _refuses_weights(options: FitOptions) -> bool:
+    """Return whether the user has said that networks start from random weights."""
+    return options.settings.texts.get("data.pretrained", "").casefold() == "false"
 
 
 def _may_blend(options: FitOptions) -> bool:

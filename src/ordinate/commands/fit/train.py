@@ -105,7 +105,7 @@ class Trainer:
     @cached_property
     def _samples_of_blend(self) -> RowsOfSamples:
         samples, images = self.samples, self.plan.images
-        if images is None or images.blend_size is None or samples.files is None:
+        if images is None or images.blend_size is None:
             return samples.X
         return decoded_at(images.blend_size, samples.files, samples.X, self.plan.data, not self.plan.options.quiet)
 

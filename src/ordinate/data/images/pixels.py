@@ -151,15 +151,21 @@ def decode(
 
 
 def decoded_at(
-    size: tuple[int, int], images: ImageFiles, known: Decoded, options: ImageOptions, progress: bool
+    size: tuple[int, int], files: ImageFiles | None, known: Decoded, options: ImageOptions, progress: bool
 ) -> Decoded:
-    """Return images at another size than the ``known`` ones; they stream if memory does not hold them."""
+    """Return images at another size than the ``known`` ones; they stream if memory does not hold them.
+
+    Images of an array have no ``files``: the known ones are resized, to which all else has been done.
+    """
     preprocessing = replace(known.preprocessing, size=size)
     if preprocessing == known.preprocessing:
         return known
-    pixels: NDArray[np.uint8] | StreamedPixels | None = stream(images, preprocessing, options)
+    if files is None:
+        resized, _ = decode(known.pixels, Preprocessing(size, preprocessing.channels), options.workers, progress)
+        return Decoded(resized, preprocessing)
+    pixels: NDArray[np.uint8] | StreamedPixels | None = stream(files, preprocessing, options)
     if pixels is None:
-        pixels, _ = decode(images, preprocessing, options.workers, progress)
+        pixels, _ = decode(files, preprocessing, options.workers, progress)
     return Decoded(pixels, preprocessing)
 
 
