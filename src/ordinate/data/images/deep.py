@@ -38,8 +38,7 @@ class DeepImage:
         """Return a picture of Pillow that has more than 8 bits, which is grey; None for another one."""
         if not picture.mode.startswith(("I", "F")):
             return None
-        is_scaled = picture.mode.startswith("I;16") or picture.format == "PPM"
-        white = 2**16 - 1 if is_scaled else None
+        white = 2**16 - 1 if picture.mode.startswith("I;16") else None
         return cls(np.asarray(picture), white)
 
     @property

@@ -11,6 +11,7 @@ from ordinate.data.file_kinds import AS_PNG, PULL, kind_of
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.dicom import open_dicom
 from ordinate.data.images.pillow import check_pixels, decoded, header_of
+from ordinate.data.images.portable_maps import is_deep_map, open_deep_map
 from ordinate.data.images.tiff import is_tiff, open_tiff
 from ordinate.data.jpeg_streams import StreamHeader, decode_stream
 from ordinate.errors import OrdinateError
@@ -48,6 +49,8 @@ def open_image(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage
         return open_dicom(content, name, max_pixels)
     if is_tiff(content):
         return open_tiff(content, name, max_pixels)
+    if is_deep_map(content):
+        return open_deep_map(content, name, max_pixels)
     try:
         opened = header_of(content, name, max_pixels)
     except image.UnidentifiedImageError as error:
