@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -174,7 +175,8 @@ def test_what_cannot_be_decided_is_one_line(model, arguments, message, models, c
 
 
 def test_a_model_without_its_held_out_samples_promises_nothing(models, folder, capsys):
-    ordinate.load(models / "ranks").save(folder / "bare")
+    shutil.copytree(models / "ranks", folder / "bare")
+    (folder / "bare" / "held_out.json").unlink()
     assert main(["predict", "bare", "new.csv", "--coverage", "0.9"]) == 2
     assert "holds no held_out.json, expected a model with its held-out samples" in capsys.readouterr().err
 

@@ -45,7 +45,7 @@ def test_a_tuned_model_is_saved_with_its_settings(target, capsys):
     )
     out = capsys.readouterr().out
     assert "trial 2: " in out
-    assert out.count(" s: the limit allows ") == 1
+    assert out.count(": the limit allows ") == 1
     saved = tomllib.loads(Path("m/run.toml").read_text())
     assert saved["method"] == "blend"
     assert ("training.learning_rate" in str(saved)) == ("the defaults are kept" not in out)

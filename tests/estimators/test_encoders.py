@@ -275,7 +275,7 @@ def test_the_folder_of_a_model_with_a_module_holds_no_code(tmp_path):
     X, target = draw_table(24)
     cloc(encoder=seeded(two_layers, 6)).fit(X, ranks_of(target)).save(tmp_path / "model")
     assert {path.name for path in (tmp_path / "model").iterdir()} == {
-        "config.json", "history.json", "weights.safetensors"
+        "config.json", "history.json", "MODEL_CARD.md", "weights.safetensors"
     }  # fmt: skip
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     assert config["params"]["encoder"] == {"module": "Sequential"}

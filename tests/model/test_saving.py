@@ -30,7 +30,8 @@ from tests.estimators.examples import (
 )
 
 WEIGHTS = "weights.safetensors"
-FILES = {"config.json", "history.json", WEIGHTS}
+READ = {"config.json", "history.json", WEIGHTS}
+FILES = {*READ, "MODEL_CARD.md"}
 
 
 def identical(actual, expected):
@@ -228,7 +229,7 @@ def model_folder(saved, tmp_path):
     return Path(shutil.copytree(saved, tmp_path / "model"))
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("name", sorted(READ))
 @pytest.mark.parametrize("damage", ["removed", "emptied", "cut", "random bytes", "a pickle", "a folder"])
 def test_a_damaged_file_is_refused_and_never_run(name, damage, model_folder, tmp_path):
     path = model_folder / name

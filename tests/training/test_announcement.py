@@ -19,6 +19,7 @@ def logged(monkeypatch):
     found = []
     logger = logging.getLogger("ordinate")
     level = logger.level
+    monkeypatch.setattr(logger, "disabled", False)  # logging.config.fileConfig, which others call, disables loggers.
     logger.setLevel(logging.WARNING)  # Unlike the attribute, it forgets which levels the logger passed before.
     monkeypatch.setattr(logger, "handle", lambda record: found.append(record.getMessage()))
     yield found
