@@ -1,6 +1,6 @@
-"""`ordinate fit` as it is typed on KOA, BUSI and RetinaMNIST, on the splits of their owners or on BUSI's five blocks.
+"""`ordinate fit` as it is typed on KOA, BUSI, RetinaMNIST and IDRiD, on their owners' splits or on BUSI's five blocks.
 
-    ORDINATE_DATA=DIR python benchmarks/default_images.py [--sets koa busi retinamnist] [--seeds 5]
+    ORDINATE_DATA=DIR python benchmarks/default_images.py [--sets koa busi retinamnist idrid] [--seeds 5]
 
 Appends a line per run to ``benchmarks/results/default_images.jsonl``; runs that are there are not repeated.
 ``svm_accuracy`` is that of a support vector machine on the embeddings, as in OTD's Table 1. ``ece`` is the expected
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,13 @@ from ordinate_papers.datasets.images import load
 from ordinate_papers.protocols.classifiers import svm_accuracy
 
 RESULTS = Path(__file__).parent / "results" / "default_images.jsonl"
-SETS = ("koa", "busi", "retinamnist")
+SETS = ("koa", "busi", "retinamnist", "idrid")
 
 
 def write(name: str, seed: int, folder: Path) -> pd.DataFrame:
     """Write the images of a set and their labels.csv into a folder, and return its rows."""
+    if name == "idrid":
+        return write_idrid(folder)
     images: Any = load(name, fold=seed) if name == "busi" else load(name)
     paths = []
     for place in range(len(images.samples)):
@@ -47,6 +50,16 @@ def write(name: str, seed: int, folder: Path) -> pd.DataFrame:
             Image.fromarray(images.samples[place].transpose(1, 2, 0)).save(folder / path)
         paths.append(path)
     table = pd.DataFrame({"path": paths, "grade": images.labels, "split": images.splits})
+    table.to_csv(folder / "labels.csv", index=False)
+    return table
+
+
+def write_idrid(folder: Path) -> pd.DataFrame:
+    """Write the photographs of IDRiD, with the grade of retinopathy and the official split."""
+    with zipfile.ZipFile(Path(os.environ["ORDINATE_DATA"]) / "idrid" / "idrid_434x288_jpg92.zip") as archive:
+        archive.extractall(folder)
+    table = pd.read_csv(folder / "labels.csv")
+    table = pd.DataFrame({"path": table["file"], "grade": table["dr_grade"], "split": table["split"]})
     table.to_csv(folder / "labels.csv", index=False)
     return table
 
