@@ -102,12 +102,13 @@ def calibration_errors(model: Any, folder: Path, table: pd.DataFrame) -> dict[st
     embeddings = model.fitted.embed_new(ImageFiles([folder / path for path in tested["path"]]))
 
     def error() -> float:
-        probabilities = model.probabilities_of(embeddings)
+        probabilities = model.fitted.predicted(embeddings)
         return round(calibrate(probabilities.max(1), probabilities.argmax(1) == ranks).error, 4)
 
     found = {"ece": error()}
-    if hasattr(model.predictor_, "temperature"):
-        model.predictor_.temperature = Temperature()
+    predictor: Any = model.fitted.predictor
+    if hasattr(predictor, "temperature"):
+        predictor.temperature = Temperature()
         found["ece_uncalibrated"] = error()
     return found
 
