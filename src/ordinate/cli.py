@@ -102,6 +102,8 @@ class _Parser(argparse.ArgumentParser):
             self.error(str(OrdinateError(name, repr(value), f"one of {', '.join(map(str, action.choices))}", hint)))
 
     def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments"):
+            message += "; a value with blanks needs quotes"
         self.exit(2, f"ordinate: {message} (see {self.prog} --help)\n")
 
 
@@ -134,7 +136,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ordinate",
         allow_abbrev=False,
-        description="Learn representations that follow an ordered label: CLOC, SupCR, SupReMix, OTD.",
+        description="Predict labels that have an order (grades, ratings, stages), and learn their representations.",
         epilog=_list_of_commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

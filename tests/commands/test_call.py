@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import ordinate
+import ordinate.commands.report  # Before its function is replaced, which it would keep.
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
 from ordinate.metrics import mae
@@ -182,3 +183,29 @@ def test_a_model_that_is_saved_keeps_what_it_knows(files, tmp_path):
     of_table.fit(TABLE[["size", "age"]], TABLE["grade"])
     with pytest.raises(OrdinateError, match="keeps no predictions of held-out samples"):
         of_table.predict_interval(NEW)
+
+
+def test_columns_are_given_as_a_list():
+    left_out = ordinate.fit(TABLE, "grade", drop=["age", "site"], verbose=0, **QUICK)
+    assert list(left_out.feature_names_in_) == ["size"]
+    with pytest.raises(OrdinateError, match="drop: got 3, expected names of columns"):
+        ordinate.fit(TABLE, "grade", drop=[3], **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"target": TABLE["grade"]}, "target: got a Series, expected its name in the data, 'grade'"),
+        ({"target": "grade", "time_limit": "60"}, "time_limit: got '60', expected a number of seconds"),
+    ],
+)
+def test_a_mistake_is_one_line_before_anything_is_trained(given, error):
+    with pytest.raises(OrdinateError) as caught:
+        ordinate.fit(TABLE, **given, **QUICK)
+    assert str(caught.value) == error
+
+
+def test_a_row_of_a_table_is_no_table():
+    model = ordinate.fit(TABLE, "grade", verbose=0, **QUICK)
+    with pytest.raises(OrdinateError, match=r"X: got a Series, expected a table; table\.iloc\[\[0\]\] is"):
+        model.predict(NEW.iloc[0])

@@ -74,8 +74,12 @@ def options_in(
 def _checked(declared: "Field[Any]", value: Any, path: str | None) -> Any:
     """Return a value that is of the type, and among the choices, with which its option is declared."""
     kinds = kinds_of(declared)
+    if isinstance(value, tuple):
+        value = list(value)
     if declared.metadata.get("may_be_list") and isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
+    if declared.metadata.get("metavar") == "COLUMNS" and isinstance(value, list):
+        return _joined(declared.name, value)
     choices = declared.metadata.get("choices", (value,))
     if fits(value, declared.type) and value in choices:
         return float(value) if kinds == [float] else value
@@ -87,6 +91,14 @@ def _checked(declared: "Field[Any]", value: Any, path: str | None) -> Any:
     if path is None:
         raise OrdinateError(declared.name, repr(value), expected)
     raise OrdinateError("config", f"{declared.name} = {value!r} in {path}", expected)
+
+
+def _joined(option: str, names: list[object]) -> str:
+    """Return names of columns as an option has them, separated by commas."""
+    for name in names:
+        if not isinstance(name, str) or "," in name:
+            raise OrdinateError(option, repr(name), "names of columns, which are text without commas")
+    return ",".join(map(str, names))
 
 
 def write_config(path: Path, options: "DataclassInstance", leave_out: Collection[str]) -> None:

@@ -42,7 +42,9 @@ def held(argument: str, folder: Path) -> OrdinateError:
     hint = "name another one, or remove it first"
     if folder.is_dir() and folder.name:
         free = next(name for number in count(2) if not (name := folder.with_name(f"{folder.name}-{number}")).exists())
-        hint = f"{free} is free, or remove {folder} first"
+        hint = f"{free} is free"
+        if (folder / "config.json").exists():  # Files of the user are not to be removed.
+            hint += f", or remove the model {folder} first"
     problem = f"{folder} already holds something"
     return OrdinateError(argument, problem=problem, expected="a new or empty folder", hint=hint)
 

@@ -66,7 +66,10 @@ class BlendParameters:
 
     @property
     def unseen_errors_(self) -> dict[str, NDArray[np.float64]]:
-        errors: dict[str, NDArray[np.float64]] = vars(self)["method_"].unseen_errors
+        method = vars(self).get("method_")
+        if method is None:
+            raise AttributeError("unseen_errors_: a saved model does not keep them, and one before its fit has none")
+        errors: dict[str, NDArray[np.float64]] = method.unseen_errors
         return errors
 
 

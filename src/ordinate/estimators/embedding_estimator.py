@@ -412,7 +412,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         known = self._known()
         if known is None:
             problem = "this model does not know the samples that it was fitted to, or their file is gone or has changed"
-            raise OrdinateError(name, problem=problem, expected=expected)
+            raise OrdinateError(name, problem=problem, expected=expected, hint=f"{name}=table gives them")
         return known
 
     def explain(

@@ -28,6 +28,12 @@ IDENTIFY = {
     "from 0": ("a", np.arange(N), NUMBERED),
     "from 1, shuffled": ("a", SHUFFLED + 1, NUMBERED),
     "backwards": ("a", np.arange(N)[::-1] + 1, NUMBERED),
+    "from 10000": ("visit_no", np.arange(N) + 10_000, NUMBERED),
+    "from elsewhere, shuffled, some rows left out": (
+        "record",
+        RNG.permutation(np.delete(np.arange(N + 50), np.arange(0, 2500, 50))) + 5000,
+        NUMBERED,
+    ),
     "nullable": ("a", pd.array(np.arange(N), dtype="Int64"), NUMBERED),
     "codes": ("patient_id", RNG.permutation(WITH_GAPS), NAMED),
     "camel case": ("sampleID", RNG.permutation(WITH_GAPS), NAMED),
@@ -43,8 +49,7 @@ DESCRIBE = {
     "ages": ("age", RNG.integers(18, 90, N)),
     "different whole numbers": ("income", RNG.permutation(WITH_GAPS)),
     "different whole numbers in order": ("income", WITH_GAPS),
-    "a range from elsewhere, shuffled": ("year", SHUFFLED + 1900),
-    "a year per row": ("year", np.arange(N) + 1900),
+    "every other number from elsewhere, shuffled": ("weight", 2 * SHUFFLED + 1900),
     "categories that are measured": ("length", pd.Categorical(RNG.normal(size=N))),
     "a name that is a number": (7, RNG.normal(size=N)),
     "identifiers of groups": ("subject_id", np.arange(N) // 3),
@@ -140,3 +145,8 @@ def test_a_column_that_only_goes_along_with_the_label_is_none(values, y, table_o
 def test_a_column_of_paths_of_images_says_how_they_are_trained_on():
     X = pd.DataFrame({"path": ["a/1.png", "a/2.JPG", "b/3.tif"], "age": [1.5, 2.5, 3.0]})
     assert find_row_columns(X)["path"].startswith("names image files: to train on images, give their folder")
+
+
+@pytest.mark.parametrize(("count", "first"), [(300, 1700), (12, 400)], ids=["years", "few"])
+def test_years_and_few_numbers_that_run_on_may_be_measured(count, first):
+    assert find_row_columns(pd.DataFrame({"year": np.arange(count) + first})) == {}

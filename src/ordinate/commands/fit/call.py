@@ -60,6 +60,11 @@ def fit(
     """
     if not isinstance(data, str | Path | pd.DataFrame):
         raise OrdinateError("data", type(data).__name__, "a pandas DataFrame, or the path of a file or folder")
+    if isinstance(target, pd.Series | pd.DataFrame):
+        names = target.name if isinstance(target, pd.Series) else [*target.columns]
+        raise OrdinateError("target", f"a {type(target).__name__}", f"its name in the data, {names!r}")
+    if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, int | float)):
+        raise OrdinateError("time_limit", repr(time_limit), "a number of seconds")
     with TemporaryDirectory(prefix="ordinate-") as kept:
         folder = Path(kept) / "model" if out is None else Path(out)
         path = str(data)

@@ -69,8 +69,7 @@ def _reason(name: str, values: pd.Series, *, is_identifier: bool, is_head: bool 
     # A value that differs in every row may be measured, unless its name is that of an identifier.
     if is_identifier:
         return "is named as an identifier, and no two rows share a value"
-    # Measured whole numbers have gaps or repetitions, so all of 0 to n-1 or 1 to n is a count, in any order of the
-    # rows. A column that starts elsewhere may be measured, such as one year per row.
+    # Measured whole numbers have gaps or repetitions.
     return "numbers the rows" if is_head or _is_count(values) else None
 
 
@@ -90,9 +89,18 @@ def _reason_of_text(values: pd.Series) -> str | None:
     return "has a text of its own in every row"
 
 
-def _is_count(values: pd.Series) -> bool:
-    low, high = values.min(), values.max()
-    return int(low) in (0, 1) and int(high) - int(low) == len(values) - 1
+def _is_count(values: pd.Series, least: int = 30, most_per_row: float = 1.05) -> bool:
+    """Whether different whole numbers count the rows, in any order of these.
+
+    They are all of 0 to n-1 or 1 to n; or run on from another number, such as 10000, with hardly a gap, which rows
+    without a label leave. Those may be measured if they are few or can be years, one per row.
+    """
+    low, high = int(values.min()), int(values.max())
+    numbers = high - low + 1
+    if low in (0, 1) and numbers == len(values):
+        return True
+    are_years = low >= 1500 and high <= 2200
+    return len(values) >= least and numbers <= most_per_row * len(values) and not are_years
 
 
 def _are_whole(values: pd.Series) -> bool:

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.measures import Predictor, Score, gain, is_simple
-from ordinate.report.page.words import Caution, percent
+from ordinate.report.page.words import Caution, percent, rounded
 
 WITH_ARTICLE = {"linear model": "a linear model", "random forest": "a random forest"}
 
@@ -64,13 +64,15 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
     error = _error_of(model)
     result = f"off by {error:.3g} on average"
     if contents.names is not None:
-        result = f"{percent(model.scores['accuracy'].value)} right, off by {error:.2f} grades on average"
+        result = f"{percent(model.scores['accuracy'].value)} right, off by {rounded(error, 2)} grades on average"
     best, *further = sorted(filter(is_simple, others), key=_error_of)
     lead = gain(contents, best)
     if lead.low > 0:
         return Verdict(result, _better(best, lead), "better")
     kind: Literal["unclear", "worse"] = "unclear"
     said = f"not clearly better than {_named(best)}"
+    if lead.value < 0:
+        said = f"not better than {_named(best)}"
     if lead.high < 0:
         kind, said = "worse", f"worse than {_named(best)}"
         if _error_of(best) > 0:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import pandas as pd
@@ -286,11 +287,22 @@ def percent(share: float) -> str:
     """Return a share in whole percent, or in tenths where it is nearly all or nearly nothing.
 
     Example:
-        >>> percent(0.91), percent(0.997), percent(1.0)
-        ('91%', '99.7%', '100%')
+        >>> percent(0.91), percent(0.997), percent(1.0), percent(0.575)
+        ('91%', '99.7%', '100%', '58%')
     """
     in_tenths = 0 < share < 0.01 or 0.99 < share < 1
-    return f"{share:.1%}" if in_tenths else f"{share:.0%}"
+    return f"{rounded(100 * share, 1 if in_tenths else 0)}%"
+
+
+def rounded(number: float, digits: int) -> str:
+    """Return a number with so many digits after the point; halves are rounded away from 0.
+
+    Example:
+        >>> rounded(0.425, 2), rounded(62.5, 0), f"{0.425:.2f}", f"{62.5:.0f}"
+        ('0.43', '63', '0.42', '62')
+    """
+    shown = Decimal(f"{number:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{shown:f}"
 
 
 def _named(names: Sequence[str], counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> str:
