@@ -172,7 +172,7 @@ def training_samples(
         path = trained_on(model)
         if path is None or not Path(path).exists():
             return None
-        samples = read_samples(fitted, split, path, split["target"] or target)
+        samples = read_samples(fitted, split, path, split["target"] or target, say=lambda _: None)
     return None if samples.trained is None else samples.take(samples.trained)
 
 
