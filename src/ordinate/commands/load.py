@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+import pandas as pd
+
 from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.data.paths import reading
@@ -112,5 +114,8 @@ class FilesOfFit:
         records = {name: text.replace(path, "DataFrame") for name, text in self.records.items() if name != "run.toml"}
         known = self.read_samples(model, path)
         if known is not None:
-            known = replace(known, X=in_memory(known.X))
+            X = in_memory(known.X)
+            if isinstance(X, pd.DataFrame):
+                X = X.set_axis(known.rows)
+            known = replace(known, X=X)
         return type(self)(records, self.split, None, known)

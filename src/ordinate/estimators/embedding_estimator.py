@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from ordinate.checks import check_embedding_dim, check_network_folder, check_whole
+from ordinate.data.findings import collected
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import require_names
@@ -461,7 +462,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             found = NeighbourIndex.build(fitted, self._in_memory(among)).search(queries, k)
             return found.similarity, found.rows
         known = self._required("among", "samples to search in")
-        found = NeighbourIndex(fitted, fitted.transform(known.X)).search(queries, k)
+        with collected():  # Samples of the fit are not new.
+            index = NeighbourIndex(fitted, fitted.transform(known.X))
+        found = index.search(queries, k)
         return found.similarity, known.rows[found.rows]
 
     def report(

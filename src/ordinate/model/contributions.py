@@ -29,16 +29,16 @@ def column_contributions(
 
     Starting from a row of the background, the columns take the values of the sample one after the other, in a random
     order; a column contributes the mean change of the prediction when it is its turn. Orders come in pairs, the second
-    one in reverse. The prediction is the expected rank or the target. Ranks that are consecutive numbers are in the units
-    of the label; others count from 0. The same rows of the background and the same orders explain every sample, so that
-    a sample has the same contributions alone as among others.
+    one in reverse. The prediction is the target, or the expected rank: in units of the label if ranks are consecutive
+    numbers, and from 0 otherwise. The same rows of the background and the same orders explain every sample, which has
+    the same contributions alone as among others.
 
     Args:
         model: Fitted model of a table.
         X: Samples (n) to explain.
         background: Samples (m) that the prediction is compared with, such as those of training.
-        orders: Number of orders of the columns, even, >= 2. Every row of the background has a pair of them; of more rows
-            than pairs, some are drawn, and of fewer rows all have as many more pairs as it takes.
+        orders: Least number of orders of the columns, even, >= 2. Every row of the background has as many pairs of
+            them as every other; of more rows than pairs, as many are drawn.
         seed: Seed of the orders and the rows.
 
     Returns:

@@ -113,7 +113,7 @@ def write_report(
         most = MOST_STREAMED
     if given > most and len(y) == given:
         part = random_part(given, most)
-        X, y = take(X, part, renumber=True), np.asarray(y)[part]
+        X, y = take(X, part), np.asarray(y)[part]
         if predictions is not None:
             predictions = predictions.take(part)
         if names is not None:
