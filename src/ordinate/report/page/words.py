@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
+from ordinate.data.outliers import FAR_FROM
 from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.metrics import adjacent_error_rates
 from ordinate.model.labels import first_label
@@ -113,9 +114,13 @@ def describe_effect(effect: Effect, contents: Contents, *, least_share: float = 
 
 
 def cautions_of_notes(notes: Sequence[str]) -> list[Caution]:
-    """Return what to be careful about by notes on the data: columns that may be copies of the label."""
-    leaks = [note.removeprefix("note: ") for note in notes if DETERMINES in note]
-    return [Caution("A column may give the label away", f"{leak[0].upper()}{leak[1:]}.") for leak in leaks]
+    """Return what to be careful about by notes on the data: copies of the label, and values far from all others."""
+    titles = {DETERMINES: "A column may give the label away", FAR_FROM: "A value may be an error"}
+    cautions = []
+    for words, title in titles.items():
+        found = [note.removeprefix("note: ") for note in notes if words in note]
+        cautions += [Caution(title, f"{note[0].upper()}{note[1:]}.") for note in found]
+    return cautions
 
 
 def cautions_of_targets(
