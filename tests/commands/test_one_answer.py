@@ -113,4 +113,4 @@ def test_questions_in_python_warn_once_of_the_rows_they_are_asked(recwarn):
 def test_fit_notes_a_value_far_outside_and_does_not_warn():
     assert not Path("fit.txt").read_text()
     page = Path("model/report.html").read_text()
-    assert re.search(f"A value may be an error.{{1,60}}Column .size. holds 4000 in row {FAR}", page, re.DOTALL)
+    assert f"<b>A value may be an error</b>Column &#39;size&#39; holds 4000 in row {FAR}, far from" in page

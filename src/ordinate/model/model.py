@@ -146,7 +146,7 @@ class Model:
             raise OrdinateError("X", "another kind of data", expected)
         with collected() as findings:
             read = self.reader.read(modality.check(self, samples, reset=False))
-        rows = None
+        rows: Any = None
         if isinstance(samples, pd.DataFrame):
             rows = samples.index
         elif isinstance(samples, ParquetTable):
