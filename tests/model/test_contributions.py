@@ -61,6 +61,26 @@ def test_they_add_up_to_the_prediction(model, orders):
     assert (found["constant"] == 0).all()
 
 
+def test_a_sample_has_the_same_contributions_alone_as_among_others(model):
+    among = column_contributions(model.fitted, X[:5], X[5:])
+    for place in range(5):
+        alone = column_contributions(model.fitted, X.iloc[[place]], X[5:])
+        np.testing.assert_allclose(alone.astype(float), among.iloc[[place]].astype(float), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [30, 80])
+def test_the_baseline_is_the_mean_prediction_of_the_background(model, rows):
+    found = column_contributions(model.fitted, X[:3], X[-rows:])
+    expected = expected_label(model.fitted, model.fitted.read(X[-rows:])).mean()
+    np.testing.assert_allclose(found["baseline"], expected, rtol=1e-9)
+
+
+def test_ranks_that_are_consecutive_numbers_count_from_the_lowest_of_them(model):
+    numbered = OTDClassifier(epochs=30, random_state=0).fit(X, RANKS + 3)
+    found, expected = (column_contributions(each.fitted, X[:2], X) for each in (numbered, model))
+    np.testing.assert_allclose(found["baseline"], expected["baseline"] + 3, rtol=1e-6)
+
+
 def test_targets_have_contributions_in_their_units():
     blend = BlendRegressor(members=2, folds=2, epochs=20, random_state=0).fit(X, 100 * TARGET)
     found = column_contributions(blend.fitted, X[:2], X, orders=10)

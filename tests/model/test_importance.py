@@ -68,7 +68,7 @@ def test_the_command_measures_held_out_rows(tmp_path, monkeypatch, capsys):
     model = load("model")
     expected = model.rank_probabilities(X.iloc[[3, 0]]) @ np.arange(3)
     np.testing.assert_allclose(found.drop(columns="row").sum(axis=1), expected, rtol=1e-6)
-    assert f"row 3: predicts {model.predict(X[3:4])[0]}. The mean predicted rank, from 0, for rows of" in out
+    assert f"row 3: predicts {model.predict(X[3:4])[0]}. The mean predicted rank, from 0, for 100 training rows" in out
     assert main(["explain", "model", "table.csv", "--row", "160"]) == 2
     assert capsys.readouterr().err == "ordinate: --row: got 160, expected a row of table.csv, from 0 to 159\n"
     assert main(["explain", "model", "table.csv", "--row", "-1"]) == 2

@@ -2,18 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ordinate.commands.load import FilesOfFit
 from ordinate.commands.report import read_samples
 from ordinate.commands.samples import row_names
-from ordinate.commands.split_file import read_split, trained_on
+from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import check_new, write_table
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modality_of, modality_of_reader
-from ordinate.data.rows import take
+from ordinate.data.rows import Samples, take
 from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
@@ -21,11 +23,11 @@ from ordinate.estimators.loading import load
 from ordinate.model.batches import read_all, read_unlabelled, reading_of, trained_columns
 from ordinate.model.contributions import background_of, column_contributions
 from ordinate.model.importance import column_importance
+from ordinate.model.labels import first_label
 from ordinate.model.model import Model
 from ordinate.model.occlusion import expected_label, occlusion_map
 from ordinate.report.heat_map import explained
 from ordinate.report.output import check_free
-from ordinate.report.page.words import first_label
 from ordinate.report.text import table
 
 
@@ -82,32 +84,40 @@ def _explain_rows(fitted: Model, model: str, data: str, rows: Sequence[int], out
     absent = [row for row in rows if row >= len(X)]
     if absent:
         raise OrdinateError("--row", absent[0], f"a row of {data}, from 0 to {len(X) - 1}")
-    trained = trained_on(model)
-    background, of = X, data
-    if trained is not None and Path(trained).exists():
-        background, of = read_all(fitted, trained), trained
+    background, of = _background(fitted, model, data, X)
     asked = take(X, np.array(rows))
-    found = column_contributions(fitted, asked, background_of(background))
+    found = column_contributions(fitted, asked, background)
     found.insert(0, "row", list(rows))
     if out is not None:
         write_table([found], out)
-    names = None
-    if fitted.is_of_ranks:
-        names = [plain_text(label) for label in fitted.ranks]
-    first = first_label(names)
     mean = "mean prediction"
-    if names is not None and first == 0:
+    if fitted.is_of_ranks and first_label([plain_text(label) for label in fitted.ranks]) == 0:
         mean = "mean predicted rank, from 0,"
-    for place, row in enumerate(rows):
+    labels = map(plain_text, fitted.predict(asked))
+    for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
         parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]
-        label = plain_text(fitted.predict(asked[place : place + 1])[0])
         print(
-            f"row {row}: predicts {label}. The {mean} for rows of {of} is {first + baseline:.3f}; the columns of this "
-            f"row change it to {first + baseline + parts.sum():.3f}:\n"
+            f"row {row}: predicts {label}. The {mean} for {of} is {baseline:.3f}; the columns of this "
+            f"row change it to {baseline + parts.sum():.3f}:\n"
         )
         shown = [[str(name), plain_text(asked[name].iloc[place]), f"{part:+.3f}"] for name, part in parts.items()]
         print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
+
+
+def _background(fitted: Model, model: str, data: str, X: Samples) -> tuple[Any, str]:
+    """Return the rows that predictions are compared with, and what they are.
+
+    Those of training if ``data`` or the path in the model's folder still is the file of the fit, and otherwise ``X``.
+    """
+    files = FilesOfFit.of(Path(model))
+    for path in filter(None, (data, files.data)):
+        known = files.read_samples(fitted, path) if files.holds_data(path) else None
+        if known is not None:
+            background = background_of(known.take(known.trained)[0])
+            return background, f"{counted(len(background), 'training row')} of {path}"
+    background = background_of(X)
+    return background, f"{counted(len(background), 'row')} of {data}"
 
 
 def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:

@@ -1,10 +1,12 @@
 """``ordinate.load``: a saved model that finds the data which ``ordinate fit`` has trained it on."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
+
+import pandas as pd
 
 from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.data.csv_format import Given, csv_given
@@ -83,28 +85,37 @@ class FilesOfFit:
             self.known = self.read_samples(model, self.data)
         return self.known
 
+    def holds_data(self, path: str) -> bool:
+        """Return whether a file or folder is the data of the fit."""
+        from ordinate.commands.samples import digest_of_files
+
+        return Path(path).exists() and digest_of_files(Path(path)) == self.split.get("data")
+
     def read_samples(self, model: Model, data: str) -> KnownSamples | None:
         """Return the samples of the data; None if these are not the data of the fit."""
-        found = self._read(model, data)
+        found = self._read(model, data, say=lambda _: None)
         if found.trained is None:
             return None
         return KnownSamples(found.X, found.y, found.rows, found.trained, found.measured)
 
     def labelled(self, model: Model, path: str) -> tuple[Samples, Labels]:
         """Return the samples and labels of a file, folder or zip: of the data of the fit those that were held out."""
-        found = self._read(model, path)
+        found = self._read(model, path, say=warnings.warn)
         return found.take(found.measured)
 
-    def _read(self, model: Model, data: str) -> Any:
+    def _read(self, model: Model, data: str, say: Callable[[str], None]) -> Any:
         from ordinate.commands.report import read_samples
 
         with csv_given(Given(known=self.split["csv"])):
-            return read_samples(model, self.split, data, self.split["target"], say=warnings.warn)
+            return read_samples(model, self.split, data, self.split["target"], say=say)
 
     def of_table(self, path: str, model: Model) -> Self:
         """Return the same of a DataFrame, which was written to a path for training, with its samples in memory."""
         records = {name: text.replace(path, "DataFrame") for name, text in self.records.items() if name != "run.toml"}
         known = self.read_samples(model, path)
         if known is not None:
-            known = replace(known, X=in_memory(known.X))
+            X = in_memory(known.X)
+            if isinstance(X, pd.DataFrame):
+                X = X.set_axis(known.rows)
+            known = replace(known, X=X)
         return type(self)(records, self.split, None, known)

@@ -157,6 +157,8 @@ def read_samples(
     if paths is None:
         paths = modality_of(X).paths(X)
     every = np.arange(len(samples.y))
+    if isinstance(X, pd.DataFrame):
+        X = X.set_axis(samples.in_data(every))  # Warnings name rows by their numbers in the data.
     measured, trained = _sides(split, samples)
     labels = labels_for(fitted, samples.y, samples.name)
     return ReportSamples(
@@ -172,7 +174,7 @@ def training_samples(
         path = trained_on(model)
         if path is None or not Path(path).exists():
             return None
-        samples = read_samples(fitted, split, path, split["target"] or target)
+        samples = read_samples(fitted, split, path, split["target"] or target, say=lambda _: None)
     return None if samples.trained is None else samples.take(samples.trained)
 
 

@@ -178,7 +178,7 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
         X = labelled.samples
         y = labelled.labels
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
-        digest = _digest_of_files(local_path(data))
+        digest = digest_of_files(local_path(data))
         return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), rows=rows)
     return _decoded(modality, data, labelled, request, options_of(modality), size_for, rows)
 
@@ -264,14 +264,14 @@ def row_names(rows: NDArray[np.int64]) -> list[str]:
     return [f"row {row}" for row in rows]
 
 
-def _digest_of_files(path: Path) -> str:
+def digest_of_files(path: Path) -> str:
     """Return the sha256 of a file, or of the names and contents of a folder's files."""
     if path.is_file():
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     digest = hashlib.sha256()
     for part in sorted(path.rglob("*.parquet")):
-        digest.update(f"{part.relative_to(path)} {_digest_of_files(part)}\n".encode())
+        digest.update(f"{part.relative_to(path)} {digest_of_files(part)}\n".encode())
     return digest.hexdigest()
 
 

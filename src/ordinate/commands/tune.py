@@ -20,6 +20,7 @@ from ordinate.commands.fit.train import Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.workspace import partial_folder
 from ordinate.counts import counted
+from ordinate.data.findings import collected
 from ordinate.data.rows import column_of, take
 from ordinate.errors import OrdinateError
 from ordinate.estimators.unseen_errors import UnseenErrors
@@ -134,6 +135,7 @@ class Tuning:
             left = max(0, trials - sum(each.state.is_finished() for each in study.trials))
         study.optimize(self.objective, left, catch=OrdinateError, callbacks=[report])
 
+    @collected()  # Samples of other folds are not new.
     def objective(self, trial: optuna.Trial) -> float:
         """Return the mean error with settings that a trial draws."""
         settings = [f"{name}={_drawn(trial, name, values)}" for name, values in self.space.items()]

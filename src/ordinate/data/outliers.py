@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 FAR = 10.0  # A value is far if its distance from the median is at least so many times that of every other value.
+FAR_FROM = "far from its other values"  # What notes say of such values.
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Outliers:
     def __str__(self) -> str:
         pairs = zip(self.values, self.rows, strict=True)
         named = " and ".join(f"{value:g} in row {row}" for value, row in pairs)
-        return f"holds {named}, far from its other values, {self.low:g} to {self.high:g}"
+        return f"holds {named}, {FAR_FROM}, {self.low:g} to {self.high:g}"
 
 
 def find_outliers(values: pd.Series, *, most: int = 3) -> Outliers | None:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from ordinate.checks import check_embedding_dim, check_network_folder, check_whole
+from ordinate.data.findings import collected
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import require_names
@@ -423,17 +424,20 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Args:
             X: Samples (n) to explain, or the path of a file of them.
             background: Samples (m) that they are compared with, or the path of a file of them; None for those that a
-                model of :func:`ordinate.fit` was fitted to.
+                model of :func:`ordinate.fit` was trained on, of which it takes at most 100, always the same.
 
         Returns:
-            A row for each sample, see :func:`~ordinate.model.contributions.column_contributions`.
+            A row for each sample: ``baseline``, the mean prediction of the samples that it is compared with, and what
+            each column adds to it. The sum is the prediction: the target, or the expected rank, in units of the label
+            if ranks are consecutive numbers, and from 0 otherwise. See
+            :func:`~ordinate.model.contributions.column_contributions`.
         """
         from ordinate.model.contributions import background_of, column_contributions
 
         fitted = self.fitted
         if background is None:
             known = self._required("background", "samples to compare with, such as those of training")
-            background = background_of(known.X)
+            background = background_of(known.take(known.trained)[0])
         own = fitted.own_columns(self._in_memory(X))
         return column_contributions(fitted, own, fitted.own_columns(self._in_memory(background)))
 
@@ -458,7 +462,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             found = NeighbourIndex.build(fitted, self._in_memory(among)).search(queries, k)
             return found.similarity, found.rows
         known = self._required("among", "samples to search in")
-        found = NeighbourIndex(fitted, fitted.transform(known.X)).search(queries, k)
+        with collected():  # Samples of the fit are not new.
+            index = NeighbourIndex(fitted, fitted.transform(known.X))
+        found = index.search(queries, k)
         return found.similarity, known.rows[found.rows]
 
     def report(

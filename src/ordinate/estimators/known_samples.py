@@ -36,7 +36,7 @@ class KnownSamples:
 
     def take(self, places: NDArray[np.int64]) -> tuple[Any, Labels]:
         """Return some of the samples, and their labels."""
-        return take(self.X, places, renumber=True), self.y[places]
+        return take(self.X, places), self.y[places]
 
 
 class DataOfFit(Protocol):

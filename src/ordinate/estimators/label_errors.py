@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from ordinate.checks import check_whole
 from ordinate.counts import counted
+from ordinate.data.findings import collected
 from ordinate.data.other_containers import unpack
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Samples, column_of, take
@@ -38,6 +39,7 @@ class Fold:
     unseen: Samples
 
 
+@collected()  # Samples of other folds are not new.
 def find_label_errors(
     estimator: RankClassifier | TargetRegressor,
     X: object,
@@ -99,6 +101,7 @@ def find_label_errors(
     return table.sort_values("suspicion", ascending=False, kind="stable", ignore_index=True)
 
 
+@collected()
 def out_of_fold_probabilities(
     estimator: RankClassifier, X: object, y: ArrayLike, *, folds: int = 5, groups: ArrayLike | None = None
 ) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor
 
+from ordinate.data.findings import collected
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
@@ -152,7 +153,8 @@ def learn_labels_and_reader(
     held_out_batches = all_weights = None
     if held_out is not None:
         check_kind(reader, modality_of(held_out.X))
-        x = reader.read(held_out.X, folder)
+        with collected():  # Samples of validation are not new.
+            x = reader.read(held_out.X, folder)
         held_out_batches = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))

@@ -9,35 +9,41 @@ from numpy.typing import NDArray
 from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.data.findings import collected
+from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Samples, random_part, take
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
+from ordinate.model.labels import first_label
 from ordinate.model.model import Model
 from ordinate.model.occlusion import expected_label
 
-MOST_BACKGROUND = 1000  # Rows that predictions are compared with are drawn from at most this many.
+MOST_BACKGROUND = 100  # Predictions are compared with at most this many rows.
 ROWS_AT_ONCE = 20_000  # So many rows are predicted at a time.
 
 
 def column_contributions(
-    model: Model, X: pd.DataFrame, background: pd.DataFrame, *, orders: int = 100, seed: int = 0
+    model: Model, X: pd.DataFrame, background: pd.DataFrame, *, orders: int = 2 * MOST_BACKGROUND, seed: int = 0
 ) -> pd.DataFrame:
     """Contributions of the columns to predictions (Strumbelj and Kononenko, 2014), which add up to the prediction.
 
     Starting from a row of the background, the columns take the values of the sample one after the other, in a random
     order; a column contributes the mean change of the prediction when it is its turn. Orders come in pairs, the second
-    one in reverse. The prediction is the expected rank, from 0, or the target.
+    one in reverse. The prediction is the target, or the expected rank: in units of the label if ranks are consecutive
+    numbers, and from 0 otherwise. The same rows of the background and the same orders explain every sample, which has
+    the same contributions alone as among others.
 
     Args:
         model: Fitted model of a table.
         X: Samples (n) to explain.
         background: Samples (m) that the prediction is compared with, such as those of training.
-        orders: Number of orders of the columns for each sample, even, >= 2; each has a row of the background.
+        orders: Least number of orders of the columns, even, >= 2. Every row of the background has as many pairs of
+            them as every other; of more rows than pairs, as many are drawn.
         seed: Seed of the orders and the rows.
 
     Returns:
-        A row for each sample, with its index: ``baseline``, the mean prediction of the rows of the background that were
-        drawn, and the contribution of each column, in ranks or in units of the target. Their sum is the prediction of
+        A row for each sample, with its index: ``baseline``, the mean prediction of the rows of the background, and
+        the contribution of each column, in ranks or in units of the target. Their sum is the prediction of
         the sample.
 
     Raises:
@@ -62,28 +68,36 @@ def column_contributions(
             raise OrdinateError(name, counted(0, "sample"), "at least 1")
     if list(X.columns) != list(background.columns):
         raise OrdinateError("background", list(background.columns), f"the columns of X, {list(X.columns)}")
+    drawn = random_part(len(background), orders // 2, seed)
+    pairs = -(-orders // 2 // len(drawn)) * len(drawn)
+    known = background.iloc[np.resize(drawn, 2 * pairs)]
     random = np.random.default_rng(seed)
-    rows = [_of_sample(model, X.iloc[[place]], background, orders, random) for place in range(len(X))]
-    return pd.DataFrame(rows, columns=["baseline", *X.columns], index=X.index)
+    half = np.array([random.permutation(X.shape[1]) for _ in range(pairs)])
+    order = np.concatenate([half, half[:, ::-1]])
+    rows = [_of_sample(model, X.iloc[[place]], known, order) for place in range(len(X))]
+    found = pd.DataFrame(rows, columns=["baseline", *X.columns], index=X.index)
+    if model.is_of_ranks:
+        found["baseline"] += first_label([plain_text(label) for label in model.ranks])
+    return found
 
 
 def background_of(samples: Samples) -> Any:
-    """Return the samples of a table that predictions are compared with: all, or a random part of many."""
-    return take(samples, random_part(len(samples), MOST_BACKGROUND))
+    """Return the samples of training that predictions are compared with: all, or the same random part of many."""
+    return in_memory(take(samples, random_part(len(samples), MOST_BACKGROUND)))
 
 
 def _of_sample(
-    model: Model, x: pd.DataFrame, background: pd.DataFrame, orders: int, random: np.random.Generator
+    model: Model, x: pd.DataFrame, background: pd.DataFrame, order: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the baseline and the contributions (1 + f,) of the columns to the prediction of one sample."""
-    columns = x.shape[1]
-    half = np.array([random.permutation(columns) for _ in range(orders // 2)])
-    order = np.concatenate([half, half[:, ::-1]])
+    """Return the baseline and the contributions (1 + f,) of the columns to the prediction of one sample.
+
+    Every order (orders, f) starts from its row of the background.
+    """
+    orders, columns = order.shape
     # Which columns have the value of the sample, along the way of each order: (orders, f + 1, f).
     turn = np.argsort(order, axis=1)
     is_own = turn[:, None, :] < np.arange(columns + 1)[None, :, None]
-    drawn = np.tile(random.integers(0, len(background), orders // 2), 2)
-    both = pd.concat([background.iloc[drawn], x], ignore_index=True)  # The sample is the last row.
+    both = pd.concat([background, x], ignore_index=True)  # The sample is the last row.
     places = np.where(is_own, orders, np.arange(orders)[:, None, None]).reshape(-1, columns)
     predicted = np.concatenate(
         [_predict(model, both, places[start : start + ROWS_AT_ONCE]) for start in range(0, len(places), ROWS_AT_ONCE)]

@@ -6,6 +6,7 @@ from scipy.stats import t as student
 
 from ordinate.checks import check_whole
 from ordinate.counts import counted
+from ordinate.data.findings import collected
 from ordinate.data.registry import modality_of
 from ordinate.errors import OrdinateError
 from ordinate.model.model import Model
@@ -54,7 +55,9 @@ def column_importance(model: Model, X: pd.DataFrame, y: object, *, repeats: int 
         shuffled = pd.concat([X] * repeats, ignore_index=True)
         places = np.concatenate([random.permutation(len(X)) for _ in range(repeats)])
         shuffled[column] = X[column].iloc[places].to_numpy()
-        rises = Predictions.of(model, shuffled, labels).absolute_errors.reshape(repeats, -1).mean(0) - errors
+        with collected():  # Shuffled rows need not look like those of training.
+            changed = Predictions.of(model, shuffled, labels).absolute_errors
+        rises = changed.reshape(repeats, -1).mean(0) - errors
         half = student.ppf(0.975, len(X) - 1) * rises.std(ddof=1) / np.sqrt(len(X))
         rows.append((column, rises.mean(), rises.mean() - half, rises.mean() + half))
     found = pd.DataFrame(rows, columns=["column", "importance", "low", "high"])

@@ -342,3 +342,19 @@ def _check_deviation(deviation: float, least: float = 1e-36, most: float = 1e36)
     if not least < deviation < most:
         got = f"values beyond the range of float32 or too close for it, with a deviation of {deviation:g}"
         raise OrdinateError("y", got, "rescaled targets")
+
+
+def first_label(names: Sequence[str] | None) -> int:
+    """Return the lowest of ranks that are named by consecutive numbers, so that means of ranks are means of names.
+
+    0 for other ranks, whose means count from 0, and for targets.
+
+    Example:
+        >>> first_label(["3", "4", "5"]), first_label(["mild", "severe"]), first_label(None)
+        (3, 0, 0)
+    """
+    if names is None or not all(name.removeprefix("-").isdecimal() for name in names):
+        return 0
+    numbers = [int(name) for name in names]
+    is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return numbers[0] if is_consecutive else 0

@@ -18,6 +18,7 @@ from ordinate.data.options import DataOptions
 from ordinate.data.other_containers import unpack
 from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import Labels
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.decisions import check_decision, predict_ranks
 from ordinate.errors import OrdinateError
 from ordinate.model.embedding import embed
@@ -147,8 +148,13 @@ class Model:
             raise OrdinateError("X", "another kind of data", expected)
         with collected() as findings:
             read = self.reader.read(modality.check(self, samples, reset=False))
+        rows: Any = None
         if isinstance(samples, pd.DataFrame):
-            findings = [finding.of_rows(samples.index) for finding in findings]
+            rows = samples.index
+        elif isinstance(samples, ParquetTable):
+            rows = samples.in_files(np.arange(len(samples)))
+        if rows is not None:
+            findings = [finding.of_rows(rows) for finding in findings]
         report(findings)
         return read
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from ordinate.model.contributions import column_contributions
+from ordinate.model.labels import first_label
 from ordinate.model.occlusion import expected_label
 from ordinate.report.page import words
 from ordinate.report.page.effects import Effect, explain_cases, measure_effect
@@ -51,13 +52,13 @@ def test_the_direction_is_said_in_words(predictions, is_number, expected):
     ("names", "first"), [(["3", "4", "5", "6"], 3), (["-1", "0", "1"], -1), (["1", "2", "4", "8"], 0)]
 )
 def test_ranks_count_from_their_lowest_name_where_names_are_consecutive_numbers(names, first):
-    assert words.first_label(names) == first
+    assert first_label(names) == first
 
 
 def test_samples_are_explained_as_the_command_explains_rows(model):
-    found = explain_cases(model, X, X, [4, 7], 1000, orders=10, most_parts=2)
+    found = explain_cases(model, X, X, [4, 7], 1000, most_parts=2)
     assert list(found) == [4, 7]
-    expected = column_contributions(model, X.iloc[[7]], X, orders=10, seed=7).iloc[0]
+    expected = column_contributions(model, X.iloc[[7]], X).iloc[0]
     assert found[7].baseline == pytest.approx(expected["baseline"])
     assert [name for name, _ in found[7].parts] == expected[1:].abs().sort_values(ascending=False).index[:2].tolist()
     assert explain_cases(model, X, X, [4, 7], 1e-9) == {}

@@ -27,6 +27,7 @@ from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
 from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
+from ordinate.data.findings import collected
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
@@ -67,6 +68,7 @@ class Again:
     is_exact: bool
 
 
+@collected()  # Notes name values that lie far from the others; rows that are held out are not new.
 def train_and_save(options: FitOptions, started: float | None = None) -> Again | None:
     """Train, measure and save a model, and print its metrics; see :func:`fit`.
 

@@ -32,7 +32,7 @@ from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
 from ordinate.model.saving import write_model
 from ordinate.report.card import model_card, versions
-from ordinate.report.page.contents import MOST_SAMPLES, MOST_TRAINING, LabelledSamples, gather
+from ordinate.report.page.contents import MOST_SAMPLES, LabelledSamples, gather
 from ordinate.report.page.measures import score_all
 from ordinate.report.page.verdict import Compared
 
@@ -180,7 +180,7 @@ class _Writer:
     @property
     def _seen(self) -> LabelledSamples:
         """Samples of training, with their labels."""
-        rows = self.trained.rows[random_part(len(self.trained.rows), MOST_TRAINING)]
+        rows = self.trained.rows
         return take(self.trainer.samples_of(self.trained.name), rows), self.trainer.plan.label.values[rows]
 
     @property

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 from ordinate.counts import counted
+from ordinate.data.findings import collected
 from ordinate.data.other_containers import unpack
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.series.reader import series_lengths
@@ -121,6 +122,7 @@ def gather(predictions: Predictions, training: LabelledSamples | None = None) ->
     )  # fmt: skip
 
 
+@collected()  # Samples of training are not new.
 def _training(predictions: Predictions, X: Samples, y: ArrayLike) -> tuple[Tensor, Labels]:
     model = predictions.model
     X, y = unpack(X, y)

@@ -64,7 +64,6 @@ def explain_cases(
     rows: Sequence[int],
     seconds: float,
     *,
-    orders: int = 20,
     most_parts: int = 8,
 ) -> dict[int, Reason]:
     """Explain the predictions of as many rows of a table as there is time for, one after the other."""
@@ -74,7 +73,7 @@ def explain_cases(
         start = time.perf_counter()
         if start + longest > end:
             break
-        parts = column_contributions(model, X.iloc[[row]], background, orders=orders, seed=row).iloc[0]
+        parts = column_contributions(model, X.iloc[[row]], background).iloc[0]
         baseline, added = float(parts.iloc[0]), parts.iloc[1:].astype(float)
         largest = np.argsort(-added.abs().to_numpy(), kind="stable")[:most_parts]
         found[row] = Reason(baseline, [(str(added.index[place]), float(added.iloc[place])) for place in largest])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ordinate.data.findings import collected
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.tables.parquet_table import in_memory
@@ -41,6 +42,7 @@ class Importance:
     effects: Mapping[str, Effect] = field(default_factory=dict)
 
 
+@collected()  # The samples were predicted, and warned of, before.
 def measure_importance(
     model: Model,
     X: Samples,

@@ -15,6 +15,7 @@ from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
+from ordinate.model.contributions import background_of
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 from ordinate.report.output import write
@@ -112,7 +113,7 @@ def write_report(
         most = MOST_STREAMED
     if given > most and len(y) == given:
         part = random_part(given, most)
-        X, y = take(X, part, renumber=True), np.asarray(y)[part]
+        X, y = take(X, part), np.asarray(y)[part]
         if predictions is not None:
             predictions = predictions.take(part)
         if names is not None:
@@ -163,8 +164,7 @@ def _explain(
 ) -> dict[int, Reason]:
     """Explain the predictions of some samples of a table: those that look mislabelled, and the largest errors."""
     table = in_memory(X)
-    background = table if training is None else unpack(*training)[0]
-    background = in_memory(take(background, random_part(len(background), 200)))
+    background = background_of(table if training is None else unpack(*training)[0])
     if seconds <= 0 or not isinstance(table, pd.DataFrame) or not isinstance(background, pd.DataFrame):
         return {}
     worst = np.argsort(-np.abs(contents.errors), kind="stable")[:MOST_EXPLAINED].tolist()

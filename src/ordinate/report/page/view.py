@@ -115,7 +115,7 @@ def view(
         "settings": _settings(model),
         "data": {
             **_data(by_target, measures_by_target, projected, options, shown),
-            "reasons": _reasons(reasons, contents),
+            "reasons": _reasons(reasons),
         },
         "plots": plots.document(_plots(by_target, measures_by_target, projected[0])),
     }
@@ -141,13 +141,12 @@ def _labels(groups: Groups) -> Values:
     return {"header": header, "rows": rows}
 
 
-def _reasons(reasons: Mapping[int, Reason], contents: Contents) -> Values:
+def _reasons(reasons: Mapping[int, Reason]) -> Values:
     """Return what each column adds to the predictions of some samples, ready for the page's script."""
-    shift = words.first_label(contents.names)
     found = {}
     for row, reason in reasons.items():
         parts = [[name, float(f"{part:.3g}")] for name, part in reason.parts]
-        found[str(row)] = {"baseline": float(f"{reason.baseline + shift:.4g}"), "parts": parts}
+        found[str(row)] = {"baseline": float(f"{reason.baseline:.4g}"), "parts": parts}
     return found
 
 

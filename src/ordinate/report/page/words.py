@@ -9,8 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
+from ordinate.data.outliers import FAR_FROM
 from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.metrics import adjacent_error_rates
+from ordinate.model.labels import first_label
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.effects import Effect
 from ordinate.report.page.importance import Importance
@@ -112,26 +114,14 @@ def describe_effect(effect: Effect, contents: Contents, *, least_share: float = 
     return f"{direction}: {', '.join(pairs)}"
 
 
-def first_label(names: Sequence[str] | None) -> int:
-    """Return the lowest of ranks that are named by consecutive numbers, so that means of ranks are means of names.
-
-    0 for other ranks, whose means count from 0, and for targets.
-
-    Example:
-        >>> first_label(["3", "4", "5"]), first_label(["mild", "severe"]), first_label(None)
-        (3, 0, 0)
-    """
-    if names is None or not all(name.removeprefix("-").isdecimal() for name in names):
-        return 0
-    numbers = [int(name) for name in names]
-    is_consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    return numbers[0] if is_consecutive else 0
-
-
 def cautions_of_notes(notes: Sequence[str]) -> list[Caution]:
-    """Return what to be careful about by notes on the data: columns that may be copies of the label."""
-    leaks = [note.removeprefix("note: ") for note in notes if DETERMINES in note]
-    return [Caution("A column may give the label away", f"{leak[0].upper()}{leak[1:]}.") for leak in leaks]
+    """Return what to be careful about by notes on the data: copies of the label, and values far from all others."""
+    titles = {DETERMINES: "A column may give the label away", FAR_FROM: "A value may be an error"}
+    cautions = []
+    for words, title in titles.items():
+        found = [note.removeprefix("note: ") for note in notes if words in note]
+        cautions += [Caution(title, f"{note[0].upper()}{note[1:]}.") for note in found]
+    return cautions
 
 
 def cautions_of_targets(
