@@ -26,7 +26,7 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
     """Return the estimator that ``save`` or the command line wrote to ``folder``.
 
     Only JSON, TOML and tensors are read: nothing in the folder is run. Damage is an error. A model of ``ordinate fit``
-    finds the samples that it was fitted to, for :meth:`explain`, :meth:`similar` and :meth:`report`, while their file
+    finds the samples that it was fitted to, for ``explain``, ``similar`` and ``report``, while their file
     is where it was, and the same.
 
     Args:

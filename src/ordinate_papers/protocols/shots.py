@@ -44,7 +44,7 @@ def shot_regions(train_labels: ArrayLike, labels: ArrayLike, bin_size: float = 1
 def shot_report(
     train_labels: ArrayLike, y_true: ArrayLike, y_pred: ArrayLike, bin_size: float = 1
 ) -> dict[str, dict[str, float | None]]:
-    """Compute the metrics of :func:`continuous_report` over all samples and in each region of :func:`shot_regions`.
+    """Compute the metrics of ``continuous_report`` over all samples and in each region of ``shot_regions``.
 
     Args:
         train_labels: Labels (m,) or (m, p) of the training set.
