@@ -26,7 +26,7 @@ EXTENSION = Extension(
 """
 NARROW = '''
 from ordinate.estimators.cloc import CLOCClassifier
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 
 
 @estimator_dataclass

@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-import published_loops
+import published_arms
 from grid import read_cells
 from ordinate.randomness import own_random_numbers
 from ordinate_papers.published.cloc import cloc_loop
-from published_loops import ARMS, RESULTS, Samples, effect_of, summary, summary_of
+from published_arms import Samples
+from published_loops import ARMS, RESULTS, effect_of, summary, summary_of
 
 EVERY_ARM = [(paper, arm) for paper, arms in ARMS.items() for arm in arms]
 
@@ -24,11 +25,11 @@ def small(monkeypatch):
     pixels = torch.rand(60, 3, 8, 8, generator=torch.Generator().manual_seed(1))
     ranks = torch.arange(60) % 5
     images = Samples(pixels[:40], ranks[:40], pixels[:0], ranks[:0], pixels[40:], ranks[40:])
-    monkeypatch.setattr(published_loops, "airfoil", lambda: tables)
-    monkeypatch.setattr(published_loops, "retinas", lambda: images)
-    monkeypatch.setattr(published_loops, "EPOCHS", {"supcr": 2, "supremix": 2, "probe": 3, "l1": 2, "cloc": 4})
-    monkeypatch.setattr(published_loops, "BATCH", {"supcr": 32, "supremix": 16, "cloc": 20})
-    trained = published_loops.published_supcr, published_loops.published_supremix
+    monkeypatch.setattr(published_arms, "airfoil", lambda: tables)
+    monkeypatch.setattr(published_arms, "retinas", lambda: images)
+    monkeypatch.setattr(published_arms, "EPOCHS", {"supcr": 2, "supremix": 2, "probe": 3, "l1": 2, "cloc": 4})
+    monkeypatch.setattr(published_arms, "BATCH", {"supcr": 32, "supremix": 16, "cloc": 20})
+    trained = published_arms.published_supcr, published_arms.published_supremix
     for each in trained:
         each.cache_clear()
     yield
@@ -42,17 +43,17 @@ def assert_same_weights(ours, theirs):
 
 
 def test_without_differences_encoders_are_those_of_the_authors_loops(small):
-    assert_same_weights(published_loops.supcr_encoder(1), published_loops.published_supcr(1).encoder)
-    assert_same_weights(published_loops.supremix_encoder(1), published_loops.published_supremix(1).encoder)
+    assert_same_weights(published_arms.supcr_encoder(1), published_arms.published_supcr(1).encoder)
+    assert_same_weights(published_arms.supremix_encoder(1), published_arms.published_supremix(1).encoder)
 
 
 def test_without_differences_a_classifier_is_that_of_the_authors_step(small):
     with own_random_numbers(1):
         classifier = nn.Sequential(nn.Linear(64, 5))
-    network = nn.Sequential(published_loops.convolutions(1), classifier)
-    data = published_loops.retinas()
+    network = nn.Sequential(published_arms.convolutions(1), classifier)
+    data = published_arms.retinas()
     cloc_loop(network, data.x, data.y, 5, epochs=4, batch_size=20, seed=1)
-    assert published_loops.of_cloc(1).items() >= published_loops.of_ranks(network).items()
+    assert published_arms.of_cloc(1).items() >= published_arms.of_ranks(network).items()
 
 
 @pytest.mark.parametrize(("paper", "arm"), EVERY_ARM)

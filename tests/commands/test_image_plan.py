@@ -188,6 +188,10 @@ def test_small_images_are_enlarged_for_the_blend_alone(own, expected, of_array):
     assert plan_images(own, 3, 400, fixed, seconds=None, candidates=(1,), own=own).blend_size == own
 
 
+def test_a_long_image_is_not_made_smaller():
+    assert plan((40, 400), 100, Wanted(blend="also")).blend_size == (40, 400)
+
+
 def test_there_is_no_blend_without_weights(monkeypatch):
     monkeypatch.setattr(image_plan, "find_spec", lambda name: None)
     assert plan(PHOTOGRAPHS, 400, Wanted(blend="also")).blend_size is None

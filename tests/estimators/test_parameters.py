@@ -9,7 +9,8 @@ import pytest
 
 from ordinate import CLOCClassifier
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.registry import models
 from ordinate.extensions import load_object
 

@@ -26,8 +26,8 @@ def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
     """Return the estimator that ``save`` or the command line wrote to ``folder``.
 
     Only JSON, TOML and tensors are read: nothing in the folder is run. Damage is an error. A model of ``ordinate fit``
-    finds the samples that it was fitted to, for ``explain``, ``similar`` and ``report``, while their file
-    is where it was, and the same.
+    finds the samples that it was fitted to, for ``explain``, ``similar`` and ``report``, while their file is where it
+    was, and the same.
 
     Args:
         folder: Folder of the model; ``"hf://user/name@revision"`` is fetched from the Hugging Face hub.

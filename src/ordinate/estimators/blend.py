@@ -9,7 +9,8 @@ from torch import nn
 from ordinate.blend.task import RankTask, TargetTask
 from ordinate.decisions import compare_rules, predict_ranks
 from ordinate.estimators.blend_method import Blend
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, estimator_dataclass
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.rank_classifier import RankClassifier, check_rank_options
 from ordinate.estimators.target_regressor import TargetRegressor

@@ -12,7 +12,7 @@ from ordinate.checks import check_choice, check_positive
 from ordinate.data.rows import Labels
 from ordinate.data.samplers import RankBatches
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs, warn
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs

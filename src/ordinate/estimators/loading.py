@@ -27,28 +27,7 @@ GivenEncoder = nn.Module | Callable[[int | None], nn.Module]
 
 
 def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
-    """Return the estimator of a saved model, without what :func:`ordinate.load` finds of its training samples.
-
-    Args:
-        folder: Folder of the model; ``"hf://user/name@revision"`` is fetched from the Hugging Face hub.
-        encoder: Module of a model that was trained with one, or the function that makes it, of the same structure; a
-            copy of it gets the saved weights.
-
-    Raises:
-        OrdinateError: There is no model or a damaged one, or an encoder is missing, not expected or does not fit.
-
-    Example:
-        >>> import tempfile
-        >>> import numpy as np
-        >>> from ordinate import CLOCClassifier
-        >>> X = np.linspace(0, 1, 30)[:, None]
-        >>> model = CLOCClassifier(epochs=(1, 1), random_state=0).fit(X, np.digitize(X[:, 0], [0.3, 0.7]))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(f"{folder}/model")
-        ...     again = load(f"{folder}/model")
-        >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
-        True
-    """
+    """Return the estimator of a saved model as :func:`ordinate.load` does, but without the data of its fit."""
     folder = Path(folder) if not str(folder).startswith("hf://") else _downloaded(str(folder))
     require_model(folder)
     with reading("model", f"{folder} is damaged or incomplete"):

@@ -11,7 +11,7 @@ from ordinate.data.modality import Reader
 from ordinate.data.rows import random_part_of_ranks
 from ordinate.data.samplers import RankBatches
 from ordinate.estimators.defaults import defaults_of
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import MOST_EMBEDDED

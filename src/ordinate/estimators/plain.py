@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from ordinate.checks import check_whole
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.head_options import Head
 from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.model.labels import TargetLabels

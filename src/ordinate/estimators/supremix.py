@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ordinate.errors import OrdinateError
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.target_regressor import ContrastiveMethod, ContrastiveParameters, TargetRegressor
 from ordinate.options import Similarity

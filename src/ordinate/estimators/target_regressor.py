@@ -20,7 +20,8 @@ from ordinate.data.rows import Labels
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import LEARNING_RATE, defaults_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, NewSamples, estimator_dataclass
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator, NewSamples
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.head_options import Head, HeadKind
 from ordinate.estimators.method import Facts, Fitted, Method, embedded_part, warn
 from ordinate.estimators.samples import CheckedSamples

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.checks import check_positive, check_whole
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.functional.similarity import unit

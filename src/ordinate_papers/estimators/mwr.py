@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from ordinate.checks import check_whole
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate_papers.estimators.rank_method import TwoRankMethod

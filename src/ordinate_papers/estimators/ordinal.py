@@ -3,7 +3,7 @@
 from torch import nn
 
 from ordinate.checks import check_choice
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.plain import RankBaseline
 from ordinate.estimators.rank_classifier import RankClassifier

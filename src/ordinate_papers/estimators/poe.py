@@ -6,7 +6,7 @@ from torch import nn
 
 from ordinate.checks import check_positive, check_whole
 from ordinate.data.modality import Reader
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts, Fitted
 from ordinate.estimators.plain import RankBaseline
 from ordinate.estimators.rank_classifier import RankClassifier

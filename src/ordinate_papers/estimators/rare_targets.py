@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import nn
 
 from ordinate.checks import check_choice, check_positive
-from ordinate.estimators.embedding_estimator import estimator_dataclass
+from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Facts
 from ordinate.estimators.plain import EndToEndMethod, EndToEndRegressor
 from ordinate.heads.linear import REGRESSION_LOSSES

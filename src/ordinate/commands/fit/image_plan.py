@@ -434,12 +434,12 @@ def _blend(
     )
 
 
-def _sizes_of_features(original: Size, own: Size | None, wanted: Wanted) -> list[Size]:
+def _sizes_of_features(original: Size, own: Size | None, wanted: Wanted, enlarged: int = 112) -> list[Size]:
     """Return the sizes to choose from for the blend, the largest first; small images are enlarged."""
     if wanted.fixed_size:
         return [original]
-    if min(original) < SMALL_IMAGE:
-        return [_with_longer_side(original, 112)]  # A network for larger images sees more in them.
+    if min(original) < SMALL_IMAGE and max(original) < enlarged:
+        return [_with_longer_side(original, enlarged)]  # A network for larger images sees more in them.
     return [original] if own is None else _scaled(own, 448, 352, 288)
 
 

@@ -165,10 +165,11 @@ def wanted_of_images(options: FitOptions) -> Wanted:
     settings = options.settings
     image_options = data_options(options, images)
     is_open = options.method == "auto" and not options.margin and options.epochs is None
+    has_no_weights = "pretrained" in settings.names("data") and not image_options.pretrained
     blend: Literal["also", "only", "no"] = "no"
     if options.method == BLEND:
         blend = "only"
-    elif is_open and not options.stream and not _refuses_weights(options) and _may_blend(options):
+    elif is_open and not options.stream and not has_no_weights and _may_blend(options):
         blend = "also"
     batch_size = settings.texts.get("batch_size", "")
     mirror = None
@@ -251,11 +252,6 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
             problem = f"is not for {name}: {estimator.unweighted}"
             raise OrdinateError("--weight", problem=problem, expected="another --method")
     return plan
-
-
-def _refuses_weights(options: FitOptions) -> bool:
-    """Return whether the user has said that networks start from random weights."""
-    return options.settings.texts.get("data.pretrained", "").casefold() == "false"
 
 
 def _may_blend(options: FitOptions) -> bool:
