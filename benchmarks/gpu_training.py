@@ -42,7 +42,6 @@ def train(size: tuple[int, int], precision: str, workers: int, seconds: float, *
     estimator = read_recipe("cloc-koa").build(
         training__patience=None,
         training__precision=precision,
-        training__devices=1,
         training__callbacks=[meter],
         data=ImageOptions(size=size, crop=OWN_SIZE, channels=1, augmentation="koa", workers=workers),
         random_state=0,

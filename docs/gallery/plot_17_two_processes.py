@@ -75,6 +75,5 @@ axes.legend()
 print(f"largest difference: joined {(together - one).abs().max():.1e}, averaged {(apart - one).abs().max():.1e}")
 
 # %%
-# Estimators do the same with ``Training(devices=2)``, and ``ordinate fit`` with ``--set training.devices=2`` or under
-# ``torchrun``.
+# Estimators and ``ordinate fit`` do the same under ``torchrun``.
 assert np.allclose(together, one, atol=1e-6)

@@ -127,15 +127,6 @@ def test_torchrun_keeps_to_a_time_limit(tmp_path):
     assert "note: the time limit ended the training after" in said
 
 
-@pytest.mark.thorough
-def test_devices_keep_to_a_time_limit(tmp_path, capsys):
-    assert (
-        main(["fit", "table.csv", *OPTIONS, "--set", "training.devices=2", "--time-limit", "0.001", "--out", "model"])
-        == 0
-    )
-    assert "note: the time limit ended the training after" in capsys.readouterr().out
-
-
 def test_processes_draw_the_same_seed(monkeypatch, tmp_path):
     told = {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_PORT": "29500"}
     seeds = set()

@@ -187,7 +187,7 @@ def test_what_a_batch_must_hold_it_holds_over_all_processes():
     ("count", "batch_size", "message"),
     [
         (4, 7, "batch_size: got 7, expected at least 8 samples to contrast, two per process"),
-        (11, 22, "devices: got 11, expected at most 10, one per sample"),
+        (11, 22, "processes: got 11, expected at most 10, one per sample"),
     ],
 )
 @for_every_kind

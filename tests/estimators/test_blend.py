@@ -323,7 +323,6 @@ def test_median_and_mode_are_measured_on_samples_unseen():
     [
         ({"folds": 5}, "folds: got 5, expected at most the members, 4"),
         ({"members": 1, "folds": 1}, "members: got 1"),
-        ({"devices": 2}, "devices: got several"),
         ({"embedding_dim": 0}, "embedding_dim"),
         ({"refit": 1.5}, "refit: got 1.5, expected a share from 0 to 1"),
     ],
@@ -331,6 +330,13 @@ def test_median_and_mode_are_measured_on_samples_unseen():
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(OrdinateError, match=message):
         ranks(**options).fit(X, RANKS)
+
+
+def test_several_processes_are_refused(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(OrdinateError, match="processes: got 2, expected 1"):
+        ranks().fit(X, RANKS)
 
 
 def test_other_data_and_too_few_samples_are_refused():

@@ -145,42 +145,14 @@ def test_a_model_is_saved_without_logger_callbacks_and_code(tmp_path):
         ({"gradient_clip_val": 0.0}, "gradient_clip_val: got 0.0"),
         ({"accumulate_grad_batches": 0}, "accumulate_grad_batches: got 0"),
         ({"precision": "8"}, "precision: got '8', expected one of '32-true', '16-mixed', 'bf16-mixed'"),
-        ({"devices": 0}, "devices: got 0, expected a whole number of at least 1"),
-        ({"devices": "two"}, "devices: got 'two', expected a whole number of at least 1"),
-        ({"devices": [0, -1], "accelerator": "gpu"}, "(devices: got -1|accelerator)"),
-        ({"devices": [0]}, r"devices: got \[0\], expected a whole number, or accelerator='gpu' with a list"),
         ({"accelerator": "tpu"}, "accelerator: got 'tpu', expected one of 'auto', 'cpu', "),
         ({"callbacks": [print]}, "callbacks: got builtin_function_or_method, expected a callback of ordinate.training"),
-        ({"devices": 13, "accelerator": "cpu"}, "batch_size: got 24, expected at least 26 samples to contrast"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(options, message, monkeypatch):
     monkeypatch.setattr(StagedMethod, "training_step", lambda *_: pytest.fail("trained"))
     with pytest.raises(OrdinateError, match=message):
         cloc(**options).fit(X, ranks_of(TARGET))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("make", [cloc, supcr])
-def test_two_devices_end_with_the_weights_of_one(make, tmp_path):
-    one = make(**SGD).fit(X, labels_for(make))
-    two = make(**SGD, devices=2, checkpoint_dir=tmp_path).fit(X, labels_for(make))
-    torch.testing.assert_close(weights(two), weights(one), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(two.predict(X), one.predict(X), rtol=1e-5, atol=1e-6)
-    assert [epoch.keys() for epoch in two.history_] == [epoch.keys() for epoch in one.history_]
-    again = make(**SGD, checkpoint_dir=tmp_path).fit(X, labels_for(make))  # finished: nothing is trained
-    assert torch.equal(weights(again), weights(two))
-
-
-@pytest.mark.thorough
-def test_two_devices_end_together_when_the_time_is_over(tmp_path):
-    budget = TimeBudget(600)
-    budget.keep_in(tmp_path / "spent.json")
-    with training_until(TrainingEnd(budget, 5.0, 1.0)):
-        model = cloc(**SGD, devices=2, epochs=(3000, 3000), target_accuracy=1.0).fit(X, ranks_of(TARGET))
-    assert model.n_iter_ < 6000
-    assert model.method_.hurried
-    assert budget.left > 500
 
 
 def test_a_training_that_a_callback_ends_is_over(tmp_path):

@@ -101,7 +101,7 @@ class ShuffledBatches(SharedBatches):
             expected = f"at least {counted(2 * count, 'sample')} to contrast, two per process"
             raise OrdinateError("batch_size", self.batch_size, expected)
         if self.size < count:
-            raise OrdinateError("devices", count, f"at most {self.size}, one per sample")
+            raise OrdinateError("processes", count, f"at most {self.size}, one per sample")
 
     @property
     def sampler(self) -> Self:

@@ -87,9 +87,8 @@ class Blend(Method):
             check_whole(settings.epochs, "epochs")
         for name in ("linear", "trees"):
             check_flag(getattr(settings, name), name)
-        training = self.training
-        if training.devices not in (None, 1) or joined_processes() > 1:
-            raise OrdinateError("devices", "several", "one: a table's members train in seconds")
+        if joined_processes() > 1:
+            raise OrdinateError("processes", joined_processes(), "1: a table's members train in seconds")
 
     def weight_decay(self, reader: Reader) -> float:
         return 0.1

@@ -203,7 +203,7 @@ class Method(ABC):
         """
         return train(
             module, training, batches, validation, folder=folder, seed=seed, run=run, progress=progress,
-            accelerator=options.accelerator, devices=options.devices or 1, precision=options.precision,
+            accelerator=options.accelerator, precision=options.precision,
             gradient_clip_val=options.gradient_clip_val, callbacks=options.callbacks or (),
             accumulate_grad_batches=options.accumulate_grad_batches, checkpoint_seconds=self.checkpoint_seconds,
         )  # fmt: skip

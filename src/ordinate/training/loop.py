@@ -20,7 +20,7 @@ from ordinate.training.callbacks import Announcement, Checkpoint, EarlyStop, His
 from ordinate.training.checkpoints import CHECKPOINT, epoch_state, read_checkpoint, restore_epoch_state
 from ordinate.training.machine import check_accelerator, single_thread_if_small
 from ordinate.training.optimization import Optimizer
-from ordinate.training.processes import device_of_process, join_processes, train_in_processes
+from ordinate.training.processes import device_of_process, join_processes
 from ordinate.training.staged_method import Batch, StagedMethod
 from ordinate.training.time_budget import training_end
 
@@ -40,7 +40,6 @@ def train(
     progress: bool = True,
     run: str = "",
     accelerator: str = "auto",
-    devices: int | Sequence[int] = 1,
     precision: Precision = "32-true",
     gradient_clip_val: float | None = None,
     accumulate_grad_batches: int = 1,
@@ -68,7 +67,6 @@ def train(
         run: Description of everything that determines the run, in any form; a checkpoint that was written under another
             is refused.
         accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"mps"``.
-        devices: Number of devices, each of which is given to a process that is started here, or a list of GPUs.
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"`` (on a GPU; elsewhere ``"bf16-mixed"``).
         gradient_clip_val: Largest norm of the gradient; None does not clip.
         accumulate_grad_batches: Batches whose gradients make a step.
@@ -86,17 +84,6 @@ def train(
     """
     check_accelerator(accelerator)
     join_processes(accelerator)
-    count = devices if isinstance(devices, int) else len(devices)
-    if all_processes() is None and count > 1:
-        batches.check_processes(count)
-        options = {
-            "seed": seed, "progress": progress, "run": run, "accelerator": accelerator, "devices": devices,
-            "precision": precision, "gradient_clip_val": gradient_clip_val,
-            "accumulate_grad_batches": accumulate_grad_batches, "callbacks": callbacks,
-        }  # fmt: skip
-        data = (training_data, batches, validation_data)
-        take_over(method, train_in_processes(count, train, method, data, folder, options))
-        return method.history
     limit = TimeLimit(training_end())
     parts: list[Callback] = [limit, EarlyStop(), History()]
     parts.append(Progress() if progress else Announcement())
@@ -106,7 +93,7 @@ def train(
         parts.append(Checkpoint(folder, seconds, every_epoch=checkpoint_seconds is None))
     loop = Loop(
         method, training_data, batches, validation_data, seed=seed, run=run, precision=precision,
-        device=device_of_process(accelerator, devices), gradient_clip_val=gradient_clip_val,
+        device=device_of_process(accelerator), gradient_clip_val=gradient_clip_val,
         accumulate_grad_batches=accumulate_grad_batches, limit=limit, callbacks=parts,
     )  # fmt: skip
     with single_thread_if_small(method, training_data.x, batches.batch_size):

@@ -11,7 +11,7 @@ from ordinate.option_group import OptionGroup, Settings
 from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
 from ordinate.training.callback import Callback
 
-RUNTIME = ("accelerator", "devices", "callbacks", "checkpoint_dir")  # Options that do not change what is trained.
+RUNTIME = ("accelerator", "callbacks", "checkpoint_dir")  # Options that do not change what is trained.
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -50,9 +50,7 @@ class Training(OptionGroup):
         calibration: Whether a classifier trains a second time, on two thirds of the samples, and calibrates its
             probabilities on the other third; ``"auto"`` for tables that fit in memory. Validation samples replace the
             second training.
-        accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"mps"``.
-        devices: Number of devices that share each batch, or a list of GPUs. A script that starts several needs ``if
-            __name__ == "__main__":``. None for 1. Under ``torchrun`` all of its processes share each batch.
+        accelerator: ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"mps"``. Under ``torchrun`` its processes share each batch.
         callbacks: What training calls on its way: loggers of :mod:`ordinate.training.loggers`, and subclasses of
             :class:`~ordinate.training.callback.Callback`; not saved with the model.
         checkpoint_dir: Folder that keeps the state of training; a fit that was killed continues from it.
@@ -83,7 +81,6 @@ class Training(OptionGroup):
     refit: float = 0.2
     calibration: bool | Literal["auto"] = "auto"
     accelerator: str = "auto"
-    devices: int | Sequence[int] | None = None
     callbacks: Sequence[Callback] | None = None
     checkpoint_dir: str | Path | None = None
 
@@ -108,7 +105,6 @@ class Training(OptionGroup):
             if getattr(self, name) not in (None, "auto"):
                 check_whole(getattr(self, name), name)
         self._check_validation()
-        self._check_devices()
         for callback in self.callbacks or ():
             if not isinstance(callback, Callback):
                 expected = "a callback of ordinate.training; those of Lightning are for its Trainer"
@@ -121,15 +117,6 @@ class Training(OptionGroup):
         check_share(self.refit, "refit", or_one=True)
         if self.calibration not in ("auto", True, False):
             raise OrdinateError("calibration", repr(self.calibration), "True, False or 'auto'")
-
-    def _check_devices(self) -> None:
-        if isinstance(self.devices, list | tuple) and self.devices:
-            if self.accelerator not in ("gpu", "cuda"):
-                raise OrdinateError("devices", repr(self.devices), "a whole number, or accelerator='gpu' with a list")
-            for device in self.devices:
-                check_whole(device, "devices", least=0)
-        elif self.devices is not None:
-            check_whole(self.devices, "devices")
 
     @property
     def folder(self) -> Path | None:

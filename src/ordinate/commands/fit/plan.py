@@ -257,8 +257,7 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
 def _may_blend(options: FitOptions) -> bool:
     """Return whether the blend is tried: it trains in one process, and most settings are for the methods."""
     elsewhere = {*(f"training.{name}" for name in RUNTIME), "class_weight", "data.pretrained"}
-    several = joined_processes() > 1 or options.training.devices not in (None, 1)
-    return elsewhere.issuperset(options.settings.texts) and not several
+    return elsewhere.issuperset(options.settings.texts) and joined_processes() == 1
 
 
 def _candidates(label: Label, *, blend: bool) -> tuple[str, ...]:
