@@ -75,15 +75,6 @@ def test_images_with_a_labels_csv_leave_a_model_that_predicts_new_ones(form, cap
     np.testing.assert_allclose(grades.filter(like="probability").sum(axis=1), 1, atol=1e-4)
 
 
-def test_images_at_a_url_are_read_from_there_and_never_copied(monkeypatch):
-    copied = []
-    monkeypatch.setattr("ordinate.data.object_store._download", copied.append)
-    url = f"file://{Path(write()).resolve()}"
-    assert fit(url, "--target", "grade", "--method", "cloc", "--out", "model") == 0
-    assert read("model/split.json")["csv"] is None
-    assert copied == []
-
-
 def test_a_folder_a_rank_needs_no_target(capsys):
     write(None, [f"{('mild', 'grave', 'worst')[rank]}/{i}.png" for i, rank in enumerate(RANKS)])
     assert fit("knees", "--order", "mild,grave,worst", "--method", "otd", "--out", "model") == 0

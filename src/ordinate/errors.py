@@ -51,7 +51,7 @@ class OrdinateError(ValueError):
         return type(self)(argument, self.got, self.expected, self.hint, problem=self.problem)
 
     def naming(self, old: str, new: str) -> Self:
-        """Return the same error with another name in all of its text, such as a URL instead of its copy."""
+        """Return the same error with another name in all of its text, such as an argument instead of its file."""
         parts = (self.argument, self.got, self.expected, self.hint, self.problem)
         *renamed, problem = (part and part.replace(old, new) for part in parts)
         return type(self)(*renamed, problem=problem)

@@ -16,6 +16,7 @@ import pytest
 
 import ordinate
 from ordinate.cli import main
+from ordinate.data.registry import modality_of_files
 from ordinate.errors import OrdinateError
 from tests.command_line import draw, one_line
 
@@ -48,25 +49,29 @@ def test_every_command_recognises_how_a_csv_is_written(capsys):
     assert main(["predict", "model", "table.csv", "--sep", ";", "--decimal", ",", "--encoding", "latin-1"]) == 0
 
 
-def test_every_command_reads_every_format_and_url(capsys):
+def test_every_command_reads_every_format(capsys):
     TABLE.to_csv("table.csv", index=False)
     TABLE.to_excel("table.xlsx", index=False)
     TABLE.to_feather("table.feather")
     TABLE.to_json("table.jsonl", orient="records", lines=True, double_precision=15)
-    url = f"file://{Path('table.xlsx').resolve()}"
     assert fit("table.xlsx") == 0
     shown = {}
-    for data in ("table.csv", "table.xlsx", "table.feather", "table.jsonl", url):
+    for data in ("table.csv", "table.xlsx", "table.feather", "table.jsonl"):
         capsys.readouterr()
         assert main(["predict", "model", data, "--keep-columns", "grade"]) == 0
         shown[data] = pd.read_csv(io.StringIO(capsys.readouterr().out))
         pd.testing.assert_frame_equal(shown[data], shown["table.csv"], rtol=1e-6)
         for command in ("explain model DATA", "search model DATA --among DATA"):
             assert main(command.replace("DATA", data).split()) == 0
-    assert main(["report", "model", url, "--out", "a.html"]) == 0
-    assert main(["fit", url, "--target", "grade", *QUICK, "--out", "of-url"]) == 0
-    assert Path("of-url/weights.safetensors").read_bytes() == Path("model/weights.safetensors").read_bytes()
-    assert main(["suspects", url, "--target", "grade", "--epochs", "1", "--folds", "2", "--quiet"]) == 0
+    assert main(["report", "model", "table.xlsx", "--out", "a.html"]) == 0
+    assert main(["suspects", "table.xlsx", "--target", "grade", "--epochs", "1", "--folds", "2", "--quiet"]) == 0
+
+
+def test_a_url_is_refused(capsys):
+    assert fit("https://host/a.csv") == 2
+    assert "https://host/a.csv: is a URL, expected a file or folder; download it first" in capsys.readouterr().err
+    with pytest.raises(OrdinateError, match="s3://host/knees: is a URL"):
+        modality_of_files("s3://host/knees")
 
 
 def test_a_missing_package_is_refused_before_anything_is_read(monkeypatch, capsys):

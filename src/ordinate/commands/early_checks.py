@@ -14,7 +14,7 @@ from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.known_scales import misspelt_rank
-from ordinate.data.paths import absent_files, first_named, is_url, require_names, require_path, walk
+from ordinate.data.paths import absent_files, first_named, refuse_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError
 from ordinate.estimators.registry import models
 from ordinate.model.folder import require_model
@@ -63,9 +63,8 @@ def check_data(data: str, targets: Sequence[str] = ()) -> CsvFormat | None:
 
     Returns how a csv is written; None for other files.
     """
+    refuse_url(data)
     require_packages(data)
-    if is_url(data):
-        return None
     path = Path(data)
     if path.suffix or len(path.parts) > 1:
         require_path(path)
@@ -131,7 +130,7 @@ def _check_order(order: str, labels: set[str], name: str) -> None:
 def check_images(folder: Path) -> None:
     """Raise where the labels.csv of a folder names images that are not there, under any folder or ending."""
     labels = folder / LABELS
-    if is_url(str(folder)) or not labels.is_file():
+    if not labels.is_file():
         return
     found = recognise(labels, labels)
     column = next((name for name in PATH_COLUMNS if name in found.names), None)

@@ -34,9 +34,9 @@ class FitOptions:
 
     data: str = option(
         ...,
-        "table (csv, Excel, SPSS, Stata, SAS, R, ARFF, parquet, Feather, JSON, npz), .ts file, or a URL of one; a "
-        "folder or zip of images, volumes or matrices with a labels.csv (path, label), or of images in one folder per "
-        "rank; or a name of `ordinate datasets`",
+        "table (csv, Excel, SPSS, Stata, SAS, R, ARFF, parquet, Feather, JSON, npz) or .ts file; a folder or zip of "
+        "images, volumes or matrices with a labels.csv (path, label), or of images in one folder per rank; or a name of "
+        "`ordinate datasets`",
         determines=False,
         nargs="?",
     )

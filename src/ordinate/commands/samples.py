@@ -17,7 +17,6 @@ from ordinate.data.decoded import require_readable
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.modality import Modality, Request
-from ordinate.data.object_store import local_path
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.rows import take
@@ -178,7 +177,7 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
         X = labelled.samples
         y = labelled.labels
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
-        digest = digest_of_files(local_path(data))
+        digest = digest_of_files(Path(data))
         return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), rows=rows)
     return _decoded(modality, data, labelled, request, options_of(modality), size_for, rows)
 

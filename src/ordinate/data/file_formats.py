@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from ordinate.data.csv_format import CSV
-from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -21,16 +20,13 @@ TABLES = (*CSV, *PARQUET, *ARROW, *JSON, *EXCEL, *STATISTICS, *ARFF, *R)
 
 
 def ends_in(path: str | Path, endings: tuple[str, ...]) -> bool:
-    """Return whether a path or URL has one of these endings, in upper or lower case.
+    """Return whether a path has one of these endings, in upper or lower case.
 
     Example:
-        >>> ends_in("Knees.CSV", CSV), ends_in("https://host/knees.csv?version=2", CSV), ends_in("knees", CSV)
-        (True, True, False)
+        >>> ends_in("Knees.CSV", CSV), ends_in("knees", CSV)
+        (True, False)
     """
-    name = str(path).lower()
-    if is_url(path):
-        name = name.partition("?")[0].rstrip("/")
-    return name.endswith(endings)
+    return str(path).lower().endswith(endings)
 
 
 def require_ending(path: Path) -> None:
@@ -41,7 +37,7 @@ def require_ending(path: Path) -> None:
 
 
 def require_packages(path: str) -> None:
-    """Raise an error if the package is not installed that reads files of this ending, or from the store of this URL."""
+    """Raise an error if the package is not installed that reads files of this ending."""
     if ends_in(path, (*PARQUET, *ARROW)):
         optional("pyarrow", "parquet", path)
     elif ends_in(path, EXCEL):
@@ -50,10 +46,3 @@ def require_packages(path: str) -> None:
         optional("pyreadstat", "surveys", path)
     elif ends_in(path, R):
         optional("rdata", "surveys", path)
-    if is_url(path):
-        from fsspec import get_filesystem_class
-
-        try:
-            get_filesystem_class(path.partition("://")[0].rpartition("::")[2])
-        except (ImportError, ValueError) as error:
-            raise OrdinateError(path, problem=f"cannot be opened: {error}") from error

@@ -1,4 +1,4 @@
-"""The files under a folder or a URL, or in a zip."""
+"""The files under a folder, or in a zip."""
 
 import re
 import zipfile
@@ -9,32 +9,27 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
-from ordinate.data import object_store
 from ordinate.data.file_formats import IMAGE_SUFFIXES
 from ordinate.data.memory import read_member, require_memory
-from ordinate.data.paths import is_url, reading, walk
+from ordinate.data.paths import reading, walk
 from ordinate.errors import OrdinateError
 
 
 @dataclass(frozen=True)
 class FileTree:
-    """The files under a folder or a URL, or in a zip.
+    """The files under a folder, or in a zip.
 
     Args:
         path: Folder or zip.
         names: Names of the files below it, with slashes, in order.
-        url: URL of a folder in a store, which replaces the path.
     """
 
     path: Path
     names: tuple[str, ...]
-    url: str | None = None
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """List a folder, a URL or a zip; an image is one file of its folder."""
-        if is_url(path):
-            return cls._of_url(str(path).rstrip("/"))
+        """List a folder or a zip; an image is one file of its folder."""
         path = Path(path)
         if path.is_dir():
             names = list(_files_below(path))
@@ -47,17 +42,10 @@ class FileTree:
             raise OrdinateError(path, problem="no such folder or zip")
         return cls(path, tuple(sorted(name for name in names if not is_hidden(name))))
 
-    @classmethod
-    def _of_url(cls, url: str) -> Self:
-        names = tuple(name for name in object_store.listed(url) if not is_hidden(name))
-        if not names:
-            raise OrdinateError(url, problem="no files below it", expected="a folder")
-        return cls(Path(url.rpartition("/")[2]), names, url)
-
     @property
     def is_zip(self) -> bool:
         """Whether the files lie in a zip."""
-        return self.url is None and self.path.is_file()
+        return self.path.is_file()
 
     @cached_property
     def root(self) -> str:
@@ -70,8 +58,6 @@ class FileTree:
 
     def content(self, name: str) -> bytes:
         """Return the bytes of a file."""
-        if self.url is not None:
-            return object_store.content(self.where(name))
         with reading(self.path / name):
             if self.path.is_dir():
                 require_memory((self.path / name).stat().st_size, self.path / name)
@@ -84,8 +70,8 @@ class FileTree:
         return [name for name in self.names if name.lower().endswith(suffixes)]
 
     def where(self, name: str) -> str:
-        """Return the path or URL of a file."""
-        return str(self.path / name) if self.url is None else f"{self.url}/{name}"
+        """Return the path of a file."""
+        return str(self.path / name)
 
 
 def is_hidden(name: str) -> bool:

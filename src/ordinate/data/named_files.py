@@ -1,4 +1,4 @@
-"""Files by their paths or URLs, of which some can be selected, and which can be recognised again."""
+"""Files by their paths, of which some can be selected, and which can be recognised again."""
 
 import hashlib
 from collections.abc import Iterable
@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ordinate.data import object_store
-from ordinate.data.paths import is_url
 from ordinate.optional import optional
 
 
@@ -18,7 +16,7 @@ class NamedFiles:
     """Files in an order; an index array, a mask or a slice selects some.
 
     Args:
-        paths: Paths or URLs of the files, or their names in an archive.
+        paths: Paths of the files, or their names in an archive.
         archive: Zip that holds the files; None if they lie in folders.
 
     Attributes:
@@ -78,8 +76,6 @@ def selected_rows(n: int, rows: ArrayLike | slice) -> NDArray[np.int64]:
 
 def _stamp(path: str) -> tuple[int, int]:
     """Return the size of a file in bytes, and its time of change; -1 for a file that is not there."""
-    if is_url(path):
-        return object_store.stamp(path)
     try:
         found = Path(path).stat()
     except OSError:

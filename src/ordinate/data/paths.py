@@ -9,9 +9,11 @@ from pathlib import Path
 from ordinate.errors import OrdinateError, did_you_mean
 
 
-def is_url(path: str | Path) -> bool:
-    """Return whether a path is a URL, such as that of a store."""
-    return "://" in str(path)
+def refuse_url(path: str | Path) -> None:
+    """Raise an error if a path is a URL."""
+    if "://" in str(path):
+        hint = "download it first, or in Python give the DataFrame that pandas reads from it"
+        raise OrdinateError(path, problem="is a URL", expected="a file or folder", hint=hint)
 
 
 def first_named(names: Iterable[object], most: int = 5) -> str:

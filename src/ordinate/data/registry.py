@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
+from ordinate.data.paths import refuse_url
 from ordinate.data.saved_fields import JsonObject
 from ordinate.errors import OrdinateError
 
@@ -63,6 +64,7 @@ def modality_of(X: object, options: DataOptions | None = None) -> Modality:
 
 def modality_of_files(path: str | Path) -> Modality:
     """Return the kind of samples that lie in a file or folder; tables where nothing is known of it."""
+    refuse_url(path)
     return next((modality for modality in modalities() if modality.opens(path)), modality_named("tables"))
 
 

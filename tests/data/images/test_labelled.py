@@ -1,6 +1,5 @@
 import zipfile
 
-import fsspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,22 +107,6 @@ def test_folders_of_splits_stand_above_those_of_ranks(write):
     images = read_labelled_images(write(names, None))
     assert images.splits.value_counts().to_dict() == {"train": 4, "validation": 4, "test": 4}
     assert images.labels.value_counts().to_dict() == {"mild": 6, "severe": 6}
-
-
-@pytest.mark.parametrize("protocol", ["memory", "file"])
-def test_a_store_is_read_the_same(write, tmp_path, protocol):
-    folder = write([f"{rank}/{i:02}.png" for i, rank in enumerate(RANKS)], None)
-    url = f"file://{folder}"
-    if protocol == "memory":
-        url = "memory://bucket/knees"
-        fsspec.filesystem("memory").put(str(tmp_path), "/bucket", recursive=True)
-    expected = read_labelled_images(folder)
-    assert modality_of_files(url).name == "images"
-    read = read_labelled_images(url)
-    assert read.labels.tolist() == expected.labels.tolist()
-    assert (content(read.samples) == content(expected.samples)).all()
-    assert (read.samples.stamps()[:, 0] == expected.samples.stamps()[:, 0]).all()
-    assert read.samples.digest() == read_labelled_images(url).samples.digest()
 
 
 def test_unlabelled_images_are_all_there_are(write):

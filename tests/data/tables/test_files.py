@@ -1,9 +1,7 @@
 import gzip
-import io
 import sys
 from functools import partial
 
-import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -187,43 +185,6 @@ def test_a_workbook_without_rows_is_an_error(tmp_path):
         read_samples(tmp_path / "b.xlsx")
 
 
-@for_every_table
-def test_a_url_is_read_as_the_file_it_names(table, name):
-    assert MODALITY.read_labelled(f"file://{table}", Request("grade")).labels.tolist() == [0, 2, 1]
-    read = MODALITY.read_unlabelled(f"file://{table}")
-    frame = pd.concat(list(BatchedSamples(read, 2)), ignore_index=True)
-    assert_frame_equal(frame, TABLE, check_dtype=False)
-
-
-@pytest.mark.parametrize("name", ["a.csv", "all.parquet/0.parquet"])
-def test_a_file_of_a_url_that_has_changed_is_read_again(name):
-    store, data = fsspec.filesystem("memory"), f"memory://changing/{name.split('/')[0]}"
-    for grades in ([0, 2, 1], [1, 0, 2]):  # The size stays the same.
-        table, content = TABLE.assign(grade=grades), io.BytesIO()
-        write = partial(table.to_csv, index=False) if name.endswith("csv") else table.to_parquet
-        write(content)
-        store.pipe(f"/changing/{name}", content.getvalue())
-        assert MODALITY.read_labelled(data, Request("grade")).labels.tolist() == grades
-
-
-def test_errors_of_a_url_name_it(tmp_path):
-    TABLE.to_csv(tmp_path / "a.csv", index=False)
-    url = f"file://{tmp_path}/a.csv"
-    with pytest.raises(OrdinateError, match=rf"^{url}: no column 'grad'; did you mean 'grade'"):
-        MODALITY.read_labelled(url, Request("grad"))
-    absent = f"file://{tmp_path}/b.csv"
-    with pytest.raises(OrdinateError, match=rf"^{absent}: could not be read: "):
-        MODALITY.read_labelled(absent, Request("grade"))
-
-
-def test_a_folder_of_parquet_files_is_read_from_a_url(tmp_path):
-    folder = tmp_path / "all.parquet"
-    folder.mkdir()
-    for part in range(2):
-        TABLE.to_parquet(folder / f"{part}.parquet")
-    assert MODALITY.read_labelled(f"file://{folder}", Request("grade")).labels.tolist() == [0, 2, 1] * 2
-
-
 @pytest.mark.parametrize(
     ("data", "extra"), [("a.xlsx", "excel"), ("b.ODS", "excel"), ("a.feather", "parquet"), ("a.sav", "surveys")]
 )
@@ -232,11 +193,6 @@ def test_a_package_that_is_missing_is_named_with_its_extra(data, extra, monkeypa
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(OrdinateError, match=rf'^{data}: requires .*: pip install "ordinate\[{extra}\]"$'):
         require_packages(data)
-
-
-def test_a_store_that_no_package_reads_is_an_error():
-    with pytest.raises(OrdinateError, match=r"^nowhere://bucket/a\.csv: cannot be opened: "):
-        require_packages("nowhere://bucket/a.csv")
 
 
 def test_names_of_columns_are_text(tmp_path):

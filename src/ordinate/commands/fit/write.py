@@ -21,7 +21,6 @@ from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, marks_of
 from ordinate.data.file_formats import ends_in
 from ordinate.data.numbers import plain_text
-from ordinate.data.object_store import local_path
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
@@ -124,7 +123,7 @@ class _Writer:
             metrics["targets"] = measure_targets(predictions, options.target, weights)
         if plan.costs is not None and plan.label.classes is not None:
             metrics["decisions"] = compare_decisions(held_out.labels, held_out.predicted, plan.costs)
-        csv_format = marks_of(local_path(options.data)) if ends_in(options.data, CSV) else None
+        csv_format = marks_of(Path(options.data)) if ends_in(options.data, CSV) else None
         split = {
             "identity": list(getattr(samples.identity, "columns", ())), "data": samples.digest,
             "target": options.target, "csv": csv_format,

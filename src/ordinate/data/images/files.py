@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data import object_store
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.formats import open_image
 from ordinate.data.images.pillow import MAX_PIXELS
 from ordinate.data.memory import read_member
 from ordinate.data.named_files import NamedFiles
-from ordinate.data.paths import is_url, reading
+from ordinate.data.paths import reading
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ImageFiles(NamedFiles):
-    """Image files, by paths or URLs, or in a zip; an index array, a mask or a slice selects some.
+    """Image files, by paths, or in a zip; an index array, a mask or a slice selects some.
 
     Example:
         >>> files = ImageFiles(["a.png", "b.png", "c.png"])
@@ -58,8 +57,6 @@ class ImageFiles(NamedFiles):
         path = self.name(index)
         if self.archive is not None:
             return read_member(self._zip(), path)
-        if is_url(path):
-            return object_store.content(path)
         return Path(path).read_bytes()
 
     def _zip(self) -> zipfile.ZipFile:

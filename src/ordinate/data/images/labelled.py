@@ -11,13 +11,12 @@ from ordinate.data.file_tree import FileTree, is_hidden
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import SPLITS, Columns, has_labels_file, listed_names, read_listed, split_name
-from ordinate.data.paths import is_url
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
 
 class ImageTree(FileTree):
-    """The files under a folder or a URL, or in a zip, some of which are images."""
+    """The files under a folder, or in a zip, some of which are images."""
 
     @cached_property
     def images(self) -> list[str]:
@@ -35,12 +34,12 @@ class ImageTree(FileTree):
 
 
 def holds_images(path: str | Path) -> bool:
-    """Return whether a path is to be read as images: a folder, a zip, a URL, or an image."""
-    return is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES)
+    """Return whether a path is to be read as images: a folder, a zip, or an image."""
+    return Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES)
 
 
 def read_images(path: str | Path, left_out: Callable[[str], None] | None = None) -> ImageFiles:
-    """Return images without labels of a folder, zip or URL: those that a labels.csv names, or all there are; or one.
+    """Return images without labels of a folder or zip: those that a labels.csv names, or all there are; or one.
 
     ``left_out`` gets the reason for every image that it names and that is not there, which is an error without it.
     """
@@ -56,7 +55,7 @@ def read_images(path: str | Path, left_out: Callable[[str], None] | None = None)
 def read_labelled_images(
     path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool | None = None
 ) -> Labelled:
-    """Read labelled images of a folder, zip or URL; errors name the way out.
+    """Read labelled images of a folder or zip; errors name the way out.
 
     A ``labels.csv`` at the top names the images (column ``path``, ``file``, ``filename`` or ``image``, relative to the
     folder) and their labels; :func:`~ordinate.data.labels_file.labelled_by` says which columns are used. Without one,
@@ -64,7 +63,7 @@ def read_labelled_images(
     ``validation`` and ``test`` above them are splits.
 
     Args:
-        path: Folder, zip or URL.
+        path: Folder or zip.
         columns: Columns of the label and of more.
         skip_unreadable: Whether images that a ``labels.csv`` names and that are not there are left out; None raises an
             error that names no way out.
@@ -106,8 +105,6 @@ def _folder_per_rank(tree: ImageTree, target: str) -> Labelled:
 
 
 def _folders(tree: ImageTree, level: int) -> set[str]:
-    """Return the names of the folders of ranks, with or without images; none of a zip or URL, which list files."""
-    if tree.url is not None:
-        return set()
+    """Return the names of the folders of ranks, with or without images; none of a zip, which lists files."""
     found = tree.path.glob("/".join("*" * (level + 1)))
     return {folder.name for folder in found if folder.is_dir() and not is_hidden(folder.name)}

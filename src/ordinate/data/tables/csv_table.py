@@ -24,7 +24,6 @@ class CsvTable:
 
     Args:
         path: Path of a csv or tsv file, plain or gz.
-        where: Name of the file in messages; None for its path.
 
     Raises:
         OrdinateError: a file that cannot be read, or without rows; a column that is not there.
@@ -39,15 +38,14 @@ class CsvTable:
 
     ndim = 2
 
-    def __init__(self, path: str | Path, where: str | None = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.where = where or str(path)
         require_path(self.path)
-        self._format = format_of(self.path, self.where)
+        self._format = format_of(self.path, self.path)
         kinds: dict[str, set[str]] = defaultdict(set)
         self._length = 0
         for part in read_csv_parts(self.path, LOOKED_AT, self._format):
-            frame = checked_frame(part, self.where)
+            frame = checked_frame(part, self.path)
             self.columns: pd.Index[str] = frame.columns
             self._length += len(frame)
             for name in frame.columns[frame.notna().any()]:
@@ -60,7 +58,7 @@ class CsvTable:
     def __getitem__(self, names: Sequence[str]) -> "CsvTable":
         view = object.__new__(CsvTable)
         view.__dict__.update(self.__dict__)
-        require_names(self.columns, names, self.where)
+        require_names(self.columns, names, self.path)
         view.columns = pd.Index(names)
         return view
 
@@ -73,7 +71,7 @@ class CsvTable:
     def batches(self, rows: int) -> Iterator[pd.DataFrame]:
         """Yield the table ``rows`` rows at a time, numbered from 0 in each."""
         for part in read_csv_parts(self.path, rows, self._format, dtype=self._types):
-            yield checked_frame(part, self.where)[list(self.columns)].reset_index(drop=True)
+            yield checked_frame(part, self.path)[list(self.columns)].reset_index(drop=True)
 
 
 def _type_of(kinds: set[str]) -> type | None:

@@ -17,9 +17,8 @@ from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
 from ordinate.data.labelled import Labelled, require_labels
 from ordinate.data.labels_file import with_parts
 from ordinate.data.modality import Modality, Request
-from ordinate.data.object_store import named_as
 from ordinate.data.options import DataOptions
-from ordinate.data.paths import is_url, require_names, require_unique
+from ordinate.data.paths import require_names, require_unique
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
 from ordinate.data.tables.files import TS_TARGET, read_labelled, read_samples, require_codes, require_left
@@ -88,19 +87,11 @@ class Tables(Modality):
     def opens(self, path: str | Path) -> bool:
         if ends_in(path, (*TABLES, *NPZ, *TS)) or holds_parquet(path):
             return True
-        return not (is_url(path) or Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES))
+        return not (Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES))
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file: a table, or the array of an npz, of whichever kind."""
-        with named_as(path) as local:
-
-            def say(note: str) -> None:
-                request.say(note.replace(str(local), str(path)))
-
-            return self._read_labelled(local, replace(request, say=say))
-
-    def _read_labelled(self, path: Path, request: Request) -> Labelled:
-        target = request.target
+        path, target = Path(path), request.target
         if target is None and ends_in(path, TS):
             target = TS_TARGET
         if target is None:
@@ -136,16 +127,11 @@ class Tables(Modality):
         self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
     ) -> ParquetTable | CsvTable | pd.DataFrame | np.ndarray:
         """Return an array, or a table whose rows are read in batches."""
-        with named_as(path) as local:
-
-            def say(note: str) -> None:
-                warn(note.replace(str(local), str(path)))
-
-            if holds_parquet(local):
-                return ParquetTable(local)
-            if ends_in(local, CSV):
-                return CsvTable(local, where=str(path))
-            return read_samples(local, say, how)
+        if holds_parquet(path):
+            return ParquetTable(path)
+        if ends_in(path, CSV):
+            return CsvTable(path)
+        return read_samples(Path(path), warn, how)
 
 
 def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame:
