@@ -71,7 +71,8 @@ EXTENSION = Extension(
         },
     },
     encoders={
-        name: f"ordinate_papers.networks:{name}" for name in ("airfoil", "airfoil_standardised", "small_resnet1d")
+        **{name: f"ordinate_papers.networks:{name}" for name in ("airfoil", "airfoil_standardised", "small_resnet1d")},
+        "otd_convnet": "ordinate_papers.otd_convnet:otd_convnet",
     },
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",

@@ -317,7 +317,7 @@ def test_a_path_without_a_file_is_an_error(tmp_path):
     ("name", "hint"), [("resnet19", "did you mean 'resnet18'"), ("atuo", "'auto'"), ("?", "list_models"), (None, "")]
 )
 def test_an_unknown_name_is_an_error_with_near_ones(name, hint):
-    takes = "expected 'auto', 'otd_convnet' or a network of timm; "
+    takes = "expected 'auto' or a network of timm; "
     with pytest.raises(OrdinateError, match=rf"encoder: got {name!r}, ".replace("?", r"\?") + takes + f".*{hint}"):
         build_image_encoder(name, (3, 32, 32), embedding_dim=5)
 
@@ -332,9 +332,6 @@ def test_an_unknown_name_is_an_error_with_near_ones(name, hint):
         ("test_resnet", (3, 32, 32), {"mean": [0.5]}, "mean: got 1 value, expected one for each of the 3 channels"),
         ("test_resnet", (1, 32, 32), {"std": [0.5, 0.5]}, "std: got 2 values, expected one for each of the 1 channel"),
         ("test_resnet", (2, 32, 32), {"std": [0.5, 0]}, r"std: got \[0\.5, 0\.0\], expected numbers above 0"),
-        ("otd_convnet", (1, 41, 50), {}, "image size: got 41 x 50 pixels, 'otd_convnet' takes at least 42 x 42"),
-        ("otd_convnet", (1, 50, 41), {}, "image size: got 50 x 41 pixels"),
-        ("otd_convnet", (1, 50, 50), {"pretrained": True}, "pretrained: got 'True', 'otd_convnet' takes False"),
     ],
 )
 def test_what_a_network_does_not_take_is_an_error(name, sample_shape, options, message):
@@ -346,4 +343,3 @@ def test_timm_missing_is_an_error_that_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(OrdinateError, match=r'requires timm .* pip install "ordinate\[images\]"'):
         build_image_encoder("auto", (1, 48, 48), embedding_dim=5)
-    build_image_encoder("otd_convnet", (1, 48, 48), embedding_dim=5, width=2, hidden=4)

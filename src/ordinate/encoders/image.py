@@ -1,4 +1,4 @@
-"""Encoders of images by name: networks of timm, and OTD's own."""
+"""Encoders of images by name: networks of timm."""
 
 import difflib
 import logging
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from ordinate.counts import counted
@@ -44,8 +43,8 @@ def build_image_encoder(
     the size of the images.
 
     Args:
-        name: ``"auto"`` for a ResNet-18, ``"otd_convnet"`` for :class:`OTDConvNet`, or any network of timm.
-            ``"efficientnet_lite0"`` stands for timm's ``"tf_efficientnet_lite0"``.
+        name: ``"auto"`` for a ResNet-18, or any network of timm. ``"efficientnet_lite0"`` stands for timm's
+            ``"tf_efficientnet_lite0"``.
         sample_shape: Shape (c, h, w) of one image, in pixels.
         embedding_dim: Dimension d of the embeddings; None leaves the network's features as they are.
         mean: Mean of each channel, on the scale 0..1; None for 0.5, or for that of the pretrained network.
@@ -63,7 +62,7 @@ def build_image_encoder(
             reach or do not fit, or timm not installed.
 
     Example:
-        >>> encoder = build_image_encoder("otd_convnet", (1, 48, 48), embedding_dim=8, width=4, hidden=16)
+        >>> encoder = build_image_encoder("test_resnet", (1, 48, 48), embedding_dim=8)
         >>> encoder(torch.zeros(2, 1, 48, 48, dtype=torch.uint8)).shape
         torch.Size([2, 8])
     """
@@ -72,33 +71,18 @@ def build_image_encoder(
         raise OrdinateError("sample_shape", sample_shape, "(channels, height, width) of an image")
     channels = sample_shape[0]
     normalisation: Mapping[str, Sequence[float]] = {"mean": (0.5,), "std": (0.25,)}
-    backbone: TimmNetwork
-    if name == "otd_convnet":
-        _check_otd_convnet(sample_shape, pretrained)
-        backbone = OTDConvNet(channels, **options)
-        width = backbone.out_channels
-    else:
-        backbone = _timm_network(name, sample_shape, pretrained, options)
-        if small_stem or (small_stem is None and not pretrained and min(sample_shape[1:]) < SMALL_IMAGE):
-            _keep_small_images(backbone)
-        width = feature_width(backbone, torch.zeros(1, *sample_shape), repr(name))
-        if pretrained:
-            normalisation = backbone.pretrained_cfg
+    backbone = _timm_network(name, sample_shape, pretrained, options)
+    if small_stem or (small_stem is None and not pretrained and min(sample_shape[1:]) < SMALL_IMAGE):
+        _keep_small_images(backbone)
+    width = feature_width(backbone, torch.zeros(1, *sample_shape), repr(name))
+    if pretrained:
+        normalisation = backbone.pretrained_cfg
     mean = _given_or_usual(mean, normalisation["mean"], "mean", channels)
     std = _given_or_usual(std, normalisation["std"], "std", channels)
     if min(std) <= 0:
         raise OrdinateError("std", std, "numbers above 0")
     kind = FrozenImageEncoder if frozen else ImageEncoder
     return kind(backbone, width, embedding_dim, mean, std)
-
-
-def _check_otd_convnet(sample_shape: tuple[int, ...], pretrained: bool | str | Path) -> None:
-    if min(sample_shape[1:]) < SMALLEST_SIDE:
-        size = f"{sample_shape[1]} x {sample_shape[2]} pixels"
-        got = f"{size}, 'otd_convnet' takes at least {SMALLEST_SIDE} x {SMALLEST_SIDE}"
-        raise OrdinateError("image size", got, hint="enlarge the images or take encoder='auto'")
-    if pretrained:
-        raise OrdinateError("pretrained", f"{str(pretrained)!r}, 'otd_convnet' takes False: it has no such weights")
 
 
 def _timm_network(
@@ -109,11 +93,11 @@ def _timm_network(
     # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
     timm_name = {"auto": "resnet18", "efficientnet_lite0": LITE0}.get(name, name)
     if not isinstance(name, str) or not timm.is_model(timm_name):
-        near = difflib.get_close_matches(str(name), ["auto", "otd_convnet", *timm.list_models()])
+        near = difflib.get_close_matches(str(name), ["auto", *timm.list_models()])
         hint = "timm.list_models() lists them"
         if near:
             hint = f"did you mean {', '.join(map(repr, near))}?"
-        raise OrdinateError("encoder", repr(name), "'auto', 'otd_convnet' or a network of timm", hint)
+        raise OrdinateError("encoder", repr(name), "'auto' or a network of timm", hint)
     channels, *size = sample_shape
     options = {"in_chans": channels, **options}
     try:
@@ -237,44 +221,3 @@ def _given_or_usual(values: Sequence[float] | None, usual: Sequence[float], name
     if len(values) != channels:
         raise OrdinateError(name, counted(len(values), "value"), f"one for each of the {counted(channels, 'channel')}")
     return [float(value) for value in values]
-
-
-SMALLEST_SIDE = 42  # The convolutions do not pad, and leave 1 pixel of 42.
-
-
-class OTDConvNet(nn.Module):
-    """Four pairs of 3x3 convolutions, the mean over the remaining pixels, two dense layers (OTD, Appendix B, Table 3).
-
-    The paper's last layer, the embedding, is left to :class:`~ordinate.encoders.ImageEncoder`, where it is linear.
-    After the paper's ReLU no cosine is below 0, so that the ranks cannot spread over a half circle.
-
-    Args:
-        in_channels: Number of channels c of the images (n, c, h, w), h and w at least 42 pixels.
-        width: Number of filters of the first convolutions, doubled by each further pair; the paper has 64.
-        hidden: Number of units of each dense layer, and of the output (n, hidden); the paper has 4096.
-        batch_norm: Whether batch normalisation follows the last three pairs, as in the paper.
-
-    Example:
-        >>> import torch
-        >>> OTDConvNet(1, width=4, hidden=16)(torch.zeros(2, 1, 48, 48)).shape
-        torch.Size([2, 16])
-    """
-
-    def __init__(self, in_channels: int, width: int = 64, hidden: int = 4096, batch_norm: bool = True) -> None:
-        super().__init__()
-        layers: list[nn.Module] = []
-        self.out_channels = hidden
-        channels = in_channels
-        for pair in range(4):
-            filters = width * 2**pair
-            layers += [nn.Conv2d(channels, filters, kernel_size=3), nn.ReLU()]
-            layers += [nn.Conv2d(filters, filters, kernel_size=3), nn.ReLU()]
-            layers.append(nn.MaxPool2d(2) if pair == 0 else nn.MaxPool2d(3, stride=1))
-            if batch_norm and pair > 0:
-                layers.append(nn.BatchNorm2d(filters))
-            channels = filters
-        self.convolutions = nn.Sequential(*layers)
-        self.dense = nn.Sequential(nn.Linear(channels, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
-
-    def forward(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
-        return self.dense(self.convolutions(images).mean(dim=(2, 3)))

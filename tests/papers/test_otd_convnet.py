@@ -1,10 +1,13 @@
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import batch_norm, conv2d, max_pool2d, relu
 
-from ordinate.encoders import OTDConvNet
-from ordinate.encoders.image import SMALLEST_SIDE
+from ordinate import ImageOptions, OTDClassifier
+from ordinate.errors import OrdinateError
+from ordinate_papers.otd_convnet import OTDConvNet
+from tests.data import pictures
 
 
 def small(**options):
@@ -65,6 +68,13 @@ def test_the_default_has_the_papers_widths():
 
 def test_images_of_the_smallest_side_leave_one_pixel_and_smaller_ones_none():
     convolutions = small().convolutions
-    assert convolutions(images(1, SMALLEST_SIDE, SMALLEST_SIDE)).shape[2:] == (1, 1)
+    assert convolutions(images(1, 42, 42)).shape[2:] == (1, 1)
     with pytest.raises(RuntimeError, match="too small"):
-        convolutions(images(1, SMALLEST_SIDE, SMALLEST_SIDE - 1))
+        convolutions(images(1, 42, 41))
+
+
+def test_images_that_are_too_small_for_the_network_are_refused():
+    ranks = np.arange(12) % 3
+    model = OTDClassifier(encoder="otd_convnet", epochs=1, data=ImageOptions(size=41))
+    with pytest.raises(OrdinateError, match=r"encoder: OTDConvNet .*too small"):
+        model.fit(pictures.draw(ranks), ranks)
