@@ -41,7 +41,7 @@ from ordinate.data.tables.date_forms import AMBIGUOUS, DURATION, ISO, TIME_OF_DA
         (["2020-01"], None),
         (["2020-01-31 10:00+00"], ISO),
         (["2020-01-31T10:00:00.5 -05:30"], ISO),
-        (["2020-W05", "2020-W06-7"], "%G-W%V-%u"),
+        (["2020-W05", "2020-W06-7"], None),
         (["2020-13-31"], None),
         (["12-34", "1.2.3", "a-b-c"], None),
         (["grade 1, 2"], None),

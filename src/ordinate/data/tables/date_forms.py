@@ -1,7 +1,7 @@
 """How dates, times of day and durations are written, as the values of a column tell."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
 import numpy as np
@@ -17,12 +17,10 @@ NOT_TOLD = {
     AMBIGUOUS: "day and month of its dates are ambiguous; write them as 2020-01-31",
     UNCLEAR: "seems to hold dates or times of no one known form; write them as 2020-01-31, 13:45 or 1 days 02:30:00",
 }
-ISO_WEEK = "%G-W%V-%u"
 COMPACT = "%Y%m%d"  # Such dates are numbers.
 FORMS = (
     "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d%b%Y", "%b %d, %Y", "%b %d %Y", "%d %B %Y",
     "%B %d, %Y", "%B %d %Y", "%d/%b/%Y", "%Y-%b-%d", "%Y %b %d", "%d.%m.%y", "%d %b %y", "%d-%b-%y", "%b %d, %y",
-    ISO_WEEK,
 )  # fmt: skip
 # Of these, day and month are ambiguous unless one form alone fits.
 ALTERNATIVES = (
@@ -43,14 +41,11 @@ TIME = re.compile(CLOCK)
 DATED = re.compile(
     rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,?\s+)?(?P<date>\S.*?)(?:(?:,?\s+|(?<=\d)[T:]){CLOCK}{ZONE})?"
 )
-DATE = re.compile(
-    r"\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2},? \d{2,4}|\d{1,2}[A-Za-z]{3}\d{4}|\d{4}-W\d\d(-\d)?"
-)
+DATE = re.compile(r"\d{1,4}[-/. ]+\w{1,9}[-/. ]+\d{1,4}|[A-Za-z]{3,9} \d{1,2},? \d{2,4}|\d{1,2}[A-Za-z]{3}\d{4}")
 SPAN = re.compile(
     r"(?P<before>-)?(?:(?P<days>\d+) days?,?\s*)?(?P<sign>[-+])?"
     r"(?P<hours>\d+):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d(?:\.\d+)?)"
 )
-ISO_SPAN = re.compile(r"(-)?P(?=\d|T\d)(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 
 
 def date_form(values: pd.Series) -> str | None:
@@ -142,7 +137,7 @@ def _different_texts(values: pd.Series) -> list[str]:
 
 
 def _looks_like_date(text: str) -> bool:
-    return _date_and_seconds(text)[0] != "" or any(form.match(text) for form in (TIME, SPAN, ISO_SPAN))
+    return _date_and_seconds(text)[0] != "" or any(form.match(text) for form in (TIME, SPAN))
 
 
 def _different_dates(texts: Sequence[str]) -> list[str]:
@@ -186,8 +181,6 @@ def _dates(values: pd.Series, form: str) -> pd.Series:
 
 def _days(texts: pd.Series, form: str) -> pd.Series:
     """Return text of a form without a time of day as dates; NaT for others."""
-    if form == ISO_WEEK:
-        texts = texts.str.replace(r"^(\d{4}-W\d\d)$", r"\1-1", regex=True)  # A week is its Monday.
     return pd.to_datetime(texts, format=form, errors="coerce")
 
 
@@ -236,22 +229,12 @@ def _duration(value: object) -> float:
         return value.total_seconds()
     if isinstance(value, time):
         return _time_of_day(value)
-    text = value.strip() if isinstance(value, str) else ""
-    iso = ISO_SPAN.fullmatch(text)
-    if iso is not None:
-        sign, days, *clock = iso.groups()
-        return (-1 if sign else 1) * (86400 * int(days or 0) + _in_seconds(clock))
-    found = SPAN.fullmatch(text)
+    found = SPAN.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         return np.nan
     before = -1 if found["before"] else 1
-    of_clock = _in_seconds([found["hours"], found["minutes"], found["seconds"]])
+    of_clock = int(found["hours"]) * 3600 + int(found["minutes"]) * 60 + float(found["seconds"])
     if found["days"] is None:
         return before * of_clock
     # -1 days +21:30:00 is two and a half hours before: the sign belongs to the days alone.
     return before * 86400 * int(found["days"]) + (-1 if found["sign"] == "-" else 1) * of_clock
-
-
-def _in_seconds(clock: Iterable[str | None]) -> float:
-    """Return hours, minutes and seconds as seconds."""
-    return sum(unit * float(number or 0) for unit, number in zip((3600, 60, 1), clock, strict=True))
