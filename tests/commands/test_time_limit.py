@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 
 import ordinate
-from ordinate.commands.fit import choose, command
+from ordinate.commands.fit import choose, command, plan
 from ordinate.commands.fit.command import fit
-from ordinate.commands.fit.image_plan import ImagePlanner, Wanted
+from ordinate.commands.fit.plan import planned_images
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
+from ordinate.commands.samples import Samples
+from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import Preprocessing
 from ordinate.errors import OrdinateError
 from ordinate.training.time_budget import TimeBudget
@@ -165,9 +167,12 @@ def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_t
 @pytest.mark.parametrize("spent", [1.0, 50.0])
 def test_a_plan_does_not_depend_on_what_the_machine_has_done_so_far(reading, spent, monkeypatch, capsys):
     def plan_of(clock, seconds):
+        monkeypatch.setattr(plan, "seconds_to_decode", lambda *_: seconds)
+        monkeypatch.setattr(plan, "own_size", lambda *_: (96, 128))
+        images, y = ImageFiles([f"{place}.png" for place in range(300)]), pd.Series([1, 2, 3] * 100, name="grade")
+        opened = Samples(images, y, "grade", "", preprocessing=Preprocessing((96, 128), 3))
         limit = TimeLimit(TimeBudget(400, clock=lambda: clock, start=0.0))
-        planner = ImagePlanner(Wanted, "auto", None, alone=False, test_share=0.2, time=limit, on_gpu=False)
-        return planner.plan(pd.Series([1, 2, 3] * 100, name="grade"), None, Preprocessing((96, 128), 3), seconds)
+        return planned_images(FitOptions("pictures", out="new"), opened, limit)
 
     found = plan_of(spent, reading)
     assert found == plan_of(0.0, 0.0)

@@ -17,7 +17,7 @@ from edfio import Edf, EdfSignal, Patient
 from PIL import Image
 from pydicom.uid import JPEG2000Lossless, JPEGExtended12Bit, JPEGLosslessSV1, JPEGLSLossless, RLELossless
 
-from ordinate.commands.samples import decode_array, modality_of_data, read_samples
+from ordinate.commands.samples import decode, open_samples, with_preprocessing
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Request
 from ordinate.data.rows import BatchedSamples
@@ -108,19 +108,15 @@ def target_of(path):
     return TARGETS.get(path.name, "grade") if path.name in TABLES else None
 
 
-def options_of(modality):
-    return WORKERS.get(modality.name)
-
-
 def read(path):
     """Return the samples that training and prediction read, in a form that can be compared."""
     if path.name == "recordings":
         recordings = read_tuab(path)
         return comparable(recordings.samples), recordings.labels.tolist()
     request = Request(target_of(path), say=lambda _: None)
-    samples = read_samples(str(path), request, options_of)
-    if modality_of_data(str(path)).name == "tables":
-        samples = decode_array(samples, request, options_of)
+    samples = open_samples(str(path), request)
+    options = WORKERS.get(samples.modality.name)
+    samples = decode(with_preprocessing(samples, options, request.say), str(path), request, options)
     unlabelled = read_unlabelled(path)
     if hasattr(unlabelled, "columns"):
         unlabelled = pd.concat(list(BatchedSamples(unlabelled, 10)))

@@ -13,8 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.labels import costs_of_rules, understand_labels
-from ordinate.commands.samples import Samples, decode_array, fit_to, modality_of_data
-from ordinate.commands.samples import read_samples as read_labelled_samples
+from ordinate.commands.samples import Samples, decode, fit_to, modality_of_data, open_samples, with_preprocessing
 from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
@@ -202,10 +201,11 @@ def _read(fitted: Model, data: str, request: Request) -> Samples:
     modality = modality_of_data(data)
     if not modality.holds_arrays and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
-    samples = read_labelled_samples(data, request, lambda _: reader.options())
-    if modality.holds_arrays and modality_of(samples.X).reads_with(reader):
-        return decode_array(samples, request, lambda _: reader.options())
-    return samples
+    samples = open_samples(data, request)
+    if not modality_of(samples.X).reads_with(reader):
+        return samples
+    options = reader.options()
+    return decode(with_preprocessing(samples, options, request.say), data, request, options)
 
 
 def _sides(split: Mapping[str, Any], samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

@@ -4,7 +4,7 @@ import hashlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ordinate.counts import counted
 from ordinate.data.decoded import require_readable
-from ordinate.data.images.pixels import Preprocessing
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.paths import reading, require_names
@@ -39,9 +38,6 @@ from ordinate.extensions import extensions, load_object
 from ordinate.model.batches import trained_columns
 from ordinate.model.model import Model
 
-OptionsOf = Callable[[Modality], Any]
-SizeFor = Callable[[pd.Series, pd.Series | None, Preprocessing, float, tuple[int, int]], tuple[int, int]]
-
 
 @dataclass(frozen=True)
 class Samples:
@@ -51,7 +47,7 @@ class Samples:
         X: Samples.
         y: Labels (n,) as a Series, or several targets (n, p) as a DataFrame.
         name: Name of the label for messages.
-        digest: SHA-256 of everything that was read.
+        digest: SHA-256 of everything that was read; empty for files that are still to be decoded.
         splits: Sides (n,) that the data assign the samples to; None without any.
         groups: Groups (n,) that stay on one side of a split; None without any.
         weights: Sample weights (n,); None for equal ones.
@@ -61,6 +57,7 @@ class Samples:
         files: Files (n,) of images, from which they can be decoded at another size; None if there are none.
         rows: Rows (n,) of the data that the samples are, rising; None for all of them.
         notes: Notes on the columns: which were left out, and which are suspicious.
+        preprocessing: What is done to every sample when it is decoded; None where nothing is decoded.
     """
 
     X: Any
@@ -76,6 +73,7 @@ class Samples:
     files: Any = None
     rows: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
+    preprocessing: Any = None
 
     def take(self, places: NDArray[np.int64]) -> "Samples":
         """Return some of the samples, by their places."""
@@ -85,6 +83,10 @@ class Samples:
             if column is not None:
                 taken[name] = take(column, places, renumber=True)
         return replace(self, **taken, rows=self.in_data(places))
+
+    def resized(self, size: tuple[int, int]) -> "Samples":
+        """Return images that are still to be decoded, with another size to decode them at."""
+        return replace(self, preprocessing=replace(self.preprocessing, size=size))
 
     @cached_property
     def exact_copies(self) -> NDArray[np.uint64 | np.int64] | None:
@@ -138,16 +140,8 @@ def _refuse_columns(data: str, request: Request) -> None:
         raise OrdinateError(f"--{given}", problem=f"{data} is a data set with its own label and split", expected="none")
 
 
-def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: SizeFor | None = None) -> Samples:
-    """Read the labelled samples of a file, folder, zip or image set, with files of images and the like read.
-
-    Args:
-        data: Path, or name of an image set.
-        request: Request for columns and other parts of the data.
-        options_of: Function from a kind of data to its options.
-        size_for: Function that chooses the size of images by their labels and split, how they would be read, the
-            seconds that decoding takes and the size that they have; None for the options' size.
-    """
+def open_samples(data: str, request: Request) -> Samples:
+    """Return the labelled samples of a file, folder, zip or image set; images and the like are still to be decoded."""
     modality = modality_of_data(data)
     image_sets = named_sets(data, "holds_images")
     if image_sets is None:
@@ -156,79 +150,36 @@ def read_samples(data: str, request: Request, options_of: OptionsOf, size_for: S
     else:
         _refuse_columns(data, request)
         labelled = modality.hold_out_fold(image_sets.read_images(data), data, request)
-    if isinstance(labelled.labels, pd.DataFrame) and not request.more_targets:
+    y = labelled.labels
+    if isinstance(y, pd.DataFrame) and not request.more_targets:
         raise OrdinateError(
             data, problem="has targets of several dimensions", expected="one", hint="see SupCRRegressor for more"
         )
-    if request.more_targets and not isinstance(labelled.labels, pd.DataFrame):
+    if request.more_targets and not isinstance(y, pd.DataFrame):
         count = 1 + len(request.more_targets)
         raise OrdinateError(
             "--target", f"{counted(count, 'column')}, and {data} holds no table", "one; several are for tables"
         )
     for note in labelled.notes:
         request.say(f"note: {note}")
+    for reason in labelled.left_out:
+        request.say(f"left out: {reason}")
     rows = None
-    missing = pd.DataFrame(labelled.labels).isna().any(axis=1).to_numpy()
+    missing = pd.DataFrame(y).isna().any(axis=1).to_numpy()
     if missing.any():
         request.say(f"left out: {missing.sum():,} of {counted(len(missing), 'row')}, which have no label")
         rows = np.flatnonzero(~missing)
         labelled = labelled.take(rows)
-    if modality.holds_arrays:
-        X = labelled.samples
         y = labelled.labels
+    if modality.holds_arrays:
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
         digest = digest_of_files(Path(data))
-        return Samples(X, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), rows=rows)
-    return _decoded(modality, data, labelled, request, options_of(modality), size_for, rows)
-
-
-def _decoded(
-    modality: Modality,
-    data: str,
-    labelled: Labelled,
-    request: Request,
-    options: Any,
-    size_for: SizeFor | None,
-    rows: NDArray[np.int64] | None,
-) -> Samples:
-    """Return labelled samples with their files read, without those that cannot be read if the request says so.
-
-    They are these ``rows`` of the data, None for all.
-    """
-    labels = pd.Series(labelled.labels)
-    choose = size_for and partial(size_for, labels, labelled.splits)
-    X, failures = modality.decode(labelled.samples, options, request, choose)
-    if not request.skip_unreadable:
-        require_readable(failures, len(labelled), modality.name, data, "; --skip-unreadable leaves them out")
-    for reason in (*labelled.left_out, *failures.values()):
-        request.say(f"left out: {reason}")
-    paths = labelled.paths
-    streams = isinstance(getattr(X, "pixels", None), StreamedPixels)  # There may be too many names to list.
-    if paths is None and not streams:
-        paths = modality.paths(labelled.samples)
-    files = labelled.samples
-    labelled = replace(labelled, samples=X, paths=paths)
-    if failures:
-        readable = np.setdiff1d(np.arange(len(labelled)), list(failures))
-        labelled, files = labelled.take(readable), take(files, readable)
-        rows = readable if rows is None else rows[readable]
-    y = pd.Series(labelled.labels)
-    columns = [y, labelled.splits, labelled.groups]
-    if labelled.weights is not None:
-        columns.append(labelled.weights)
-    pixels = getattr(labelled.samples, "pixels", labelled.samples)
-    if isinstance(pixels, StreamedPixels):
-        digest = hashlib.sha256(pixels.digest())
-        for column in columns:
-            digest.update(b"" if column is None else pd.util.hash_pandas_object(column, index=False).to_numpy().data)
     else:
-        digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
-        for sample in pixels:
-            digest.update(np.ascontiguousarray(sample).tobytes())
+        y = pd.Series(y)
+        name, digest = f"label {y.name!r}", ""
     return Samples(
-        labelled.samples, y, f"label {y.name!r}", digest.hexdigest(),
-        labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
-        files=None if isinstance(files, np.ndarray) else files, rows=rows,
+        labelled.samples, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
+        rows=rows,
     )  # fmt: skip
 
 
@@ -242,12 +193,44 @@ def _weights(labelled: Labelled) -> NDArray[np.float64] | None:
         raise error.of(f"--weight: column {labelled.weights.name!r}") from None
 
 
-def decode_array(samples: Samples, request: Request, options_of: OptionsOf) -> Samples:
-    """Return samples of a file that are images, volumes or the like as decoded ones."""
-    modality = samples.modality
-    X, failures = modality.decode(samples.X, options_of(modality), request)
-    require_readable(failures, len(samples.y), modality.name)
-    return replace(samples, X=X)
+def with_preprocessing(samples: Samples, options: Any, say: Callable[[str], None]) -> Samples:
+    """Return samples with what is to be done to each when it is decoded."""
+    return replace(samples, preprocessing=samples.modality.preprocessing(samples.X, options, say))
+
+
+def decode(samples: Samples, data: str, request: Request, options: Any) -> Samples:
+    """Return samples with their files read, without those that cannot be read if the request says so."""
+    files, modality = samples.X, samples.modality
+    X, failures = modality.decode(files, samples.preprocessing, options, request)
+    if not request.skip_unreadable:
+        require_readable(failures, len(files), modality.name, data, "; --skip-unreadable leaves them out")
+    for reason in failures.values():
+        request.say(f"left out: {reason}")
+    if samples.digest:
+        return replace(samples, X=X)
+    streams = isinstance(getattr(X, "pixels", None), StreamedPixels)  # There may be too many names to list.
+    if samples.paths is None and not streams:
+        samples = replace(samples, paths=modality.paths(files))
+    samples = replace(samples, X=X, files=None if isinstance(files, np.ndarray) else files)
+    if failures:
+        samples = samples.take(np.setdiff1d(np.arange(len(files)), list(failures)))
+    return replace(samples, digest=_digest(samples))
+
+
+def _digest(samples: Samples) -> str:
+    """Return the sha256 of decoded samples and of their labels and other columns."""
+    columns = [samples.y, samples.splits, samples.groups, samples.weights]
+    pixels = getattr(samples.X, "pixels", samples.X)
+    if not isinstance(pixels, StreamedPixels):
+        digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
+        for sample in pixels:
+            digest.update(np.ascontiguousarray(sample).tobytes())
+        return digest.hexdigest()
+    digest = hashlib.sha256(pixels.digest())
+    for column in columns:
+        if column is not None:
+            digest.update(pd.util.hash_pandas_object(pd.Series(column), index=False).to_numpy().data)
+    return digest.hexdigest()
 
 
 def fit_to(model: Model, X: Any, data: str) -> Any:

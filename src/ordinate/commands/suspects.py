@@ -10,7 +10,7 @@ import pandas as pd
 
 from ordinate.commands.division import units_of
 from ordinate.commands.fit.plan import Plan
-from ordinate.commands.fit.read import data_options, read_labelled, request_of
+from ordinate.commands.fit.read import data_options, decoded, open_labelled, request_of
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, understand_label
 from ordinate.commands.samples import Samples
@@ -44,7 +44,7 @@ def suspects(
         raise OrdinateError("--folds", folds, "at least 2")
     # A table of samples may go to the standard output, and notes do not belong there.
     request = request_of(options, partial(print, file=sys.stderr))
-    samples = read_labelled(options, request)
+    samples = decoded(options, request, open_labelled(options, request))
     label = understand_label(samples.y, options.task, options.order, samples.name)
     if label.is_ranks:
         samples, label = _with_others_of_its_rank(samples, label, request.say)

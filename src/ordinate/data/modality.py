@@ -27,8 +27,6 @@ from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError
 
-ChooseSize = Callable[..., tuple[int, int]]  # It plans a training, and returns the size of its samples.
-
 
 class Reader(ABC):
     """Turn samples into the batch of an encoder, as learned from the training samples. A saved model keeps it.
@@ -291,14 +289,12 @@ class Modality(ABC):
         """
         return self.read_labelled(path, Request()).samples
 
-    def decode(
-        self, X: Any, options: Any, request: Request, choose: ChooseSize | None = None
-    ) -> tuple[Any, dict[int, str]]:
-        """Return samples with their files read, and from the index of each unreadable one to the reason.
+    def preprocessing(self, X: Any, options: Any, say: Callable[[str], None]) -> Any:
+        """Return what is done to every sample when it is decoded, chosen from some; None where nothing is decoded."""
+        return None
 
-        ``choose`` is a callback of ``ordinate fit`` that plans a training, see
-        :class:`~ordinate.data.images.modality.ImageModality`.
-        """
+    def decode(self, X: Any, preprocessing: Any, options: Any, request: Request) -> tuple[Any, dict[int, str]]:
+        """Return samples with their files read, and from the index of each unreadable one to the reason."""
         return X, {}
 
     def copies(self, X: Any) -> tuple[NDArray[np.uint64 | np.int64], str]:

@@ -1,13 +1,14 @@
 """What kinds of data have in common whose samples become pixels or voxels: images and volumes."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.decoded import DecodedSamples, PixelReader, stream, unreadable
-from ordinate.data.modality import ChooseSize, Modality, Reader, Request, are_paths
+from ordinate.data.modality import Modality, Reader, Request, are_paths
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.options import DataOptions
 from ordinate.data.preprocessing import Preprocessing
@@ -65,22 +66,18 @@ class PixelModality(Modality):
         pixels = X.pixels if isinstance(X, DecodedSamples) else X
         return None if isinstance(pixels, StreamedPixels | NamedFiles) else super().copies(pixels)[0]
 
+    def preprocessing(self, X: Any, options: Any, say: Callable[[str], None]) -> Preprocessing:
+        preprocessing, notes = self.reader.choose(self._undecoded(X), self.options_of(options))
+        for note in notes:
+            say(f"note: {note}")
+        return preprocessing
+
     def decode(
-        self, X: Any, options: Any, request: Request, choose: ChooseSize | None = None
+        self, X: Any, preprocessing: Preprocessing, options: Any, request: Request
     ) -> tuple[DecodedSamples, dict[int, str]]:
         options = self.options_of(options)
-        if not isinstance(X, self.reader.files_class):
-            X = self.as_array(X)
-        preprocessing, notes = self.reader.choose(X, options)
-
-        def say(note: str) -> None:
-            request.say(f"note: {note}")
-
-        for note in notes:
-            say(note)
-        if choose is not None:
-            preprocessing = self.resized(X, preprocessing, options, choose)
-        streamed = stream(X, preprocessing, options, say)
+        X = self._undecoded(X)
+        streamed = stream(X, preprocessing, options, lambda note: request.say(f"note: {note}"))
         if streamed is not None:
             failures = {}
             if request.skip_unreadable:
@@ -89,6 +86,5 @@ class PixelModality(Modality):
         pixels, failures = self.reader.decode_all(X, preprocessing, options.workers, request.progress)
         return self.reader.decoded_class(pixels, preprocessing), failures
 
-    def resized(self, X: Any, preprocessing: Any, options: Any, choose: ChooseSize) -> Preprocessing:
-        """Return the preprocessing with the size that a plan of the training chooses."""
-        return preprocessing
+    def _undecoded(self, X: Any) -> Any:
+        return X if isinstance(X, self.reader.files_class) else self.as_array(X)

@@ -3,19 +3,17 @@
 import shlex
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 
 from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
-from ordinate.commands.fit.image_plan import BLEND, ImagePlanner, announcement, keep_plan, read_plan
-from ordinate.commands.fit.plan import Plan, make_plan, supports_several, wanted_of_images
-from ordinate.commands.fit.read import read
+from ordinate.commands.fit.image_plan import BLEND, announcement, keep_plan
+from ordinate.commands.fit.plan import Plan, make_plan, planned_images, supports_several, wanted_of_images
+from ordinate.commands.fit.read import open_labelled, read, request_of
 from ordinate.commands.fit.result import print_result
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
 from ordinate.commands.fit.train import Trained, Trainer, train
@@ -78,13 +76,12 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
     check(options)
     folder = partial_folder(options.path)
     limit = TimeLimit.of(options.time_limit, folder, started or time.monotonic())
-    planner = _planner(options, limit)
-    samples = read(options, None if planner is None else planner.size_for)
-    images = None
-    if planner is not None and samples.modality.plans_training:
-        # Images of files were planned when they were read; those of an array are not resized.
-        images = planner.plan(samples.y, samples.splits, samples.X.preprocessing)
+    opened = open_labelled(options, request_of(options))
+    images = planned_images(options, opened, limit)
+    if images is not None:
+        opened = opened.resized(images.size)
         keep_freed_memory()
+    samples = read(options, opened)
     plan = make_plan(options, samples, images)
     limit = limit.within(_default_minutes(options, plan), folder)
     costs = None if plan.costs is None else plan.costs.tolist()
@@ -144,22 +141,6 @@ def _check_targets(options: FitOptions, method: str) -> None:
         raise OrdinateError("--target", f"{got} of ranks", "one; several are for continuous targets")
     if method != "auto" and not supports_several(method):
         raise OrdinateError("--target", f"{got} for {method}, which supports one target", "one, or --method supcr")
-
-
-def _planner(options: FitOptions, limit: TimeLimit) -> ImagePlanner | None:
-    """Return the planner of a training on images; None if a recipe plans it."""
-    if options.recipe is not None:
-        return None
-    return ImagePlanner(
-        partial(wanted_of_images, options),
-        options.task,
-        options.order,
-        alone=options.method != "auto" or bool(options.margin),
-        test_share=options.test_fraction or 0.2,
-        time=limit,
-        on_gpu=options.training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available(),
-        planned=read_plan(partial_folder(options.path), options.determining),
-    )
 
 
 def _default_minutes(options: FitOptions, plan: Plan) -> float | None:

@@ -1,25 +1,20 @@
 """The plan of a training on images: network, size and epochs that a user can wait for, if they were left open."""
 
 import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import pandas as pd
 import torch
 
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
-from ordinate.commands.labels import understand_label
 from ordinate.commands.workspace import read_record, write_record
 from ordinate.counts import counted
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Preprocessing
 from ordinate.data.memory import available_memory
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import SMALL_IMAGE
@@ -124,83 +119,12 @@ class ImagePlan:
     blend_network: str | None = None
 
 
-@dataclass
-class ImagePlanner:
-    """Plans a training on images once it is known what they are.
-
-    Args:
-        wanted: Function that returns the choices that the user has made.
-        task: Kind of label, or ``"auto"``.
-        order: Ranks from lowest to highest, separated by commas.
-        alone: Whether a single method is trained.
-        test_share: Share of the samples that is held out.
-        time: Time that is left.
-        on_gpu: Whether a GPU trains.
-        planned: Plan of the run that is continued; None for a new one, whose plan it becomes.
-    """
-
-    wanted: Callable[[], Wanted]
-    task: str
-    order: str | None
-    alone: bool
-    test_share: float
-    time: TimeLimit
-    on_gpu: bool
-    planned: ImagePlan | None = None
-
-    def size_for(
-        self, labels: pd.Series, splits: pd.Series | None, images: Preprocessing, reading: float, own: Size
-    ) -> Size:
-        """Plan the training, see :meth:`plan`, and return the size of its images."""
-        return self.plan(labels, splits, images, reading, own).size
-
-    def plan(
-        self,
-        labels: pd.Series,
-        splits: pd.Series | None,
-        images: Preprocessing,
-        reading: float = 0.0,
-        own: Size | None = None,
-    ) -> ImagePlan:
-        """Return the plan of a training on images that take ``reading`` seconds to decode.
-
-        ``splits`` says which images are to train, validate and test on; None leaves it open. ``own`` is the size of the
-        images as they are; None if they keep that of ``images``.
-        """
-        if self.planned is not None:
-            return self.planned
-        self.time.warn_of_reading(len(labels), reading)
-        is_ranks = understand_label(labels, self.task, self.order, f"label {labels.name!r}").is_ranks
-        wanted = self.wanted()
-        samples, is_validated = math.ceil(len(labels) * (1 - self.test_share)), False
-        if splits is not None:
-            samples, is_validated = max(1, int((splits == "train").sum())), bool((splits == "validation").any())
-        counts: tuple[int, ...] = (1,)
-        if not self.alone and wanted.blend == "no":
-            counts = (2, 1)
-        planned = partial(
-            plan_images,
-            images.size,
-            images.channels,
-            samples,
-            wanted,
-            validated=is_validated,
-            seconds=self.time.for_plan,
-            candidates=counts,
-            cost=1.0 if is_ranks else 2.2,  # Continuous targets pass two views, and a head after the encoder.
-            own=own,
-            gpu=self.on_gpu,
-        )
-        self.planned = _from_record(broadcast_from_rank_zero(lambda: asdict(planned())))
-        return self.planned
-
-
 def read_plan(folder: Path, determining: list[object]) -> ImagePlan | None:
     """Return the plan of a run that was stopped, if it had the same options."""
     kept = broadcast_from_rank_zero(lambda: read_record(folder / RECORD))
     if kept is None or kept["options"] != json.loads(json.dumps(determining)):
         return None
-    return _from_record(kept["images"])
+    return plan_from_record(kept["images"])
 
 
 def keep_plan(folder: Path, determining: list[object], plan: ImagePlan) -> None:
@@ -208,7 +132,8 @@ def keep_plan(folder: Path, determining: list[object], plan: ImagePlan) -> None:
     write_record(folder / RECORD, {"options": determining, "images": asdict(plan)})
 
 
-def _from_record(record: dict[str, Any]) -> ImagePlan:
+def plan_from_record(record: dict[str, Any]) -> ImagePlan:
+    """Return the plan of its fields, which may come from JSON."""
     # JSON turns tuples into lists.
     sizes = {name: record[name] and tuple(record[name]) for name in ("size", "blend_size")}
     return ImagePlan(**{**record, **sizes})

@@ -1,22 +1,42 @@
 """The second stage of ``ordinate fit``: what is to be trained on samples that were read."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from ordinate.commands.fit.image_plan import BATCH_SIZE, BLEND, ImagePlan, Wanted
+from ordinate.commands.fit.image_plan import (
+    BATCH_SIZE,
+    BLEND,
+    ImagePlan,
+    Wanted,
+    plan_from_record,
+    plan_images,
+    read_plan,
+)
 from ordinate.commands.fit.read import data_options
+from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.label_methods import METHODS, require_fitting
-from ordinate.commands.labels import Label, parse_boundaries, parse_costs, parse_decision, understand_labels
+from ordinate.commands.labels import (
+    Label,
+    parse_boundaries,
+    parse_costs,
+    parse_decision,
+    understand_label,
+    understand_labels,
+)
 from ordinate.commands.options import ParsedOptions
 from ordinate.commands.samples import Samples
 from ordinate.commands.settings import TypedSettings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
+from ordinate.data.images.files import ImageFiles
+from ordinate.data.images.pixels import own_size, seconds_to_decode
 from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
@@ -25,7 +45,7 @@ from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.registry import build, models, option_groups, unavailable
 from ordinate.estimators.target_regressor import with_head
 from ordinate.extensions import load_object
-from ordinate.torchrun import joined_processes
+from ordinate.torchrun import broadcast_from_rank_zero, joined_processes
 from ordinate.training.loggers import CSVLogger, Logger, MLflowLogger, TensorBoardLogger, WandbLogger
 from ordinate.training.options import RUNTIME, Training
 
@@ -187,6 +207,40 @@ def wanted_of_images(options: FitOptions) -> Wanted:
         batch_size=int(batch_size) if batch_size.isdecimal() else BATCH_SIZE,
         blend=blend,
     )
+
+
+def planned_images(options: FitOptions, opened: Samples, time: TimeLimit) -> ImagePlan | None:
+    """Return the plan of a training on images that are still to be decoded; that of the run that is continued if any.
+
+    None for other data, or if a recipe plans the training.
+    """
+    if options.recipe is not None or not opened.modality.plans_training:
+        return None
+    kept = read_plan(partial_folder(options.path), options.determining)
+    if kept is not None:
+        return kept
+    wanted, images = wanted_of_images(options), opened.preprocessing
+    own, reading = None, 0.0  # Images of an array keep their size.
+    if isinstance(opened.X, ImageFiles):
+        own = own_size(opened.X, images)
+        if not wanted.options.stream:
+            reading = seconds_to_decode(opened.X, images, wanted.options.workers)
+    time.warn_of_reading(len(opened.y), reading)
+    samples, validated = math.ceil(len(opened.y) * (1 - (options.test_fraction or 0.2))), False
+    if opened.splits is not None:
+        samples, validated = max(1, int((opened.splits == "train").sum())), bool((opened.splits == "validation").any())
+    is_alone = options.method != "auto" or bool(options.margin) or wanted.blend != "no"
+    # Continuous targets pass two views, and a head after the encoder.
+    cost = 1.0 if understand_label(opened.y, options.task, options.order, opened.name).is_ranks else 2.2
+    on_gpu = options.training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+
+    def planned() -> ImagePlan:
+        return plan_images(
+            images.size, images.channels, samples, wanted, validated=validated, seconds=time.for_plan,
+            candidates=(1,) if is_alone else (2, 1), cost=cost, own=own, gpu=on_gpu,
+        )  # fmt: skip
+
+    return plan_from_record(broadcast_from_rank_zero(lambda: asdict(planned())))
 
 
 def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:

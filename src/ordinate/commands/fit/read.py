@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from ordinate.commands.early_checks import LEAST_ROWS
@@ -10,14 +9,14 @@ from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.options import flag
 from ordinate.commands.samples import (
     Samples,
-    SizeFor,
-    decode_array,
+    decode,
     leave_out_row_columns,
     modality_of_data,
     named_sets,
+    open_samples,
     read_named,
-    read_samples,
     text_columns,
+    with_preprocessing,
 )
 from ordinate.commands.settings import parameters
 from ordinate.counts import counted
@@ -59,9 +58,10 @@ def data_options(options: FitOptions, modality: Modality) -> Any:
     return options.settings.build(declared, "data", **{**options.of_recipe(modality.parameter), **given})
 
 
-def read(options: FitOptions, size_for: SizeFor | None = None, *, least_rows: int = LEAST_ROWS) -> Samples:
-    """Return the samples to train and to measure on; ``size_for`` chooses the size of images."""
-    samples = read_labelled(options, request_of(options), size_for)
+def read(options: FitOptions, opened: Samples | None = None, *, least_rows: int = LEAST_ROWS) -> Samples:
+    """Return the samples to train and to measure on; those that are ``opened`` are decoded, None opens them."""
+    request = request_of(options)
+    samples = decoded(options, request, opened or open_labelled(options, request))
     if len(samples.y) < least_rows:
         expected = f"at least {least_rows} to train and to measure on"
         raise OrdinateError(options.data, problem=f"holds {counted(len(samples.y), 'row')}", expected=expected)
@@ -75,22 +75,35 @@ def read(options: FitOptions, size_for: SizeFor | None = None, *, least_rows: in
     return samples
 
 
-def read_labelled(options: FitOptions, request: Request, size_for: SizeFor | None = None) -> Samples:
-    """Return the samples, however many, with files of images and the like read; see :func:`read_samples`."""
-    options_of = partial(data_options, options)
+def open_labelled(options: FitOptions, request: Request) -> Samples:
+    """Return the samples, however many; images and the like are still to be decoded."""
     data_sets = named_sets(options.data, "holds_others")
-    if data_sets is not None:
-        folder = data_sets.folder(options.data)
-        if folder is None:
-            for name in ("drop", "keep", "categorical", "skip_unreadable", "fold", "stream"):
-                _refuse(options, name, "is a data set with its own columns and split")
-            return _of_file(options, request, read_named(data_sets, options.data, request))
-        options = replace(options, data=folder)  # It is read as any folder of its kind.
+    if data_sets is None:
+        return _with_preprocessing(options, request, _opened(options, request))
+    folder = data_sets.folder(options.data)
+    if folder is not None:  # It is read as any folder of its kind.
+        return open_labelled(replace(options, data=folder), request)
+    for name in ("drop", "keep", "categorical", "skip_unreadable", "fold", "stream"):
+        _refuse(options, name, "is a data set with its own columns and split")
+    samples = read_named(data_sets, options.data, request)
+    return _with_preprocessing(options, request, _of_file(options, request, samples))
+
+
+def decoded(options: FitOptions, request: Request, samples: Samples) -> Samples:
+    """Return opened samples with files of images and the like read."""
+    return decode(samples, options.data, request, data_options(options, samples.modality))
+
+
+def _with_preprocessing(options: FitOptions, request: Request, samples: Samples) -> Samples:
+    return with_preprocessing(samples, data_options(options, samples.modality), request.say)
+
+
+def _opened(options: FitOptions, request: Request) -> Samples:
     modality = modality_of_data(options.data)
     if not modality.holds_arrays:
         _check_modality(options, modality)
-        return read_samples(options.data, request, options_of, size_for)
-    samples = read_samples(options.data, request, options_of)
+        return open_samples(options.data, request)
+    samples = open_samples(options.data, request)
     if not options.text:
         samples = leave_out_row_columns(samples, names_in(options.keep), options.data, request.say)
     return _of_file(options, request, samples)
@@ -103,7 +116,7 @@ def _of_file(options: FitOptions, request: Request, samples: Samples) -> Samples
     for name in ("fold", "skip_unreadable"):
         _refuse(options, name, "is one file")
     _check_modality(options, modality_of(samples.X), samples.modality)
-    return decode_array(samples, request, partial(data_options, options))
+    return samples
 
 
 def _check_modality(options: FitOptions, modality: Modality, read_as: Modality | None = None) -> None:

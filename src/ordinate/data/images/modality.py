@@ -1,7 +1,6 @@
 """Images (n, channels, height, width): arrays, or folders and zips of image files."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded, Images, Preprocessing, as_images, own_size, seconds_to_decode
+from ordinate.data.images.pixels import Decoded, as_images
 from ordinate.data.images.reader import ImageReader
 from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request
@@ -59,20 +58,6 @@ class ImageModality(PixelModality):
         elif request.fold:
             raise OrdinateError("fold", f"{request.fold}, but {path} has no folds")
         return labelled
-
-    def resized(
-        self,
-        X: Images,
-        preprocessing: Preprocessing,
-        options: ImageOptions,
-        choose: Callable[[Preprocessing, float, tuple[int, int]], tuple[int, int]],
-    ) -> Preprocessing:
-        """Return the preprocessing with the size that ``choose`` returns.
-
-        ``choose`` gets the preprocessing, the seconds that decoding takes, and the size of the images as they are.
-        """
-        seconds = 0.0 if options.stream else seconds_to_decode(X, preprocessing, options.workers)
-        return replace(preprocessing, size=choose(preprocessing, seconds, own_size(X, preprocessing)))
 
 
 MODALITY = ImageModality()
