@@ -89,8 +89,12 @@ class LightningMethod(lightning.LightningModule):
         return optimizers
 
     def on_train_epoch_start(self) -> None:
-        self.method.n_batches = int(self.trainer.num_training_batches)
-        self.method.begin_epoch()
+        method = self.method
+        method.n_batches = int(self.trainer.num_training_batches)
+        if method.current_epoch == method.stage_start:
+            samples: Any = self.trainer.train_dataloader
+            method.see_samples(batch[0].to(self.device) for batch in samples)
+        method.begin_epoch()
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:
         method, done = self.method, batch_idx + 1

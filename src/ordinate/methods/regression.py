@@ -1,6 +1,7 @@
 """Regression: an encoder with a head, and the schemes of SupCR and SupReMix that train them."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, ClassVar, get_args
 
@@ -184,9 +185,10 @@ class TwoStageRegression(Regression):
         """Parameters of the first stage that belong neither to the encoder nor to the head."""
         return []
 
-    def on_first_batch(self, x: Tensor, y: Tensor) -> None:
+    def see_samples(self, batches: Iterable[Tensor]) -> None:
         if self.trains_head_only:
-            self.head.standardise_embeddings(gathered(self.frozen_embeddings(x), all_processes())[0])
+            embeddings = torch.cat([self.frozen_embeddings(x) for x in batches])
+            self.head.standardise_embeddings(gathered(embeddings, all_processes())[0])
 
     def frozen_embeddings(self, x: Tensor) -> Float[Tensor, "n d"]:
         """Return the embeddings of a batch from an encoder that is not trained."""

@@ -229,6 +229,9 @@ class Loop:
     def _train_epoch(self) -> None:
         method = self.method
         if method.step == 0:
+            if method.current_epoch == method.stage_start:
+                samples = loader_in_order(ArrayBatches(self.data.x, self.data.y))
+                method.see_samples(self._on_device(batch)[0] for batch in samples)
             self._draw_anew(hash((self.seed, method.current_epoch)) % 2**63)
             method.begin_epoch()
         self.passed = 1.0

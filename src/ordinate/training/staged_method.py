@@ -33,7 +33,7 @@ class StagedMethod(nn.Module, ABC):
 
     A subclass defines the loss of a batch in :meth:`batch_loss`, which gets labels as :meth:`as_labels` returns them,
     so that those of a batch may be (n,) or (n, 1), of any dtype. All other hooks may stay as they are:
-    :meth:`parameters_of_stage`, :meth:`begin_stage`, :meth:`on_first_batch`, :meth:`begin_epoch`, :meth:`after_step`,
+    :meth:`parameters_of_stage`, :meth:`begin_stage`, :meth:`see_samples`, :meth:`begin_epoch`, :meth:`after_step`,
     :meth:`validate_embeddings`, :meth:`end_epoch`, :meth:`stage_is_complete` and :meth:`is_best`.
 
     A batch is ``(x, y)``, or ``(x, y, weights)`` with a weight (n,) above 0 for each sample, of mean 1 over the
@@ -155,8 +155,8 @@ class StagedMethod(nn.Module, ABC):
     def begin_stage(self) -> None:
         """Act on the start of a stage, and again where training continues within it."""
 
-    def on_first_batch(self, x: Tensor, y: Tensor) -> None:
-        """Act on the first training batch of a stage, before its loss is computed."""
+    def see_samples(self, batches: Iterable[Tensor]) -> None:
+        """Act on all training samples, batch by batch and without views, before the first step of a stage."""
 
     def begin_epoch(self) -> None:
         """Act on the start of an epoch, and again where training continues within it."""
@@ -236,8 +236,6 @@ class StagedMethod(nn.Module, ABC):
     def training_step(self, x: Tensor, y: Tensor, *weights: Tensor) -> Tensor:
         """Return the loss of a training batch as it was read, and log it."""
         y = self.as_labels(y)
-        if self.current_epoch == self.stage_start and self.step == 0:
-            self.on_first_batch(x, y)
         loss = self.batch_loss(x, y, *weights)
         group = all_processes()
         samples = len(y)
