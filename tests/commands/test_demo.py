@@ -35,7 +35,7 @@ def first_rows(read, count=160):
 def mean_error_on(page, predictor):
     """The mean error of a predictor in the table of scores of a report, as it is shown."""
     row = re.search(rf'<th scope="row">{predictor}</th>(.*?)</tr>', page, re.DOTALL)[1]
-    return re.search(r'data-metric="mean error[^"]*"><span class="value">(\S+) ', row)[1]
+    return re.search(r'data-metric="MAE"><span class="value">(\S+) ', row)[1]
 
 
 def test_the_demo_leaves_models_with_reports_beside_simple_baselines(short, tmp_path, capsys):

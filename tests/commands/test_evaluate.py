@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from ordinate.commands.evaluate import evaluate, names_of
 from ordinate.commands.report import report
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, mae, quadratic_weighted_kappa
+from ordinate.model.evaluation import evaluate as measure
+from ordinate.report.text import METRICS
 from tests.commands.test_report import FRAME, RANKS, TARGET, X, folder, write_split  # noqa: F401  # folder: a fixture.
 from tests.estimators.examples import cloc, otd, supcr
 
@@ -24,10 +27,8 @@ def test_the_metrics_are_those_of_the_predictions(capsys):
     model.save("model")
     evaluate(["model"], "data.csv", "grade", "metrics.csv")
     found, predicted = read(), model.predict(FRAME)
-    for metric, formula in {
-        "accuracy": accuracy, "mean error, in ranks": mae, "weighted kappa": quadratic_weighted_kappa,
-    }.items():  # fmt: skip
-        assert found["model", metric] == pytest.approx(formula(RANKS, predicted), rel=1e-12)
+    for formula in (accuracy, mae, quadratic_weighted_kappa):
+        assert found["model", formula.__name__] == pytest.approx(formula(RANKS, predicted), rel=1e-12)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "48 samples, all of the file; 95% intervals"
     assert lines[4].split()[:2] == ["model", f"{accuracy(RANKS, predicted):.3f}"]
@@ -69,7 +70,50 @@ def test_targets_have_a_row_each():
     FRAME.assign(east=both[:, 0], north=both[:, 1]).to_csv("two.csv", index=False)
     evaluate(["model"], "two.csv", ["east", "north"], "metrics.csv")
     expected = np.abs(model.predict(FRAME) - both).mean(0)
-    assert [read()[f"model, {name}", "mae"] for name in ("east", "north")] == pytest.approx(expected.tolist())
+    assert [read()[f"{name}, model", "mae"] for name in ("east", "north")] == pytest.approx(expected.tolist())
+
+
+@pytest.mark.parametrize(
+    ("models", "target", "named"),
+    [
+        (["one"], "grade", ["verdict"]),
+        (["one", "two"], "grade", ["one", "two"]),
+        (["both"], ["east", "north"], ["east", "north"]),
+        (["one", "two"], ["east", "north"], ["one, east", "one, north", "two, east", "two, north"]),
+    ],
+)
+def test_it_ends_with_a_verdict_on_every_model_and_target(models, target, named, capsys):
+    both = np.column_stack([TARGET, 10 * X[:, 0]])
+    FRAME.assign(grade=RANKS, east=both[:, 0], north=both[:, 1]).to_csv("data.csv", index=False)
+    of_ranks = target == "grade"
+    for name in models:
+        model = cloc().fit(FRAME, RANKS) if of_ranks else supcr().fit(FRAME, both)
+        model.save(name)
+    evaluate(models, "data.csv", target, None)
+    verdicts = capsys.readouterr().out.split("\n\n")[2:]
+    assert [verdict.partition(":")[0] for verdict in verdicts] == named
+    assert all(re.search("off by .* on average; .*(better|worse) than ", verdict) for verdict in verdicts)
+
+
+def test_metrics_have_one_name_in_python_and_in_files(capsys):
+    ranks, targets = cloc().fit(FRAME, RANKS), supcr().fit(FRAME, TARGET)
+    FRAME.assign(grade=TARGET).to_csv("targets.csv", index=False)
+    for place, (model, y, data) in enumerate([(ranks, RANKS, "data.csv"), (targets, TARGET, "targets.csv")]):
+        model.save(f"model{place}")
+        evaluate([f"model{place}"], data, "grade", "metrics.csv")
+        metrics = measure(model.fitted, FRAME, y)
+        found = read()[f"model{place}"]
+        assert found.to_dict() == pytest.approx({name: metrics[name] for name in found.index})
+        lines = capsys.readouterr().out.splitlines()
+        assert all(METRICS[name] in lines[2] for name in found.index)
+
+
+def test_a_note_that_concerns_several_models_is_printed_once(capsys):
+    for name in ("one", "two"):
+        cloc().fit(FRAME, RANKS).save(name)
+    FRAME.assign(grade=[None, *RANKS[1:]]).to_csv("gap.csv", index=False)
+    evaluate(["one", "two"], "gap.csv", "grade", None)
+    assert capsys.readouterr().out.count("left out: 1 of 48 rows") == 1
 
 
 def test_models_of_other_labels_are_not_evaluated_together():

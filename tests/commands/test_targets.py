@@ -73,7 +73,7 @@ def test_the_report_has_a_part_for_each_of_several_targets(table, capsys):
         assert "<title>Predicting east, north</title>" in Path(page).read_text()
     capsys.readouterr()
     assert main(["explain", "places-model", "places.csv"]) == 0
-    assert "rise of the mean absolute error" in capsys.readouterr().out
+    assert "rise of the MAE" in capsys.readouterr().out
 
 
 def test_a_report_of_some_of_the_targets_is_refused(table, capsys):

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from ordinate.metrics import continuous_report, rank_report
 from ordinate.report.page.view import _cosine, _number
-from ordinate.report.text import LABELS, metric_lines, score_lines, table
+from ordinate.report.text import METRICS, metric_lines, score_lines, table
 
 words = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=12)
 
@@ -16,8 +16,8 @@ def read(lines):
 def test_few_metrics_of_targets_have_a_line():
     metrics = continuous_report([1.0, 2.0, 4.0], [1.5, 2.0, 3.0])
     assert read(metric_lines(metrics)) == {
-        "mean absolute error": "0.5000",
-        "root mean squared error": f"{(1.25 / 3) ** 0.5:.4f}",
+        "MAE": "0.5000",
+        "RMSE": f"{(1.25 / 3) ** 0.5:.4f}",
         "R2": f"{1 - 1.25 / (14 / 3):.4f}",
         "Spearman correlation": "1.0000",
     }
@@ -27,14 +27,14 @@ def test_few_metrics_of_ranks_have_a_line():
     metrics = rank_report([0, 0, 1, 1], [0, 1, 1, 1], 4) | {"knn_accuracy": 0.5, "margins": [0.8, 0.25, 1.0]}
     assert read(metric_lines(metrics)) == {
         "accuracy": "0.7500",
-        "mean absolute error": "0.2500",
+        "MAE": "0.2500",
         "quadratic weighted kappa": "0.5000",
     }
 
 
 def test_no_number_is_minus_zero():
     """A kappa of -1e-17 is 0.0000: rounding made it."""
-    metrics = dict.fromkeys(LABELS, -1e-17)
+    metrics = dict.fromkeys(METRICS, -1e-17)
     rules = {name: {"expected_cost": -0.0} for name in ("least_cost", "most_probable")}
     decisions = {"saving": -0.0, "saving_standard_error": 0.0, **rules}
     everything = metrics | {"targets": {"y": metrics}, "decisions": decisions}

@@ -3,7 +3,7 @@
 import io
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from ordinate.model.saving import write_model
 from ordinate.report.page import write_report
 from ordinate.report.page.measures import Predictor
 from ordinate.report.page.verdict import Compared
-from ordinate.report.text import table
+from ordinate.report.text import score_lines
 from ordinate.training.options import Training
 
 Labelled = tuple[pd.DataFrame, NDArray[np.generic]]
@@ -50,7 +50,7 @@ class Job:
         y: (n,), labels.
         is_ranks: Whether the labels are ranks.
         ours: Classes of Ordinate's estimators by name.
-        shown: Names of metrics by their headings in the printed table.
+        shown: Names of the metrics in the printed table.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Job:
     y: NDArray[np.generic]
     is_ranks: bool
     ours: Mapping[str, Callable[..., EmbeddingEstimator]]
-    shown: Mapping[str, str]
+    shown: Sequence[str]
 
 
 def demo(out: str, seed: int) -> None:
@@ -80,7 +80,7 @@ def demo(out: str, seed: int) -> None:
 def _wines() -> Job:
     data = pd.read_csv(io.StringIO(wines()))
     ours: dict[str, type[EmbeddingEstimator]] = {"Blend": BlendClassifier, "CLOC": CLOCClassifier}
-    shown = {"accuracy": "accuracy", "MAE": "mae", "weighted kappa": "quadratic_weighted_kappa"}
+    shown = ("accuracy", "mae", "quadratic_weighted_kappa")
     description = "wine: quality by laboratory measurements"
     return Job(
         "wine", description, "quality", data.drop(columns="quality"), data["quality"].to_numpy(), True, ours, shown
@@ -90,7 +90,7 @@ def _wines() -> Job:
 def _diabetes() -> Job:
     data = load_diabetes(as_frame=True)
     ours: dict[str, type[EmbeddingEstimator]] = {"Blend": BlendRegressor, "SupReMix": SupReMixRegressor}
-    shown = {"MAE": "mae", "RMSE": "rmse", "R2": "r2", "Spearman": "spearman"}
+    shown = ("mae", "rmse", "r2", "spearman")
     description = "diabetes: progression after a year"
     return Job("diabetes", description, "progression", data.data, data.target.to_numpy(), False, ours, shown)
 
@@ -116,11 +116,11 @@ def _run(job: Job, result: Path, checkpoints: Path, seed: int, test_fraction: fl
             measured[predictor.name] = dict(rank_report(true, predictor.predicted, classes))
         else:
             measured[predictor.name] = dict(continuous_report(unseen[1], predictor.predicted))
-    lines = []
+    scores = {}
     for name, metrics in measured.items():
         mark = "*" if name in ours else " "
-        lines.append([f"{mark} {name}", *(f"{metrics[metric]:z.3f}" for metric in job.shown.values())])
-    print("\n" + table(["  model", *job.shown], lines))
+        scores[f"{mark} {name}"] = {metric: metrics[metric] for metric in job.shown}
+    print("\n" + score_lines(scores, "  model"))
     for model in ours.values():
         if hasattr(model, "margins_"):
             margins = ", ".join(f"{h}|{h + 1} {margin:z.2f}" for h, margin in enumerate(model.margins_))

@@ -1,7 +1,8 @@
 """``ordinate evaluate``: the metrics of saved models on labelled samples, compared with those of simple models."""
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, reduce
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,11 @@ from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators.loading import load
-from ordinate.model.evaluation import measure_targets
 from ordinate.model.predictions import Predictions
-from ordinate.report.page.contents import gather
-from ordinate.report.page.measures import Predictor, score_all
-from ordinate.report.text import table
+from ordinate.report.page.contents import LabelledSamples, gather
+from ordinate.report.page.measures import score_all
+from ordinate.report.page.verdict import Compared
+from ordinate.report.text import METRICS, table, verdict_lines
 
 
 def evaluate(models: Sequence[str], data: str, target: str | None, out: str | None) -> None:
@@ -26,7 +27,8 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     fitted = {name: load(model).fitted for name, model in zip(names, models, strict=True)}
     splits = {name: read_split(model) for name, model in zip(names, models, strict=True)}
     wanted = target or splits[names[0]]["target"] or fitted[names[0]].target
-    samples = {name: read_samples(fitted[name], splits[name], data, wanted) for name in names}
+    say = cache(print)  # A note that concerns several models is printed once.
+    samples = {name: read_samples(fitted[name], splits[name], data, wanted, say=say) for name in names}
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())
@@ -34,18 +36,17 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
         rows = np.arange(len(first.y))
     predictions = {name: Predictions.of(fitted[name], *samples[name].take(rows)) for name in names}
     _require_one_label(predictions)
-    if isinstance(wanted, list):
-        found = _of_targets(predictions, wanted)
-    else:
-        training = training_samples(fitted[names[0]], models[0], splits[names[0]], wanted, first)
-        scored = {name: score_all(gather(each, training)) for name, each in predictions.items()}
-        own = {name: of_model[0] for name, of_model in scored.items()}
-        found = _of_scores({**own, **{each.name: each for each in scored[names[0]][1:]}})
+    training = training_samples(fitted[names[0]], models[0], splits[names[0]], wanted, first)
+    targets = wanted if isinstance(wanted, list) else ["the label"]
+    compared = {name: _compared(name, each, training, targets) for name, each in predictions.items()}
+    found = _scores_of(compared)
     seen = "on which no model was trained" if is_unseen else "some of which the models may have been trained on"
     if not is_unseen and data != trained_on(models[0]):
         seen = "all of the file"
     print(f"{counted(len(rows), 'sample')}, {seen}; 95% intervals\n")
     print(_shown(found))
+    for line in verdict_lines(_verdicts_of(compared)):
+        print(f"\n{line}")
     if out is not None:
         write_table([found], out)
 
@@ -75,35 +76,53 @@ def _require_one_label(predictions: dict[str, Predictions]) -> None:
             raise OrdinateError("models", problem=problem, expected="models of one label")
 
 
-def _of_scores(predictors: dict[str, Predictor]) -> pd.DataFrame:
-    """Return a row of each metric of each model."""
+def _compared(
+    name: str, predictions: Predictions, training: LabelledSamples | None, targets: Sequence[str]
+) -> Compared:
+    """Return a model, by its name, and what it is compared with."""
+    contents = gather(predictions, training).by_target()
+    scored = []
+    for each in contents:
+        own, *simple = score_all(each)
+        scored.append([replace(own, name=name), *simple])
+    return Compared.of(contents, scored, targets)
+
+
+def _scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:
+    """Return a row of each metric of all models, and then of what the first is compared with."""
+    own = []
+    for name, each in compared.items():
+        names = {name, *(f"{target}, {name}" for target in each.verdicts)}
+        own += [predictor for predictor in each.predictors if predictor.name in names]
+    simple = [predictor for predictor in next(iter(compared.values())).predictors if predictor not in own]
     return pd.DataFrame(
         [
-            {"model": name, "metric": metric, "value": score.value, "low": score.low, "high": score.high}
-            for name, each in predictors.items()
+            {"model": each.name, "metric": metric, "value": score.value, "low": score.low, "high": score.high}
+            for each in [*own, *simple]
             for metric, score in each.scores.items()
         ]
     )
 
 
-def _of_targets(predictions: dict[str, Predictions], targets: list[str]) -> pd.DataFrame:
-    """Return a row of each metric of each of several targets and models."""
-    return pd.DataFrame(
-        [
-            {"model": f"{name}, {target}", "metric": metric, "value": value, "low": np.nan, "high": np.nan}
-            for name, each in predictions.items()
-            for target, metrics in measure_targets(each, targets).items()
-            for metric, value in metrics.items()
-        ]
-    )
+def _verdicts_of(compared: Mapping[str, Compared]) -> dict[str, object]:
+    """Return the verdicts on all models, by model, target or both, whichever tell them apart."""
+    found: dict[str, object] = {}
+    for name, each in compared.items():
+        for target, verdict in each.verdicts.items():
+            parts = []
+            if len(compared) > 1:
+                parts.append(name)
+            if len(each.verdicts) > 1:
+                parts.append(target)
+            found[", ".join(parts)] = verdict
+    return found
 
 
 def _shown(found: pd.DataFrame) -> str:
     """Return the metrics as a table with a row of each model."""
     intervals = found["low"].map(" [{:z.3f}, ".format) + found["high"].map("{:z.3f}]".format)
-    cells = found.assign(cell=found["value"].map("{:z.3f}".format) + intervals.where(found["low"].notna(), ""))
+    cells = found.assign(cell=found["value"].map("{:z.3f}".format) + intervals)
     wide = cells.pivot(index="model", columns="metric", values="cell")
     wide = wide.loc[found["model"].unique(), found["metric"].unique()]
-    return table(
-        ["model", *wide.columns], [[name, *row] for name, row in zip(wide.index, wide.to_numpy(), strict=True)]
-    )
+    header = ["model", *(METRICS[name] for name in wide.columns)]
+    return table(header, [[name, *row] for name, row in zip(wide.index, wide.to_numpy(), strict=True)])

@@ -73,7 +73,7 @@ def _explain_columns(fitted: Model, model: str, data: str, target: str | None, r
         write_table([found], out)
     seen = ", some of which the model may have been trained on" if samples.trained is None else ""
     measured = f"{counted(len(y), 'sample')}{seen}"
-    print(f"rise of the mean absolute error when a column is shuffled, on {measured}, with 95% intervals\n")
+    print(f"rise of the MAE when a column is shuffled, on {measured}, with 95% intervals\n")
     rows = [[str(name), f"{mean:z.4f}", f"{low:z.4f} to {high:z.4f}"] for name, mean, low, high in found.to_numpy()]
     print(table(["column", "importance", "interval"], rows))
 

@@ -122,7 +122,7 @@ class Tuning:
         def report(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
             if trial.value is not None:
                 lowest = f"lowest {study.best_value:z.4f}"
-                print(f"trial {trial.number + 1}: mean absolute error {trial.value:z.4f}, {lowest}")
+                print(f"trial {trial.number + 1}: MAE {trial.value:z.4f}, {lowest}")
             ended = [each.duration.total_seconds() for each in study.trials if each.duration is not None]
             if len(ended) == 1:
                 more = max(0, int((end - time.monotonic()) / ended[0]) - 2)
@@ -161,7 +161,7 @@ class Tuning:
         trainer = replace(self.trainer, plan=replace(self.trainer.plan, options=options))
         found = Tuning(trainer).compared({DEFAULTS: (), BEST: settings})
         difference, error = found.mean(DEFAULTS, BEST)
-        facts = f"has a mean absolute error lower by {difference:z.4f} ± {error:.4f} on other folds"
+        facts = f"has an MAE lower by {difference:z.4f} ± {error:.4f} on other folds"
         if found.behind(DEFAULTS, BEST, 1.0):
             print(f"the best trial {facts}")
             return settings

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-LABELS = {
+METRICS = {  # What people read, by the name in Python and in files.
     "accuracy": "accuracy",
-    "mae": "mean absolute error",
+    "mae": "MAE",
     "quadratic_weighted_kappa": "quadratic weighted kappa",
-    "rmse": "root mean squared error",
+    "rmse": "RMSE",
     "r2": "R2",
     "spearman": "Spearman correlation",
 }
@@ -21,11 +21,11 @@ def boundary_names(names: Sequence[object]) -> list[str]:
 
 def metric_lines(metrics: dict[str, Any]) -> list[str]:
     """Return one line per metric that most people ask for."""
-    lines = [f"  {LABELS[name]:<40}{value:>z10.4f}" for name, value in metrics.items() if name in LABELS]
+    lines = [f"  {METRICS[name]:<40}{value:>z10.4f}" for name, value in metrics.items() if name in METRICS]
     if "targets" in metrics:
-        measures = [name for name in LABELS if name in metrics]
+        measures = [name for name in METRICS if name in metrics]
         rows = [[name, *(f"{each[measure]:z.4f}" for measure in measures)] for name, each in metrics["targets"].items()]
-        lines += ["", table(["target", *measures], rows)]
+        lines += ["", table(["target", *map(METRICS.__getitem__, measures)], rows)]
     if "decisions" in metrics:
         decisions = metrics["decisions"]
         costs = [decisions[rule]["expected_cost"] for rule in ("least_cost", "most_probable")]
@@ -42,7 +42,14 @@ def score_lines(scores: Mapping[str, Mapping[str, float]], corner: str) -> str:
     """Return a table of scores, given by metric for every predictor, with a text in its corner."""
     metrics = list(next(iter(scores.values())))
     rows = [[name, *(f"{values[metric]:z.3f}" for metric in metrics)] for name, values in scores.items()]
-    return table([corner, *metrics], rows)
+    return table([corner, *map(METRICS.__getitem__, metrics)], rows)
+
+
+def verdict_lines(verdicts: Mapping[str, object]) -> list[str]:
+    """Return a line per verdict, with its name where there are several."""
+    if len(verdicts) == 1:
+        return [f"verdict: {verdict}" for verdict in verdicts.values()]
+    return [f"{name}: {verdict}" for name, verdict in verdicts.items()]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

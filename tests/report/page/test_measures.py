@@ -38,7 +38,7 @@ def test_scores_are_scikit_learns_and_lie_in_their_intervals():
     model = score_all(contents(TRUE, PREDICTED))[0]
     assert model.scores["accuracy"].value == pytest.approx(accuracy_score(TRUE, PREDICTED), abs=1e-15)
     kappa = cohen_kappa_score(TRUE, PREDICTED, weights="quadratic")
-    assert model.scores["weighted kappa"].value == pytest.approx(kappa, abs=1e-12)
+    assert model.scores["quadratic_weighted_kappa"].value == pytest.approx(kappa, abs=1e-12)
     for score in model.scores.values():
         assert score.low < score.value < score.high
 
@@ -102,7 +102,7 @@ def test_simple_models_give_no_probability_to_ranks_that_they_have_not_seen(rng)
 def test_the_gain_is_how_much_the_mean_error_is_lower():
     of = contents(TRUE, TRUE)
     simple = score_all(of)[1]
-    assert gain(of, simple).value == pytest.approx(simple.scores["mean error, in ranks"].value, abs=1e-12)
+    assert gain(of, simple).value == pytest.approx(simple.scores["mae"].value, abs=1e-12)
     assert gain(of, simple).low > 0
 
 

@@ -157,7 +157,7 @@ def test_each_of_several_targets_has_its_errors_and_its_plot(tmp_path, of_two_ta
         np.testing.assert_allclose(each["error"], (predicted - TWO)[:, place], atol=1e-3 * np.ptp(TWO[:, place]))
         assert each["range"] == [TWO[:, place].min(), TWO[:, place].max()]
     model, *_ = (each for each in scores[0].predictors if each.name == f"{HOSTILE}, SupCR")
-    assert model.scores["mean error"].value == pytest.approx(np.abs(predicted - TWO)[:, 1].mean())
+    assert model.scores["mae"].value == pytest.approx(np.abs(predicted - TWO)[:, 1].mean())
     for identifier in ("plot-predicted", "plot-predicted1", "groups", "groups1"):
         assert text.count(f'id="{identifier}"') == 1
 

@@ -3,7 +3,7 @@
 from ordinate.commands.fit.write import Written
 from ordinate.commands.fit_options import FitOptions
 from ordinate.counts import counted
-from ordinate.report.text import metric_lines, score_lines
+from ordinate.report.text import metric_lines, score_lines, verdict_lines
 
 
 def print_result(options: FitOptions, method: str, written: Written) -> None:
@@ -23,6 +23,5 @@ def print_result(options: FitOptions, method: str, written: Written) -> None:
         print(f"\n{score_lines(scores, samples)}", *metric_lines(decisions), sep="\n")
     if compared is None:
         return
-    for target, verdict in compared.verdicts.items():
-        name = "verdict" if len(compared.verdicts) == 1 else target
-        print(f"\n{name}: {verdict}")
+    for line in verdict_lines(compared.verdicts):
+        print(f"\n{line}")

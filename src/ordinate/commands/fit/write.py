@@ -142,7 +142,7 @@ class _Writer:
         test = trainer.division.test
         facts = {"Data": options.data, "Data, sha256": trainer.samples.digest}
         if "candidates" in metrics:
-            measure = "mean error" if options.weight is None else "weighted mean error"
+            measure = "MAE" if options.weight is None else "weighted MAE"
             errors = errors_as_text(metrics["candidates"])
             facts["Candidates"] = f"{measure} on validation samples: {errors}"
         if options.weight is not None:

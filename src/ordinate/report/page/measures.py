@@ -42,9 +42,9 @@ class Score:
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Predictor:
-    """What predicts, the model first, and its scores by metric."""
+    """What predicts, and its scores by the name of the metric, which is that of :mod:`ordinate.metrics`."""
 
     name: str
     predicted: Labels
@@ -60,9 +60,9 @@ def score_all(contents: Contents, *, simple_models: bool = True) -> list[Predict
         predictions |= _by_parts(contents, contents.model.predictor)
     if simple_models:
         predictions |= _by_simple_models(contents, [SAME[name] for name in shares if name in SAME])
-    metrics: dict[str, Metric] = {"mean error": mae, "R²": r2, "rank correlation": spearman}
+    metrics: dict[str, Metric] = {"mae": mae, "r2": r2, "spearman": spearman}
     if contents.names:
-        metrics = {"accuracy": accuracy, "mean error, in ranks": mae, "weighted kappa": quadratic_weighted_kappa}
+        metrics = {"accuracy": accuracy, "mae": mae, "quadratic_weighted_kappa": quadratic_weighted_kappa}
     return [
         Predictor(name, predicted, {metric: _score(f, contents.true, predicted) for metric, f in metrics.items()})
         for name, predicted in predictions.items()

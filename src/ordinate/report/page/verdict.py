@@ -94,4 +94,4 @@ def _named(predictor: Predictor) -> str:
 
 def _error_of(predictor: Predictor) -> float:
     """Return the mean error of a predictor, in ranks or in units of the target."""
-    return next(score.value for name, score in predictor.scores.items() if name.startswith("mean error"))
+    return predictor.scores["mae"].value

@@ -24,7 +24,7 @@ from ordinate.report.page.measures import Calibration, Groups, Measures, Order, 
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
 from ordinate.report.page.verdict import Compared
-from ordinate.report.text import boundary_names
+from ordinate.report.text import METRICS, boundary_names
 from ordinate.version import __version__
 
 
@@ -84,7 +84,7 @@ def view(
         values["costs"] = _plain_table(options.costs)
     return {
         **values,
-        "metrics": list(measures.predictors[0].scores),
+        "metrics": [METRICS[name] for name in measures.predictors[0].scores],
         "colours": document.colours(contents.names),
         "ranks": contents.names,
         "counts": np.bincount(groups.of, minlength=len(groups.names)).tolist(),
@@ -258,7 +258,7 @@ def _score_rows(predictors: Sequence[Predictor]) -> list[Values]:
     rows: list[Values] = []
     largest = dict.fromkeys(predictors[0].scores, 1.0)
     for metric in largest:
-        if metric.startswith("mean error"):
+        if metric == "mae":
             largest[metric] = max(each.scores[metric].high for each in predictors) or 1.0
     for place, predictor in enumerate(predictors):
         cells = []

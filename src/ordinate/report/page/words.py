@@ -56,7 +56,7 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
             f"Of {len(contents):,} {seen}, it gives {percent(score.value)} their true rank (95% interval "
             f"{percent(score.low)} to {percent(score.high)}). {name}, would reach {percent(of_constant)}."
         )
-    score, of_constant = model.scores["mean error"], constant.scores["mean error"].value
+    score, of_constant = model.scores["mae"], constant.scores["mae"].value
     return (
         f"On {len(contents):,} {seen}, its predictions are off by {score.value:.3g} on average (95% interval "
         f"{score.low:.3g} to {score.high:.3g}). {name}, would be off by {of_constant:.3g}."
@@ -74,9 +74,8 @@ def describe_importance(contents: Contents, importance: Importance, shown: int) 
     measured = f"{counted(importance.samples, 'sample')} that it has not seen"
     if contents.training_labels is None:
         measured = f"{counted(importance.samples, 'sample')}, some of which it may have been trained on"
-    error = "mean error, in ranks," if contents.names else "mean error"
     said = (
-        f"By how much the {error} rises when the values of a column are shuffled: the mean of "
+        f"By how much the MAE rises when the values of a column are shuffled: the mean of "
         f"{counted(importance.repeats, 'repeat')} on {measured}. Columns that carry the same information share their "
         "importance, so each of them may seem unimportant."
     )
@@ -171,11 +170,10 @@ def _about_the_samples(contents: Contents, duplicates: Duplicates) -> Iterator[C
 
 
 def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> Iterator[Caution]:
-    error = next(name for name in predictors[0].scores if name.startswith("mean error"))
-    best = min(filter(is_simple, predictors[1:]), key=lambda other: other.scores[error].value)
+    best = min(filter(is_simple, predictors[1:]), key=lambda other: other.scores["mae"].value)
     lead = gain(contents, best)
-    own, other = predictors[0].scores[error].value, best.scores[error].value
-    compared = f"The mean error of “{best.name}” is {other:.3g}, the model's {own:.3g}"
+    own, other = predictors[0].scores["mae"].value, best.scores["mae"].value
+    compared = f"The MAE of “{best.name}” is {other:.3g}, the model's {own:.3g}"
     if lead.high < 0:
         yield Caution("Worse than something simple", f"{compared}.")
     elif lead.low <= 0:
