@@ -15,8 +15,9 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: $(READY) ## train on real data, print metrics beside baselines, write models, reports and pictures
-	$(BIN)/ordinate demo
+demo: $(READY) ## train on a small real table: metrics compared with baselines, a model and its report
+	$(BIN)/ordinate example --out ordinate-demo --overwrite
+	$(BIN)/ordinate fit ordinate-demo/wine.csv --target quality --out ordinate-demo/model
 
 test: $(READY) ## run the suite (about 14 minutes on two cores)
 	$(PYTEST) -n 2 --dist worksteal

@@ -182,7 +182,7 @@ def test_an_error_of_predict_is_one_line_and_writes_nothing(arguments, message, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fitt"], "COMMAND: got 'fitt', expected one of example, demo, fit,"),
+        (["fitt"], "COMMAND: got 'fitt', expected one of example, fit,"),
         (["fitt"], "did you mean 'fit'?"),
         (["--versio"], "--versio: no such option; did you mean --version?"),
         (["fit", "data.csv", "--targt=a"], "--targt: no such option; did you mean --target?"),

@@ -60,11 +60,6 @@ class Command:
     prepare: Callable[[ParsedOptions], ParsedOptions] = without_csv_format
 
 
-def _add_demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", default="ordinate-demo", help="new folder for models and reports (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of splits and training (%(default)s)")
-
-
 def _add_example(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--images", action="store_true", help="write images instead: eyes.zip and new-eyes.zip")
     parser.add_argument("--out", default=".", metavar="FOLDER", help="folder to write to (the one you are in)")
@@ -277,13 +272,6 @@ COMMANDS = (
         "photographs of retinas with grades.",
         _add_example,
         "ordinate.commands.example:example",
-    ),
-    Command(
-        "demo",
-        "an example on two small data sets, without a download",
-        "Train on wines (ranks) and diabetes (continuous), compare with simple baselines, save models and reports.",
-        _add_demo,
-        "ordinate.commands.demo:demo",
     ),
     Command(
         "fit",
