@@ -57,12 +57,12 @@ def test_what_is_typed_comes_first(table, tmp_path):
 
 
 def test_a_default_that_is_typed_comes_first(tmp_path):
-    (tmp_path / "run.toml").write_text("seed = 5\nfold = 2\n")
+    (tmp_path / "run.toml").write_text("seed = 5\nfolds = 2\n")
     words = ["fit", "table.csv", "--config", str(tmp_path / "run.toml"), "--seed", "0"]
     typed = vars(build_parser().parse_args(words))
     del typed["parser"]
     options = FitOptions.of(with_config(typed, FitOptions))
-    assert (options.seed, options.fold) == (0, 2)
+    assert (options.seed, options.folds) == (0, 2)
 
 
 def test_a_list_that_is_typed_takes_the_place_of_the_files(table, tmp_path):

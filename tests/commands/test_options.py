@@ -49,9 +49,6 @@ def here(folder, monkeypatch):
 TABLE, SPLIT = "table.csv --target grade", "table.csv --target grade --split side"
 REFUSED = [  # what is given to fit, and how its error begins
     (f"{SPLIT} --test-fraction 0.3", "--test-fraction: got 0.3 and --split side"),
-    (f"{TABLE} --fold 1", "--fold: got 1, and table.csv is one file"),
-    ("images --fold 1", "--fold: got 1, but images has no folds"),
-    ("series --fold 1", "--fold: is for images, and series holds series"),
     (f"{TABLE} --skip-unreadable", "--skip-unreadable: got True, and table.csv is one file"),
     ("images.npz --target grade --skip-unreadable", "--skip-unreadable: got True, and images.npz is one file"),
     (f"{TABLE} --image-size 8", "--image-size: is for images, and table.csv holds a table"),

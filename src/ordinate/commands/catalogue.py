@@ -67,7 +67,7 @@ def _add_example(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:
-    not_tuned = {"margin", "costs", "decision", "recipe", "quick", "config", "fold", "folds"}
+    not_tuned = {"margin", "costs", "decision", "recipe", "quick", "config", "folds"}
     add_options(
         parser,
         FitOptions,

@@ -152,7 +152,6 @@ class FitOptions:
         None, "encoding of csv files, such as latin-1 (detected by default)", metavar="NAME", rare=True
     )
     keep: str = option("", "columns to train on although they identify the rows", metavar="COLUMNS", rare=True)
-    fold: int = option(0, "fold held out, if an image set has folds (%(default)s)", metavar="N", rare=True)
     folds: int | None = option(
         None,
         "folds of the cross-validation that compares the candidates of --method auto (5 for a table of up to 300 "

@@ -149,7 +149,7 @@ def open_samples(data: str, request: Request) -> Samples:
             labelled = modality.read_labelled(data, request)
     else:
         _refuse_columns(data, request)
-        labelled = modality.hold_out_fold(image_sets.read_images(data), data, request)
+        labelled = image_sets.read_images(data)
     y = labelled.labels
     if isinstance(y, pd.DataFrame) and not request.more_targets:
         raise OrdinateError(

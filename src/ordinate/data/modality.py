@@ -177,7 +177,6 @@ class Request(Columns):
         how: What is known of the columns.
         drop: Columns of a table to leave out.
         categorical: Columns of a table whose numbers are codes.
-        fold: Fold that is held out if the data set has folds.
         skip_unreadable: Whether files that cannot be read are left out.
         progress: Whether to show a progress bar.
         say: Function that gets notes for the user.
@@ -190,7 +189,6 @@ class Request(Columns):
 
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
-    fold: int = 0
     skip_unreadable: bool = False
     progress: bool = False
     say: Callable[[str], None] = print
@@ -274,10 +272,6 @@ class Modality(ABC):
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
         """Return the samples of a file or folder with their labels."""
         raise OrdinateError("data", path, f"another kind of data: {self.name} are not read with labels")
-
-    def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
-        """Return samples with the fold of the request held out, where data sets of this kind have folds."""
-        return labelled
 
     def read_unlabelled(
         self, path: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()

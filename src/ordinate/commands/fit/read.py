@@ -30,7 +30,7 @@ def request_of(options: FitOptions, say: Callable[[str], None] = print) -> Reque
     """Return how the options have a labelled data set read; ``say`` gets notes."""
     return Request(
         next(iter(options.targets), None), options.split, options.group, options.weight, how=_reading(options),
-        drop=tuple(names_in(options.drop)), categorical=tuple(names_in(options.categorical)), fold=options.fold,
+        drop=tuple(names_in(options.drop)), categorical=tuple(names_in(options.categorical)),
         skip_unreadable=options.skip_unreadable, progress=not options.quiet, say=say,
         more_targets=tuple(options.targets[1:]),
     )  # fmt: skip
@@ -83,7 +83,7 @@ def open_labelled(options: FitOptions, request: Request) -> Samples:
     folder = data_sets.folder(options.data)
     if folder is not None:  # It is read as any folder of its kind.
         return open_labelled(replace(options, data=folder), request)
-    for name in ("drop", "keep", "categorical", "skip_unreadable", "fold", "stream"):
+    for name in ("drop", "keep", "categorical", "skip_unreadable", "stream"):
         _refuse(options, name, "is a data set with its own columns and split")
     samples = read_named(data_sets, options.data, request)
     return _with_preprocessing(options, request, _of_file(options, request, samples))
@@ -113,8 +113,7 @@ def _of_file(options: FitOptions, request: Request, samples: Samples) -> Samples
     """Return the samples of a file, which may hold any kind of data."""
     if options.text:
         samples = text_columns(samples, options.text, options.data, request.say)
-    for name in ("fold", "skip_unreadable"):
-        _refuse(options, name, "is one file")
+    _refuse(options, "skip_unreadable", "is one file")
     _check_modality(options, modality_of(samples.X), samples.modality)
     return samples
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.images.folds import FOLDS, hold_out
 from ordinate.data.images.labelled import holds_images, read_images, read_labelled_images
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded, as_images
@@ -16,7 +15,6 @@ from ordinate.data.labelled import Labelled
 from ordinate.data.modality import Request
 from ordinate.data.pixel_modality import PixelModality
 from ordinate.data.typed import Reading
-from ordinate.errors import OrdinateError
 
 
 class ImageModality(PixelModality):
@@ -31,7 +29,7 @@ class ImageModality(PixelModality):
     opens = staticmethod(holds_images)
     parameter = "images"
     options_class = ImageOptions
-    command_options = ("image_size", "pretrained", "stream", "fold", "skip_unreadable")
+    command_options = ("image_size", "pretrained", "stream", "skip_unreadable")
     plans_training = True
 
     def describe(self, X: Decoded) -> str:
@@ -48,16 +46,7 @@ class ImageModality(PixelModality):
         return read_images(path, left_out)
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:
-        labelled = read_labelled_images(path, request, skip_unreadable=request.skip_unreadable)
-        return self.hold_out_fold(labelled, path, request)
-
-    def hold_out_fold(self, labelled: Labelled, path: str | Path, request: Request) -> Labelled:
-        if labelled.splits is not None and set(FOLDS).intersection(labelled.splits):
-            labelled = hold_out(labelled, request.fold)
-            request.say(f"fold {request.fold} of {len(FOLDS)} is held out")
-        elif request.fold:
-            raise OrdinateError("fold", f"{request.fold}, but {path} has no folds")
-        return labelled
+        return read_labelled_images(path, request, skip_unreadable=request.skip_unreadable)
 
 
 MODALITY = ImageModality()

@@ -6,11 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ordinate.data.images.folds import hold_out
 from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.catalogue import DATA, IMAGE_SETS, DataSet, look_up
 from ordinate_papers.datasets.download import fetch
+from ordinate_papers.datasets.images.folds import hold_out
 
 
 def image_set(name: str) -> DataSet:

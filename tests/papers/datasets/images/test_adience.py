@@ -1,8 +1,8 @@
 import pytest
 
-from ordinate.data.images.folds import hold_out
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.adience import AGES, read_adience
+from ordinate_papers.datasets.images.folds import hold_out
 from tests.papers.datasets.images.trees import rows, write_images, write_text
 
 HEADER = "user_id\toriginal_image\tface_id\tage\tgender\tx\ty\tdx\tdy\ttilt_ang\tfiducial_yaw_angle\tfiducial_score"

@@ -6,6 +6,7 @@ from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.catalogue import IMAGE_SETS
 from ordinate_papers.datasets.images import catalogue
 from ordinate_papers.datasets.images.catalogue import download, find, image_set, load, reader
+from ordinate_papers.datasets.named import read_images
 from tests.papers.datasets.images.trees import write_images, zipped
 
 KNEES = ["train/0/1L.png", "train/1/2R.png", "test/0/3L.png"]
@@ -75,6 +76,9 @@ def test_options_reach_the_reader_and_a_fold_is_held_out(data):
     assert not images.splits.equals(load("busi").splits)
     held = load("busi", fold=1, seed=3)
     assert (held.splits == "test").equals(images.splits == "1")
+    named = read_images("busi")
+    assert named.splits.equals(load("busi", fold=0).splits)
+    assert named.notes == ("the first of five folds is held out",)
 
 
 def test_a_download_goes_into_the_folder_of_its_name(monkeypatch, tmp_path):
