@@ -155,7 +155,6 @@ WRITERS_OF_DOUBLED = {
     "a.xlsx": lambda path: DOUBLED.to_excel(path, index=False),
     "a.arff": partial(write_arff, DOUBLED),
     "a.feather": lambda path: feather.write_feather(as_arrow(DOUBLED), path),
-    "a.json": lambda path: DOUBLED.to_json(path, orient="split"),
 }
 
 

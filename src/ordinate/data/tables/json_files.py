@@ -1,4 +1,4 @@
-"""Tables in JSON: rows as objects, one per line or in a list, and the forms in which pandas writes a table."""
+"""Tables in JSON: rows as objects, one per line or in a list, or columns as pandas writes them."""
 
 import json
 from pathlib import Path
@@ -14,8 +14,8 @@ FORMS = "one object per line, a list of objects, or an object of columns, as pan
 def read_json(path: Path) -> pd.DataFrame:
     """Return the table of a file.
 
-    It is one JSON object per line, a list of these, an object one of whose members is a list of
-    objects, an object of columns, or of columns or rows whose rows have numbers, or one of pandas' forms.
+    It is one JSON object per line, a list of these, or an object of columns, which are lists or objects of cells by
+    the number of the row. A single object is one row.
 
     Raises:
         OrdinateError: another form, or no JSON; the error names it and the forms that are read, or the line.
@@ -68,31 +68,13 @@ def _of_rows(rows: list[Any], path: Path) -> pd.DataFrame:
 
 
 def _of_object(content: dict[str, Any], path: Path) -> pd.DataFrame:
-    data = content.get("data")
-    if isinstance(data, list) and isinstance(content.get("columns"), list):
-        rows = [row for row in data if isinstance(row, list)]
-        if len(rows) < len(data) or any(len(row) != len(content["columns"]) for row in rows):
-            raise OrdinateError(path, problem="its rows have not as many cells as there are columns", expected=FORMS)
-        return pd.DataFrame(rows, columns=pd.Index(content["columns"]))
-    lists = [member for member in content.values() if isinstance(member, list)]
-    if len(lists) == 1 and lists[0] and all(isinstance(row, dict) for row in lists[0]):
-        return _of_rows(lists[0], path)
-    if content and all(isinstance(member, dict) for member in content.values()):
-        return _of_objects(content, path)
-    if content and len(lists) == len(content) and len({len(column) for column in lists}) == 1:
+    columns = list(content.values())
+    if columns and all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
         return pd.DataFrame(content)
-    if content and not any(isinstance(cell, dict | list) for cell in content.values()):
+    if columns and all(isinstance(column, dict) and all(map(str.isdecimal, column)) for column in columns):
+        numbered = {name: pd.Series(column, dtype=object) for name, column in content.items()}
+        return pd.DataFrame(numbered).infer_objects().reset_index(drop=True)
+    if content and not any(isinstance(cell, dict | list) for cell in columns):
         return pd.DataFrame([content])  # One row.
     named = ", ".join(map(repr, list(content)[:5]))
     raise OrdinateError(path, problem=f"is an object of {named}", expected=FORMS)
-
-
-def _of_objects(content: dict[str, dict[str, Any]], path: Path) -> pd.DataFrame:
-    """Return the columns, or the rows, that an object has by name: names that are numbers belong to rows."""
-    inner = [name for member in content.values() for name in member]
-    if all(map(str.isdecimal, inner)):
-        columns = {name: pd.Series(member, dtype=object) for name, member in content.items()}
-        return pd.DataFrame(columns).infer_objects().reset_index(drop=True)
-    if all(map(str.isdecimal, content)):
-        return pd.DataFrame(list(content.values()))
-    raise OrdinateError(path, problem="holds objects by name, which may be rows or columns", expected=FORMS)
