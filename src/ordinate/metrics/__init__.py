@@ -1,6 +1,5 @@
 """Metrics of predictions and embeddings: pure functions of NumPy arrays."""
 
-from ordinate.metrics.angular import angular_error
 from ordinate.metrics.continuous import (
     continuous_report,
     geometric_mean_error,
@@ -26,7 +25,7 @@ from ordinate.metrics.ranks import (
 from ordinate.metrics.retrieval import mean_average_precision, ndcg
 
 __all__ = [
-    "accuracy", "adjacent_error_rates", "amae", "angular_error", "continuous_report", "distance_rank_correlation",
+    "accuracy", "adjacent_error_rates", "amae", "continuous_report", "distance_rank_correlation",
     "geometric_mean_error", "is_rank_ordered", "knn_accuracy", "knn_accuracy_curve", "mae",
     "mean_average_precision", "mmae", "ndcg", "nearest_neighbours", "pearson",
     "quadratic_weighted_kappa", "r2", "rank_cosine_matrix", "rank_report", "rank_scorer", "ranked_probability_score",

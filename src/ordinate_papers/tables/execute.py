@@ -17,7 +17,7 @@ from ordinate.data.splits import split_rows
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.extensions import Task
-from ordinate.metrics import angular_error, continuous_report, knn_accuracy_curve, rank_report
+from ordinate.metrics import continuous_report, knn_accuracy_curve, rank_report
 from ordinate_papers.datasets import reading
 from ordinate_papers.datasets.catalogue import dataset
 from ordinate_papers.datasets.reading import Split
@@ -26,6 +26,7 @@ from ordinate_papers.protocols.corruption_robustness import corruption_robustnes
 from ordinate_papers.protocols.embedding_map import embedding_map
 from ordinate_papers.protocols.embedding_order import embedding_order
 from ordinate_papers.protocols.epoch_time import epoch_time, pairing_time
+from ordinate_papers.protocols.gaze import angular_error
 from ordinate_papers.protocols.label_bias import label_bias
 from ordinate_papers.protocols.label_permutation import label_permutation
 from ordinate_papers.protocols.logits import logits

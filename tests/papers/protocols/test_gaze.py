@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.label_distance import pairwise_label_distance
-from ordinate.metrics import angular_error
+from ordinate_papers.protocols.gaze import angular_error
 
 
 def gazes(n=200, seed=0):
