@@ -16,7 +16,6 @@ from collections.abc import Hashable
 from pathlib import Path
 
 import hypothesis
-import numpy as np
 import pytest
 import torch
 
@@ -75,15 +74,9 @@ def _key(value):
 
 @pytest.fixture(scope="module")
 def unpainted():
-    """Build pictures and do not paint them, which takes half of a small ``fit``; test_cli.py and report's tests do.
-
-    UMAP, which takes seconds to compile, gives the first two coordinates.
-    """
+    """Build pictures and do not paint them, which takes half of a small ``fit``; test_cli.py and report's tests do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("matplotlib.figure.Figure.savefig", lambda figure, path, **options: Path(path).touch())
-        patch.setattr(
-            "ordinate.report.page.projections.umap_points", lambda shown, **_: np.pad(shown, ((0, 0), (0, 1)))[:, :2]
-        )
         yield
 
 

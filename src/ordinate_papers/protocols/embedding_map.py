@@ -1,14 +1,17 @@
 """Where an embedding puts the test samples, by UMAP (CLOC, Figs. 5 and 9; SupCR, Fig. 1)."""
 
+import warnings
+
 import numpy as np
-from numpy.typing import ArrayLike
+import torch
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 
 from ordinate.data.decoded import evenly_spread
 from ordinate.data.rows import Samples, take
 from ordinate.metrics import spearman
-from ordinate.report.page.projections import umap_points
+from ordinate.optional import optional
 from ordinate_papers.protocols.parts import Figures
 
 
@@ -40,3 +43,28 @@ def embedding_map(model: BaseEstimator, X_test: Samples, y_test: ArrayLike) -> F
         "places": umap_points(embeddings).round(4).tolist(),
         "labels": labels[rows].tolist(),
     }
+
+
+def umap_points(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the coordinates (n, 2) of embeddings (n, d) by UMAP (McInnes et al., 2018), with its seed fixed.
+
+    UMAP's loops start Numba's OpenMP threads and change the number of threads that torch uses, which slows down every
+    later operation of torch. The number is therefore restored.
+
+    Args:
+        embeddings: (n, d).
+
+    Raises:
+        OrdinateError: umap-learn is not installed.
+    """
+    threads = torch.get_num_threads()
+    try:
+        with warnings.catch_warnings():
+            # UMAP warns of optional packages and of a disconnected graph, which the picture shows.
+            warnings.simplefilter("ignore")
+            umap = optional("umap", "umap", "UMAP")
+            # A fixed random state allows only one job.
+            points = umap.UMAP(random_state=0, n_jobs=1).fit_transform(embeddings)
+    finally:
+        torch.set_num_threads(threads)
+    return np.asarray(points, dtype=np.float64)

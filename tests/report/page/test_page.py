@@ -109,7 +109,7 @@ def test_two_and_twenty_ranks_have_a_page(tmp_path, make, count):
 
 
 def test_three_samples_are_enough_and_two_are_not(tmp_path, model):
-    _, data = write(model, X[:3], RANKS[:3], tmp_path, projections=("pca", "tsne", "umap"))
+    _, data = write(model, X[:3], RANKS[:3], tmp_path, projections=("pca", "tsne"))
     assert [each["key"] for each in data["projections"]] == ["pca"]
     with pytest.raises(OrdinateError, match="y: got 2 samples, expected at least 3"):
         write(model, X[:2], RANKS[:2], tmp_path)
@@ -128,7 +128,7 @@ def test_a_page_replaces_the_one_before_whole_or_not_at_all(tmp_path, model, mon
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"projections": ("mds",)}, r"projections: got \('mds',\), expected some of pca, tsne, umap"),
+        ({"projections": ("mds",)}, r"projections: got \('mds',\), expected some of pca, tsne"),
         ({"names": ["a"]}, "names: got 1, expected 60, one per sample"),
         ({"suspects": pd.DataFrame({"row": [1]})}, "suspects: got no label, suggested, suspicion"),
         ({"training": (X, RANKS[:5])}, "training: got 5 labels for 60 samples"),

@@ -66,7 +66,7 @@ def write_report(
         target: Name of the label, or of each of several targets.
         predictions: Predictions of the samples, where they have been made already.
         names: (n,) of the samples, such as their files or texts.
-        projections: Some of ``"pca"``, ``"tsne"`` and ``"umap"``; UMAP is left out without umap-learn.
+        projections: Some of ``"pca"`` and ``"tsne"``.
         suspects: Labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
             worst first, of a model of one label; None suspects labels that the predictions contradict.
         costs: Costs of decisions: a column of rules, then columns of numbers.

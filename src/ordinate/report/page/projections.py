@@ -1,21 +1,15 @@
 """Embeddings in two dimensions, in several ways, within a time that users wait."""
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from ordinate.counts import counted
 from ordinate.data.rows import random_part
-from ordinate.optional import optional
 
-PROJECTIONS = ("pca", "tsne", "umap")
+PROJECTIONS = ("pca", "tsne")
 MOST_FOR_TSNE = 3000  # Larger sets are sampled at random.
 
 
@@ -30,9 +24,9 @@ class Projection:
 
 
 def project(embeddings: NDArray[np.float64], keys: tuple[str, ...] = PROJECTIONS) -> list[Projection]:
-    """Project embeddings (n, d): by principal components always, by t-SNE and UMAP of 10 different samples or more.
+    """Project embeddings (n, d): by principal components always, by t-SNE of 10 different samples or more.
 
-    UMAP is left out where umap-learn is not installed. The same embeddings give the same pictures.
+    The same embeddings give the same pictures.
     """
     centred = embeddings - embeddings.mean(axis=0)
     extent = float(np.abs(centred).max())
@@ -45,21 +39,17 @@ def project(embeddings: NDArray[np.float64], keys: tuple[str, ...] = PROJECTIONS
     if "pca" in keys:
         found.append(_principal_components(centred))
     if "tsne" in keys:
-        found += _by_neighbours(centred, MOST_FOR_TSNE, _tsne)
-    if "umap" in keys and find_spec("umap") is not None:
-        found += _by_neighbours(centred, 20_000, _umap)
+        found += _by_neighbours(centred)
     return found
 
 
-def _by_neighbours(
-    centred: NDArray[np.float64], most: int, draw: Callable[[NDArray[np.float32]], Projection], least: int = 10
-) -> list[Projection]:
-    """Return the projection of at most so many samples, none where fewer than ``least`` of them differ."""
-    rows = random_part(len(centred), most)
+def _by_neighbours(centred: NDArray[np.float64], least: int = 10) -> list[Projection]:
+    """Return the projection by t-SNE, none where fewer than ``least`` samples differ."""
+    rows = random_part(len(centred), MOST_FOR_TSNE)
     shown = centred[rows].astype(np.float32)
     if len(np.unique(shown, axis=0)) < least:
         return []
-    drawn = draw(shown)
+    drawn = _tsne(shown)
     placed = np.full((len(centred), 2), np.nan)
     placed[rows] = drawn.points
     note = drawn.note
@@ -87,43 +77,6 @@ def _tsne(shown: NDArray[np.float32]) -> Projection:
         points = tsne.fit_transform(shown)
     note = "Near samples are similar; distances between far groups, and the sizes of groups, mean nothing."
     return Projection("tsne", "t-SNE", note, points)
-
-
-def _umap(shown: NDArray[np.float32]) -> Projection:
-    count = min(15, len(shown) - 1)
-    # Exact neighbours are found before UMAP's approximate search is compiled.
-    distances, neighbours = NearestNeighbors(n_neighbors=count).fit(shown).kneighbors(shown)
-    points = umap_points(
-        shown, n_neighbors=count, n_epochs=200, init="pca", precomputed_knn=(neighbours, distances, None)
-    )
-    note = "Near samples are similar; distances between far groups mean little."
-    return Projection("umap", "UMAP", note, points.astype(np.float32))
-
-
-def umap_points(embeddings: NDArray[np.floating], **options: object) -> NDArray[np.float64]:
-    """Return the coordinates (n, 2) of embeddings (n, d) by UMAP (McInnes et al., 2018), with its seed fixed.
-
-    UMAP's loops start Numba's OpenMP threads and change the number of threads that torch uses, which slows down every
-    later operation of torch. The number is therefore restored.
-
-    Args:
-        embeddings: (n, d).
-        options: Options of ``umap.UMAP``.
-
-    Raises:
-        OrdinateError: umap-learn is not installed.
-    """
-    threads = torch.get_num_threads()
-    try:
-        with warnings.catch_warnings():
-            # UMAP warns of optional packages and of a disconnected graph, which the picture shows.
-            warnings.simplefilter("ignore")
-            umap = optional("umap", "umap", "UMAP")
-            # A fixed random state allows only one job.
-            points = umap.UMAP(random_state=0, n_jobs=1, **options).fit_transform(embeddings)
-    finally:
-        torch.set_num_threads(threads)
-    return np.asarray(points, dtype=np.float64)
 
 
 def _scaled(points: NDArray[np.float64]) -> NDArray[np.float32]:
