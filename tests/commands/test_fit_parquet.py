@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+import datasets
 import numpy as np
 import pandas as pd
 import pytest
 
+from ordinate.commands.evaluate import evaluate
 from ordinate.commands.fit.command import fit
 from ordinate.commands.fit.read import read
 from ordinate.commands.fit_options import FitOptions
@@ -115,3 +117,39 @@ def test_what_cannot_be_used_is_an_error_that_says_why(options, message):
     with pytest.raises(OrdinateError, match=message):
         fitted("a", **options)
     assert not Path("a").exists()
+
+
+def write_classes(names, codes):
+    """Write labels as Hugging Face datasets do: their places among the names of the classes."""
+    classes = datasets.ClassLabel(names=names)
+    features = datasets.Features({"size": datasets.Value("float64"), "grade": classes})
+    datasets.Dataset.from_dict({"size": np.arange(len(codes)), "grade": codes}, features).to_parquet("classes.parquet")
+
+
+@pytest.mark.parametrize(
+    ("names", "ranks"),
+    [
+        (["1", "10", "2", "9"], "1 < 2 < 9 < 10"),
+        (["0", "1", "10", "2"], "0 < 1 < 2 < 10"),
+        (["low", "mid", "high"], "low < mid < high"),
+    ],
+    ids=["numbers", "numbers from 0", "text"],
+)
+def test_classes_of_datasets_have_the_order_of_their_names(names, ranks, capsys):
+    write_classes(names, np.tile(np.arange(len(names)), 12))
+    fitted("m", data="classes.parquet", target="grade", method="cross_entropy")
+    assert f" ranks, {ranks};" in capsys.readouterr().out
+    evaluate(["m"], "classes.parquet", None, None)
+    assert "verdict: " in capsys.readouterr().out
+
+
+def test_classes_of_datasets_in_alphabetical_order_have_none():
+    write_classes(["high", "low", "mid"], np.tile(np.arange(3), 12))
+    with pytest.raises(OrdinateError, match="text without an order"):
+        fitted("m", data="classes.parquet", target="grade", method="cross_entropy")
+
+
+def test_minus_1_is_no_class_of_datasets(capsys):
+    write_classes(["low", "mid", "high"], [-1, *np.tile(np.arange(3), 12)])
+    fitted("m", data="classes.parquet", target="grade", method="cross_entropy")
+    assert "left out: 1 of 37 rows, which have no label" in capsys.readouterr().out

@@ -1,9 +1,12 @@
-"""Tables in Arrow's formats and parquet: types that pandas does not know, and orders of categories in several parts."""
+"""Tables in Arrow's formats and parquet: types that pandas does not know, orders of categories, names of classes."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
+
+from ordinate.data.typed import Declared
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,3 +59,14 @@ def with_agreed_orders(table: "pa.Table") -> "pa.Table":
         categories = pd.Categorical(texts, labels, ordered=agree)
         table = table.set_column(place, column.name, pa.array(categories))
     return table
+
+
+def named_classes(schema: "pa.Schema") -> dict[str, Declared]:
+    """Return the names of the classes of columns that Hugging Face datasets wrote, by their codes; -1 is no class."""
+    stored = (schema.metadata or {}).get(b"huggingface", b"{}")
+    features = json.loads(stored).get("info", {}).get("features", {})
+    return {
+        name: Declared(dict(enumerate(feature["names"])), missing=((-1, -1),))
+        for name, feature in features.items()
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+    }

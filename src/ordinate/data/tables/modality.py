@@ -154,8 +154,10 @@ def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTab
     require_codes(request.categorical, [target, *request.drop])
     table = ParquetTable(path, categorical=request.categorical)
     require_names(table.columns, [target, *request.drop], path)
-    how = replace(request.how, targets=(target,))
-    labels, found = typed(table[[target]].to_pandas(), {}, how, table.columns)
+    numbers = request.how.numbers.difference(table.classes)
+    labels = request.how.labels.union(table.classes)
+    how = replace(request.how, targets=(target,), numbers=numbers, labels=labels)
+    labels, found = typed(table[[target]].to_pandas(), table.classes, how, table.columns)
     found.unmatched = []  # The other columns are not read yet.
     for note in found.notes(how):
         request.say(f"note: {path}: {note}")

@@ -16,7 +16,7 @@ from ordinate.data.csv_files import require_once
 from ordinate.data.file_formats import PARQUET, ends_in
 from ordinate.data.file_kinds import LOOKED_AT, require_kind
 from ordinate.data.paths import reading, require_names, require_path
-from ordinate.data.tables.arrow_files import as_pandas
+from ordinate.data.tables.arrow_files import as_pandas, named_classes
 from ordinate.data.tables.row_groups import RowGroups, changed, in_parts_of
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -41,6 +41,9 @@ class ParquetTable:
             named ``year=2024`` make a column.
         drop: Columns to leave out, such as the label.
         categorical: Columns whose numbers are codes, not amounts.
+
+    Attributes:
+        classes: Names of the codes of columns that Hugging Face datasets wrote as classes.
 
     Raises:
         OrdinateError: no parquet, no rows, two columns of one name, or a column that is not there; later, files that
@@ -71,6 +74,7 @@ class ParquetTable:
             files = _files_at(self.path)
             self._rows_in_files = sum(part.metadata.num_rows for part in files.fragments)
             self._columns = as_pandas(files.schema.empty_table())  # The frame has the columns but no rows.
+            self.classes = named_classes(files.schema)
         self._columns.columns = [str(name) for name in self._columns.columns]
         if self._rows_in_files == 0:
             raise OrdinateError(self.path, problem="holds no rows", expected="a table with samples")
