@@ -1,8 +1,12 @@
+import ast
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
+import ordinate
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
 
@@ -39,3 +43,31 @@ def test_the_command_names_its_options_as_they_are_typed(tmp_path, capsys):
     table.write_text("a,grade\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     assert main(["fit", str(table)]) == 2
     assert capsys.readouterr().err.startswith("ordinate: --target: ")
+
+
+def strings_outside_docstrings(path):
+    tree = ast.parse(path.read_text())
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and is_documented(node)
+    }
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return [node.value for node in texts if id(node) not in docstrings]
+
+
+def is_documented(node):
+    return ast.get_docstring(node) is not None
+
+
+def test_the_library_names_no_option_of_a_command():
+    """Messages that Python sees too name arguments by :func:`~ordinate.errors.argument`."""
+    source = Path(ordinate.__file__).parent
+    modules = [
+        path
+        for path in source.rglob("*.py")
+        if "commands" not in path.parts and path.name not in {"cli.py", "errors.py"}
+    ]
+    assert len(modules) > 100
+    for module in modules:
+        found = [text for text in strings_outside_docstrings(module) if re.search(r"(^|[^-\w])--[a-z]", text)]
+        assert found == [], module

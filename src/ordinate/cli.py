@@ -23,7 +23,7 @@ from ordinate.commands.options import ParsedOptions, check_seed, flag, in_option
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import STDOUT, only_table_on_stdout
 from ordinate.data.csv_format import Given, csv_given
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError, arguments_as_typed, did_you_mean
 from ordinate.extensions import extensions, load_object
 from ordinate.optional import optional
 from ordinate.torchrun import is_first_process
@@ -167,7 +167,7 @@ def _commands() -> list[Command]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    with sigterm_stops() as received:
+    with sigterm_stops() as received, arguments_as_typed():
         try:
             code = _run_flushed(argv, received)
         except BrokenPipeError:

@@ -1,8 +1,13 @@
 """The one exception that Ordinate raises for input it cannot use."""
 
 import difflib
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Self
+
+_typed: ContextVar[bool] = ContextVar("typed", default=False)
 
 
 class OrdinateError(ValueError):
@@ -62,6 +67,46 @@ class OrdinateError(ValueError):
 
 def _text(part: object) -> str | None:
     return None if part is None else str(part)
+
+
+@contextmanager
+def arguments_as_typed() -> Iterator[None]:
+    """Let messages of a block name arguments as the options of a command."""
+    token = _typed.set(True)
+    try:
+        yield
+    finally:
+        _typed.reset(token)
+
+
+def are_arguments_typed() -> bool:
+    """Return whether messages name arguments as the options of a command."""
+    return _typed.get()
+
+
+def argument(name: str, value: object = None) -> str:
+    """Return an argument for the text of a message: as Python has it, or as it is typed after a command.
+
+    Args:
+        name: Name in Python; that of a setting of a group with the group, such as ``"data.mirror"``.
+        value: Value that the message gives it; None names the argument alone.
+
+    Example:
+        >>> argument("keep"), argument("keep", "my id"), argument("data.mirror", False)
+        ('keep=', "keep='my id'", "data={'mirror': False}")
+        >>> with arguments_as_typed():
+        ...     argument("test_fraction"), argument("keep", "my id"), argument("data.mirror", False)
+        ('--test-fraction', "--keep 'my id'", '--set data.mirror=false')
+    """
+    group, _, setting = name.rpartition(".")
+    if not _typed.get():
+        if group:
+            return f"{group}={{{setting!r}: {value!r}}}"
+        return f"{name}=" if value is None else f"{name}={value!r}"
+    if group:
+        return f"--set {name}={str(value).lower()}"
+    option = f"--{name.replace('_', '-')}"
+    return option if value in (None, True) else f"{option} {shlex.quote(str(value))}"
 
 
 def did_you_mean(given: str, known: Iterable[str], shown: Callable[[str], str] = repr) -> str | None:

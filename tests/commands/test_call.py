@@ -1,6 +1,8 @@
 """``ordinate.fit``: what the command trains, in Python."""
 
+import html
 import json
+import re
 import shutil
 
 import numpy as np
@@ -196,7 +198,7 @@ def test_columns_are_given_as_a_list():
     ("given", "error"),
     [
         ({"target": TABLE["grade"]}, "target: got a Series, expected its name in the data, 'grade'"),
-        ({"target": "grade", "time_limit": "60"}, "time_limit: got '60', expected a number of seconds"),
+        ({"target": "grade", "time_limit": "60"}, "time_limit: got '60', expected a number of seconds above 0"),
     ],
 )
 def test_a_mistake_is_one_line_before_anything_is_trained(given, error):
@@ -209,3 +211,105 @@ def test_a_row_of_a_table_is_no_table():
     model = ordinate.fit(TABLE, "grade", verbose=0, **QUICK)
     with pytest.raises(OrdinateError, match=r"X: got a Series, expected a table; table\.iloc\[\[0\]\] is"):
         model.predict(NEW.iloc[0])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"order": ["mild", "severe"]},
+        {"order": [*NAMES, ""]},
+        {"order": {"mild": 0}},
+        {"order": 3},
+        {"order": None},
+        {"order": None, "task": "continuous"},
+        {"drop": "grade"},
+        {"drop": {"age"}},
+        {"drop": "height"},
+        {"keep": ["age"], "drop": ["age"]},
+        {"epochs": 0},
+        {"epochs": 3, "test_fraction": 0.2, "split": "site"},
+        {"test_fraction": 2},
+        {"method": "supcr"},
+        {"method": "otd", "margin": ["mild,moderate=1"]},
+        {"missing": "agee=3"},
+        {"folds": 3},
+        {"recipe": "cloc-koa"},
+        {"pretrained": True},
+        {"temprature": 1.0},
+        {"temperature": 1.0},
+        {"mmnp_weight": "much"},
+        {"training": {"learning_rat": 1}},
+        {"training": 3},
+        {"encoder": 3},
+        {"random_state": 1},
+        {"target": ["size", "age"]},
+        {"target": ["size", "size"]},
+        {"text": ["size"]},
+        {"logger": "paper"},
+        {"out": "."},
+        {"time_limit": 0},
+        {"time_limit": -60},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("as_path", [False, True])
+def test_a_message_of_a_mistake_names_arguments_as_python_has_them(given, as_path, folder, capsys):
+    (folder / "used").touch()
+    data = TABLE
+    if as_path:
+        data = str(folder / "data.csv")
+        TABLE.to_csv(data, index=False)
+    with pytest.raises(OrdinateError) as caught:
+        ordinate.fit(data, **{"target": "grade", **QUICK, **given})
+    shown = f"{caught.value} {capsys.readouterr().out}"
+    assert "--" not in shown
+    assert "/tmp" not in shown.replace(str(folder), "")
+    assert caught.value.__cause__ is None
+
+
+def test_notes_on_the_data_name_arguments_as_python_has_them(monkeypatch, folder, capsys):
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    table = TABLE.assign(
+        patient=[f"P{row:03}" for row in range(120)],
+        copy=TABLE["grade"].map(dict(zip(NAMES, range(3), strict=True))),
+        code=np.where(np.arange(120) % 9 == 0, -999.0, TABLE["age"]),
+    )
+    ordinate.fit(table, "grade", out="kept", **QUICK)
+    files = [(folder / "kept" / name).read_text() for name in ("MODEL_CARD.md", "metrics.json")]
+    page = (folder / "kept" / "report.html").read_text()
+    page = re.sub(r"<(style|script).*?</\1>|<[^>]*>", "", html.unescape(page), flags=re.DOTALL)
+    shown = capsys.readouterr().out + "".join(files) + page
+    for advice in ("keep='patient'", "drop='copy'", "missing="):
+        assert advice in shown
+    assert re.findall("--[a-z]+", shown) == []
+
+
+def test_a_folder_of_a_table_in_memory_names_no_file_and_no_command_that_never_ran(monkeypatch, folder):
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    ordinate.fit(TABLE, "grade", out="kept", verbose=0, training={"learning_rate": 0.01}, mmnp_weight=0.5, **QUICK)
+    call = json.loads((folder / "kept" / "metrics.json").read_text())["command"]
+    for name in ("MODEL_CARD.md", "report.html"):
+        assert call in html.unescape((folder / "kept" / name).read_text())
+    for file in (folder / "kept").iterdir():
+        content = file.read_bytes()
+        assert b"ordinate fit " not in content
+        assert b"/ordinate-" not in content
+    again = eval(call, {"ordinate": ordinate, "data": TABLE})
+    np.testing.assert_array_equal(again.predict_proba(NEW), ordinate.load("kept").predict_proba(NEW))
+
+
+def test_arrays_and_numbers_of_numpy_are_options():
+    given = {**QUICK, "order": NAMES, "epochs": np.int64(3), "test_fraction": np.float64(0.25)}
+    model = ordinate.fit(TABLE, "grade", verbose=0, **given)
+    assert model.ordered_classes_.tolist() == NAMES.tolist()
+
+
+@pytest.mark.parametrize(("order", "is_named"), [([3, 1, 2], True), ([1, 2, 3], False), ([3, 2, 1], False)])
+def test_an_order_of_numbers_that_neither_rise_nor_fall_is_named(order, is_named, capsys):
+    table = TABLE.assign(grade=np.digitize(TABLE["size"], [-0.5, 0.5]) + 1)
+    model = ordinate.fit(table, "grade", **{**QUICK, "order": order})
+    assert model.ordered_classes_.tolist() == list(map(str, order))
+    note = "note: the ranks are numbers that neither rise nor fall; their order is the given one, 3 < 1 < 2"
+    assert (note in capsys.readouterr().out) == is_named

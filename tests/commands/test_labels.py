@@ -125,6 +125,8 @@ def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
         ),
         (["low", "high"], "auto", "low,high,low", "--order: got low,high,low, expected two or more different ranks"),
         (["low", "high"], "auto", "low", "--order: got low, expected two or more"),
+        (["low", "high"], "auto", "low,high,", "--order: got low,high,, expected two or more different ranks"),
+        ([1, 2], "auto", "1,1.0,2", "--order: got 1,1,2, expected two or more different ranks"),
         (["low", "high"], "auto", "", "--order: got , expected two or more"),
         ([0, 1], "continuous", "0,1", "--order: is for ranks, expected --task ranks or auto"),
         ([1, 1, 1], "auto", None, "column 'grade': every row has the one value .*1.*, expected a label that differs"),

@@ -8,6 +8,7 @@ import pytest
 from ordinate.cli import build_parser
 from ordinate.commands.fit_options import ranks_in
 from ordinate.data.known_scales import known_order, order_to_type
+from ordinate.errors import arguments_as_typed
 
 ORDERS = [
     ["bad", "ok", "good"],
@@ -37,7 +38,8 @@ ORDERS = [
 def test_a_known_scale_is_suggested_as_a_shell_and_the_command_read_it(order):
     labels = random.Random(0).sample(order, len(order))
     assert known_order(labels) == order
-    words = shlex.split(order_to_type(labels))
+    with arguments_as_typed():
+        words = shlex.split(order_to_type(labels))
     assert ranks_in(build_parser().parse_args(["fit", "table.csv", *words]).order) == order
 
 

@@ -204,7 +204,7 @@ def test_a_value_may_be_missing_in_one_column_alone():
     assert table["rooms"].tolist() == [1, 9, 3]
     assert table["grade"].isna().tolist() == [True, False, False]
     assert found.notes(Reading()) == [
-        "values that --missing names are missing in grade in 1 row",
+        "values that missing= names are missing in grade in 1 row",
         "no value is 'x=3', named as missing",
     ]
 
@@ -223,7 +223,7 @@ def test_one_note_names_the_missing_values_of_all_columns_the_target_first():
     _, found = typed(frame, dict.fromkeys(names, said), reading)
     assert found.notes(reading) == [
         "read as missing in g: 9 (Refused) in 1 row; v1: 9 (Refused) in 1 row; v2: 9 (Refused) in 1 row; "
-        "2 other columns: 9 (Refused) in 2 rows (--keep-missing reads them as values)"
+        "2 other columns: 9 (Refused) in 2 rows (keep_missing=True reads them as values)"
     ]
 
 
@@ -242,5 +242,5 @@ def test_far_codes_of_a_labelled_target_are_noticed():
     _, found = column([1.0, 2.0, 3.0, 99.0] * 3, Declared(LIKERT), targets=("g",))
     assert found.notes(Reading()) == [
         "the label holds 99 in 3 rows, far from its other values, 1 to 3; if these codes mean missing labels, "
-        "--missing names them"
+        "missing= names them"
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
 
 from ordinate.commands.options import ParsedOptions, default_of, kinds_of
-from ordinate.commands.settings import fits
+from ordinate.commands.settings import fits, groups
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def options_in(
     given: ParsedOptions = {}
     settings: list[str] = []
     for name, value in content.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and (name in groups() or name not in declared):
             settings += [f"{name}.{each}={of_it!r}" for each, of_it in value.items()]
         elif name == "set":
             settings += _checked(declared[name], value, path)
@@ -74,6 +74,8 @@ def options_in(
 def _checked(declared: "Field[Any]", value: Any, path: str | None) -> Any:
     """Return a value that is of the type, and among the choices, with which its option is declared."""
     kinds = kinds_of(declared)
+    if hasattr(value, "tolist"):  # It is an array, a Series, or a number of NumPy.
+        value = value.tolist()
     if isinstance(value, tuple):
         value = list(value)
     if declared.metadata.get("may_be_list") and isinstance(value, list):
@@ -84,6 +86,8 @@ def _checked(declared: "Field[Any]", value: Any, path: str | None) -> Any:
     if fits(value, declared.type) and value in choices:
         return float(value) if kinds == [float] else value
     expected = " or ".join(kind.__name__ for kind in kinds)
+    if declared.metadata.get("may_be_list") or declared.metadata.get("metavar") == "COLUMNS":
+        expected += " or a list"
     if get_origin(declared.type) is list:
         expected = f"a list of {expected}"
     if fits(value, declared.type):

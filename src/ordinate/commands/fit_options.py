@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from ordinate.checks import check_network_folder
-from ordinate.commands.options import ParsedOptions, check_numbers, check_seed, command_line, option
+from ordinate.commands.options import ParsedOptions, check_numbers, check_seed, command_line, default_of, option
 from ordinate.commands.settings import TypedSettings
 from ordinate.counts import counted
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError, are_arguments_typed, argument, did_you_mean
 from ordinate.estimators.head_options import Head
 from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
 
-# Options that the command to train the same model again leaves out.
-NOT_REPEATED = ("out", "no_report", "quiet", "config")
+# Options that do not matter to whoever trains the same model again.
+NOT_REPEATED = ("no_report", "quiet", "config")
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         if not self.data:
-            raise OrdinateError("data", problem="is missing", expected="DATA, or a --config that names it")
+            raise OrdinateError("data", problem="is missing", expected=f"DATA, or a {argument('config')} that names it")
         check_seed(self.seed)
         if self.method != "auto" and self.method not in models():
             hint = did_you_mean(self.method, models())
@@ -221,27 +221,28 @@ class FitOptions:
         if self.test_fraction is not None and self.split is not None:
             raise OrdinateError(
                 "--test-fraction",
-                f"{self.test_fraction} and --split {self.split}, which says what is held out",
+                f"{self.test_fraction} and {argument('split', self.split)}, which says what is held out",
                 "one of the two",
             )
         if self.folds is not None and (self.method != "auto" or self.recipe is not None):
             raise OrdinateError(
                 "--folds",
                 problem="apply only to the choice of a method",
-                expected="neither --method nor --recipe",
+                expected=f"neither {argument('method')} nor {argument('recipe')}",
             )
         if self.time_limit is not None and self.recipe is not None:
             raise OrdinateError("--time-limit", problem="a recipe has its own epochs", hint="leave one of the two out")
         if self.quick and self.recipe is None:
-            raise OrdinateError("--quick", problem="is the small version of a recipe", expected="--recipe")
+            raise OrdinateError("--quick", problem="is the small version of a recipe", expected=argument("recipe"))
         if self.epochs is not None and "epochs" in self.settings.texts:
-            raise OrdinateError("--epochs", f"{self.epochs} and --set epochs", "one of the two")
+            raise OrdinateError("--epochs", f"{self.epochs} and {argument('set', 'epochs')}", "one of the two")
 
     def _check_columns(self) -> None:
         """Raise an error for a column that is given to two options of which only one can have it."""
         for name in ("drop", "keep", "categorical"):
             if self.text and getattr(self, name):
-                raise OrdinateError(f"--{name}", f"{getattr(self, name)!r} and --text, which names the columns")
+                got = f"{getattr(self, name)!r} and {argument('text')}, which names the columns"
+                raise OrdinateError(f"--{name}", got)
         used: dict[str, str] = {}
         _claim(used, "target", self.targets)
         for name in ("split", "group", "weight"):
@@ -315,8 +316,31 @@ class FitOptions:
 
     @property
     def command(self) -> str:
-        """The command to get the same, in a folder of its usual name."""
+        """The command to get the same; the call in Python where it came from there."""
+        if not are_arguments_typed():
+            return self._call
         return command_line(["ordinate", "fit", self.data], self, leave_out=("data", *NOT_REPEATED))
+
+    @property
+    def _call(self) -> str:
+        """The call of ``ordinate.fit`` with the options."""
+        given: ParsedOptions = {}
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            if declared.name not in ("data", "out", "set", *NOT_REPEATED) and value != default_of(declared):
+                given[declared.name] = value
+        if self.time_limit is not None:
+            given["time_limit"] = self.time_limit * 60
+        parts = [repr(self.data), *(f"{name}={value!r}" for name, value in given.items())]
+        groups: dict[str, list[str]] = {}
+        for name, text in self.settings.typed.items():
+            group, _, setting = name.rpartition(".")
+            if group:
+                groups.setdefault(group, []).append(f"{setting!r}: {text}")
+            else:
+                parts.append(f"{name}={text}")
+        parts += [f"{group}={{{', '.join(settings)}}}" for group, settings in groups.items()]
+        return f"ordinate.fit({', '.join(parts)})"
 
     @cached_property
     def determining(self) -> list[object]:
@@ -330,7 +354,7 @@ class FitOptions:
 def _claim(used: dict[str, str], name: str, columns: Iterable[str]) -> None:
     for column in columns:
         if used.setdefault(column, name) != name:
-            raise OrdinateError(f"--{name}", f"{column!r}, which --{used[column]} has already", "another")
+            raise OrdinateError(f"--{name}", f"{column!r}, which {argument(used[column])} has already", "another")
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -348,7 +372,7 @@ def ranks_in(order: str) -> list[str]:
         (['low', 'high'], ['a, b', 'c'])
     """
     ranks = values_in(order, "--order")
-    if len(set(ranks)) != len(ranks) or len(ranks) < 2:
+    if len(set(ranks)) != len(ranks) or len(ranks) < 2 or "" in ranks:
         raise OrdinateError("--order", order, "two or more different ranks")
     return ranks
 

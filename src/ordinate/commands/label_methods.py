@@ -1,6 +1,6 @@
 """Which methods are for which kind of label. Imports nothing heavy."""
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.registry import CORE, models
 from ordinate.extensions import Task
 
@@ -14,6 +14,5 @@ def require_fitting(method: str, task: Task) -> None:
         return
     kind, other = ("ranks", "continuous") if task == "ranks" else ("a continuous target", "ranks")
     fitting = [name for name, known in CORE.items() if task in known.estimators and known.embeds]
-    raise OrdinateError(
-        "--method", problem=f"{method} is not for {kind}", expected=f"--task {other}, or one of {', '.join(fitting)}"
-    )
+    expected = f"{argument('task', other)}, or one of {', '.join(fitting)}"
+    raise OrdinateError("--method", problem=f"{method} is not for {kind}", expected=expected)

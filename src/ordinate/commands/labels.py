@@ -16,7 +16,7 @@ from ordinate.data.known_scales import known_order, misspelt_rank, order_problem
 from ordinate.data.numbers import as_numbers, plain_text, split_unit
 from ordinate.data.typed import CODES
 from ordinate.decisions import read_costs
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.extensions import Task
 from ordinate.metrics.inputs import LARGEST
 
@@ -76,13 +76,14 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str, *, m
         )
     if order is not None:
         if task == "continuous":
-            raise OrdinateError("--order", problem="is for ranks", expected="--task ranks or auto")
+            raise OrdinateError("--order", problem="is for ranks", expected=f"{argument('task', 'ranks')} or auto")
         return _in_order(y, ranks_in(order), name)
     if pd.api.types.is_datetime64_any_dtype(y):
         raise OrdinateError(name, problem="holds dates", expected="ranks or numbers")
     if isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
         if task == "continuous":
-            raise OrdinateError(name, problem="holds ordered categories", expected="--task ranks or auto")
+            expected = f"{argument('task', 'ranks')} or auto"
+            raise OrdinateError(name, problem="holds ordered categories", expected=expected)
         present = set(y)
         classes = [category for category in y.dtype.categories if category in present]
         unused = [category for category in y.dtype.categories if category not in present]
@@ -146,16 +147,18 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
     codes = [_plain_number(each) for each in classes]
     if not found.intersection(classes) and set(codes) <= set(labels):
         classes = [labels[code] for code in codes]
+    if len(set(classes)) < len(classes):  # Such as 1 and 1.0.
+        raise OrdinateError("--order", ",".join(classes), "two or more different ranks")
     unknown = sorted(found - set(classes))
     if unknown:
         shown = [f"{label} ({code})" for code, label in labels.items() if label in unknown] or unknown
         problem = f"{name} also holds {', '.join(shown[:5])}"
-        hint = "if these rows have no label, --missing names their values"
+        hint = f"if these rows have no label, {argument('missing')} names their values"
         if labels:
             hint = f"it takes labels or codes; {hint}"
         hint = misspelt_rank(found, classes) or hint
         if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
-            hint = "they differ from those of --order in capitals only"
+            hint = f"they differ from those of {argument('order')} in capitals only"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
     return Label(text, classes)
 
@@ -211,7 +214,7 @@ def parse_decision(
     if costs is None:
         return decision
     if decision is not None:
-        raise OrdinateError("--decision", f"{decision!r} and --costs, which decide", "one of the two")
+        raise OrdinateError("--decision", f"{decision!r} and {argument('costs')}, which decide", "one of the two")
     matrix: list[list[float]] = costs.tolist()
     return matrix
 

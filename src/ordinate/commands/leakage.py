@@ -1,6 +1,5 @@
 """What makes held-out samples less new than they seem: copies and groups on both sides of a split."""
 
-import shlex
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +9,7 @@ from ordinate.commands.division import Division
 from ordinate.commands.samples import Samples
 from ordinate.counts import counted
 from ordinate.data.tables.row_columns import find_group_columns
+from ordinate.errors import argument
 
 AMONG_TRAINING = "among the training samples"  # What notes say of held-out samples that are less new than they seem.
 
@@ -53,7 +53,7 @@ def _repeated_identifiers(samples: Samples, division: Division) -> Iterator[str]
         shared = int(held_out.isin(values.iloc[training]).sum())
         if shared == 0:
             continue
-        hint = f"--group {shlex.quote(name)} keeps the rows of each on one side"
+        hint = f"{argument('group', name)} keeps the rows of each on one side"
         if samples.splits is not None:
             hint = "a split should keep the rows of each on one side"
         yield (

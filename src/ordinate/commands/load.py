@@ -111,11 +111,10 @@ class FilesOfFit:
 
     def of_table(self, path: str, model: Model) -> Self:
         """Return the same of a DataFrame, which was written to a path for training, with its samples in memory."""
-        records = {name: text.replace(path, "DataFrame") for name, text in self.records.items() if name != "run.toml"}
         known = self.read_samples(model, path)
         if known is not None:
             X = in_memory(known.X)
             if isinstance(X, pd.DataFrame):
                 X = X.set_axis(known.rows)
             known = replace(known, X=X)
-        return type(self)(records, self.split, None, known)
+        return type(self)(self.records, self.split, None, known)

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, field, fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, are_arguments_typed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -160,14 +160,17 @@ def command_line(words: list[str], options: "DataclassInstance", leave_out: Coll
 
 
 def in_options(message: str) -> str:
-    """Return a message of the library, whose advice names arguments of functions, with what a command has for them.
+    """Return a message of the library, with the options of a command instead of settings of estimators.
 
     Example:
-        >>> in_options("leave it out with skip_unreadable=True")
-        'leave it out with --skip-unreadable'
+        >>> from ordinate.errors import arguments_as_typed
+        >>> with arguments_as_typed():
+        ...     in_options("max_pixels=N allows N")
+        '--set data.max_pixels=N allows N'
     """
+    if not are_arguments_typed():
+        return message
     for in_python, typed in (
-        ("skip_unreadable=True", "--skip-unreadable"),
         ("data=TextOptions()", "--text"),
         ("max_pixels=N", "--set data.max_pixels=N"),
         ("word_vectors=FILE", "--set data.word_vectors=FILE"),

@@ -1,7 +1,6 @@
 """The labelled samples that a command trains or measures on, whichever kind of data they are."""
 
 import hashlib
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +31,7 @@ from ordinate.data.tables.row_columns import (
     find_sentinels,
 )
 from ordinate.data.text.samples import as_texts
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.samples import check_sample_weight
 from ordinate.extensions import extensions, load_object
 from ordinate.model.batches import trained_columns
@@ -203,7 +202,8 @@ def decode(samples: Samples, data: str, request: Request, options: Any) -> Sampl
     files, modality = samples.X, samples.modality
     X, failures = modality.decode(files, samples.preprocessing, options, request)
     if not request.skip_unreadable:
-        require_readable(failures, len(files), modality.name, data, "; --skip-unreadable leaves them out")
+        way_out = f"; {argument('skip_unreadable', True)} leaves them out"
+        require_readable(failures, len(files), modality.name, data, way_out)
     for reason in failures.values():
         request.say(f"left out: {reason}")
     if samples.digest:
@@ -276,7 +276,7 @@ def text_columns(samples: Samples, names: Sequence[str], data: str, say: Callabl
         left_out = ", ".join(others[:20])
         if len(others) > 20:
             left_out += f" and {len(others) - 20} more"
-        say(f"note: --text trains on {' and '.join(map(repr, names))} alone, without {left_out}")
+        say(f"note: {argument('text')} trains on {' and '.join(map(repr, names))} alone, without {left_out}")
     return replace(samples, X=texts, is_text=True)
 
 
@@ -296,7 +296,7 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
     require_names(X.columns, keep, Path(data))
     left_out = {name: reason for name, reason in find_row_columns(X).items() if name not in keep}
     for name, reason in left_out.items():
-        note(f"left out: column {name!r} {reason}; --keep {shlex.quote(name)} keeps it")
+        note(f"left out: column {name!r} {reason}; {argument('keep', name)} keeps it")
     named = [name for name in left_out if not UNNAMED.fullmatch(name)]
     identity = X[named] if named else None
     names = [name for name in X.columns if name not in left_out]
@@ -305,7 +305,7 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
             data,
             problem=f"every column except the target identifies the rows ({', '.join(left_out)})",
             expected="at least one that describes them",
-            hint="--keep trains on those it names",
+            hint=f"{argument('keep')} trains on those it names",
         )
     X = _usable(X[names], keep, data, note)
     y = pd.DataFrame(samples.y)
@@ -314,7 +314,7 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
         if name not in keep:
             note(
                 f"note: column {name!r} rises or falls from row to row, as the label does; if it is a row number, "
-                f"--drop {shlex.quote(name)}"
+                f"{argument('drop', name)}"
             )
     if sentinels := find_sentinels(X):
         note(_note_on_sentinels(sentinels))
@@ -324,8 +324,7 @@ def leave_out_row_columns(samples: Samples, keep: Sequence[str], data: str, say:
         note(f"note: {_of_columns(far)}; if these are errors, correct them or leave their cells empty")
     copies = [name for each in y for name in find_label_columns(X, y[each])]
     for name in dict.fromkeys(copies):
-        drop = f"--drop {shlex.quote(name)}"
-        note(f"note: column {name!r} {DETERMINES}; if it is not known before the label, {drop}")
+        note(f"note: column {name!r} {DETERMINES}; if it is not known before the label, {argument('drop', name)}")
     return replace(samples, X=X, identity=identity, notes=tuple(notes))
 
 
@@ -348,14 +347,14 @@ def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], 
     if len(problems) > most:
         reasons.append(f"{len(problems) - most} more")
     columns = "column" if len(problems) == 1 else "columns"
-    drop = f"--drop {shlex.quote(','.join(problems))}"
+    drop = argument("drop", ",".join(problems))
     say(f"left out: {columns} {', '.join(reasons)}, which cannot be used; {drop} does not read them")
     return X[left]
 
 
 def _note_on_sentinels(problems: dict[str, str]) -> str:
     """Return one note on numbers in columns that may stand for missing values."""
-    return f"note: {_of_columns(problems)}; if these are missing values, --missing names them"
+    return f"note: {_of_columns(problems)}; if these are missing values, {argument('missing')} names them"
 
 
 def _of_columns(problems: Mapping[str, object], most: int = 3) -> str:

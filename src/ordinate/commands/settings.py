@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError, argument, did_you_mean
 from ordinate.estimators.registry import option_groups
 from ordinate.training.options import Training
 
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options", bound="DataclassInstance")
 
-FLAGS: Mapping[str, str] = {  # Settings that other options of the command line give.
-    "encoder": "--encoder", "decision": "--decision or --costs", "class_order": "--order",
-    "critical_margins": "--margin", "random_state": "--seed", "verbose": "--quiet",
-    "training.checkpoint_dir": "--out",
-    "data.stream": "--stream",
+FLAGS: Mapping[str, str] = {  # Settings that other options give.
+    "encoder": "encoder", "decision": "decision", "class_order": "order", "critical_margins": "margin",
+    "random_state": "seed", "verbose": "quiet", "training.checkpoint_dir": "out", "data.stream": "stream",
 }  # fmt: skip
 
 
@@ -149,7 +147,7 @@ def full_name(group: str, name: str) -> str:
 def _check_name(name: str) -> None:
     """Raise an error for the name of a setting that is given in another way, or of an unknown group."""
     if name in FLAGS:
-        raise OrdinateError("--set", name, f"{FLAGS[name]}, which sets it")
+        raise OrdinateError("--set", name, f"{argument(FLAGS[name])}, which sets it")
     group, dot, _ = name.partition(".")
     if dot and group not in groups():
         hint = did_you_mean(group, groups(), str)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
 
@@ -84,7 +84,7 @@ class Workspace:
             raise OrdinateError(
                 "--out",
                 problem=f"{self.partial} keeps the state of a run with other data or settings",
-                hint="give that command again to continue it, remove the folder, or take another --out",
+                hint=f"give that command again to continue it, remove the folder, or take another {argument('out')}",
             )
 
     @property

@@ -28,7 +28,7 @@ from ordinate.data.csv_format import (
 from ordinate.data.header_rows import note_on_header
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import first_named, not_text
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 
 SINGLE_BYTES = ("utf-8", "cp1252")  # Encodings in which a byte below 128 is always the character of ASCII.
 
@@ -161,7 +161,7 @@ def _parsing(content: Path | IO[bytes], where: Path | str, found: CsvFormat) -> 
             warnings.simplefilter("error", ParserWarning)  # Pandas warns of cells that it leaves out.
             yield
     except UnicodeDecodeError as error:
-        hint = "save it as UTF-8, or name its encoding with --encoding, such as latin-1"
+        hint = f"save it as UTF-8, or name its encoding, such as {argument('encoding', 'latin-1')}"
         raise not_text(where, error, found.encoding, hint) from error
     except (ParserWarning, ValueError, OSError, EOFError) as error:
         if isinstance(error, ParserWarning | ParserError):
@@ -175,7 +175,7 @@ def _require_short_lines(content: Path | IO[bytes], where: Path | str, found: Cs
         if any(row[columns:]):
             hint = None
             if columns == 1:
-                hint = "--sep names another separator; remove lines above the names of the columns"
+                hint = f"{argument('sep')} names another separator; remove lines above the names of the columns"
             problem = f"line {number} has {counted(len(row), 'cell')}"
             raise OrdinateError(where, problem=problem, expected=f"{columns}, as the first has", hint=hint)
 

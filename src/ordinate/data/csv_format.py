@@ -52,12 +52,12 @@ class Given:
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.separator) != 1:
-            raise OrdinateError("--sep", repr(self.sep), "one character, or tab")
+            raise OrdinateError("sep", repr(self.sep), "one character, or tab")
         if self.encoding is not None:
             try:
                 "1".encode(self.encoding)  # Other codecs than those of text are refused.
             except LookupError:
-                raise OrdinateError("--encoding", repr(self.encoding), "a name such as latin-1 or utf-16") from None
+                raise OrdinateError("encoding", repr(self.encoding), "a name such as latin-1 or utf-16") from None
             object.__setattr__(self, "encoding", codecs.lookup(self.encoding).name)
 
     @property
@@ -67,8 +67,8 @@ class Given:
     @property
     def words(self) -> list[str]:
         """What the command line has for it."""
-        named = {"--sep": self.sep, "--decimal": self.decimal, "--encoding": self.encoding}
-        return [word for name, value in named.items() if value is not None for word in (name, value)]
+        named = {"sep": self.sep, "decimal": self.decimal, "encoding": self.encoding}
+        return [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
 
 
 _given: ContextVar[Given] = ContextVar("given")
@@ -290,7 +290,7 @@ def _decoded(start: bytes, where: Path | str, encoding: str | None, *, is_whole:
         try:
             return encoding, codecs.getincrementaldecoder(without_mark(encoding))().decode(start, is_whole)
         except UnicodeError as error:
-            raise OrdinateError("--encoding", f"{encoding!r}, and {where} has another encoding") from error
+            raise OrdinateError("encoding", f"{encoding!r}, and {where} has another encoding") from error
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with suppress(UnicodeError):
             return "utf-16", codecs.getincrementaldecoder("utf-16")().decode(start, is_whole)

@@ -4,11 +4,11 @@ import difflib
 import json
 import math
 import re
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ordinate.counts import counted
+from ordinate.errors import are_arguments_typed, argument
 
 SCALES = (  # Words are ordered from lowest to highest; words with the same meaning are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
@@ -80,22 +80,29 @@ def order_problem(labels: Sequence[str]) -> str:
 
 
 def order_to_type(labels: Sequence[str], *, are_in_order: bool = False) -> str:
-    """Return the option that gives the order of labels, as it is typed in a shell.
+    """Return the argument that gives the order of labels, as it is typed in a shell, or written in Python.
 
     Args:
         labels: Different labels.
         are_in_order: Whether they are in an order, such as that of their codes, even if it is that of the alphabet.
 
     Example:
-        >>> print(order_to_type(["high", "low"]), order_to_type(["5, or more", "<5"]), order_to_type(["cat", "dog"]))
+        >>> from ordinate.errors import arguments_as_typed
+        >>> with arguments_as_typed():
+        ...     print(order_to_type(["high", "low"]), order_to_type(["5, or more", "<5"]), order_to_type(["a", "b"]))
         --order low,high --order '["<5", "5, or more"]' --order "lowest,...,highest"
+        >>> print(order_to_type(["high", "low"]))
+        order=['low', 'high']
     """
     order = _suggested(labels, are_in_order=are_in_order)
+    if not are_arguments_typed():
+        return _written("order", order)
     needs_list = any("," in label or label != label.strip() or label.startswith("[") for label in labels)
     if order is None:
-        return """--order '["lowest", ..., "highest"]'""" if needs_list else '--order "lowest,...,highest"'
+        example = """'["lowest", ..., "highest"]'""" if needs_list else '"lowest,...,highest"'
+        return f"{argument('order')} {example}"
     text = json.dumps(order, ensure_ascii=False) if needs_list else ",".join(order)
-    return f"--order {shlex.quote(text)}"
+    return argument("order", text)
 
 
 def order_to_write(labels: Sequence[str]) -> str:
@@ -105,10 +112,11 @@ def order_to_write(labels: Sequence[str]) -> str:
         >>> order_to_write(["high", "low"]), order_to_write(["cat", "dog"])
         ("class_order=['low', 'high']", "class_order=['lowest', ..., 'highest']")
     """
-    order = _suggested(labels)
-    if order is None:
-        return "class_order=['lowest', ..., 'highest']"
-    return f"class_order={order!r}"
+    return _written("class_order", _suggested(labels))
+
+
+def _written(name: str, order: list[str] | None) -> str:
+    return f"{name}=['lowest', ..., 'highest']" if order is None else f"{name}={order!r}"
 
 
 def _by_word(labels: Sequence[str], scale: str) -> list[int | None]:

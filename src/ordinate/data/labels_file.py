@@ -14,7 +14,7 @@ from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import absent_files, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 
 SPLITS = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
@@ -109,7 +109,9 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFi
         frame = frame.rename(columns={column: PATH_COLUMNS[0]})
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
     if absent and not (skip_absent and present.any()):
-        hint = "--skip-unreadable leaves them out" if skip_absent is False and present.any() else None
+        hint = None
+        if skip_absent is False and present.any():
+            hint = f"{argument('skip_unreadable', True)} leaves them out"
         raise OrdinateError(where, problem=absent_files(absent, noun), hint=hint)
     left_out = tuple(f"{name}: no such file" for name in absent)
     return ListedFiles(found[present].tolist(), frame[present].reset_index(drop=True), where, left_out)

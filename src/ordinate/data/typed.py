@@ -21,7 +21,7 @@ from ordinate.data.no_answer import no_answers_among, says_no_answer
 from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.times import are_times
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError, argument, did_you_mean
 
 # Among the attributes of a DataFrame: descriptions of columns by name, texts whose values are missing in it, and the
 # labels by code of its columns of the label, by name.
@@ -109,15 +109,16 @@ class Found:
                 others: Counter[str] = sum((self.missing[name] for name in named[most:]), Counter())
                 columns = counted(len(named) - most, "other column")
                 parts.append(f"{columns}: {_counts(others)}")
-            notes.append(f"read as missing in {'; '.join(parts)} (--keep-missing reads them as values)")
+            keep = argument("keep_missing", True)
+            notes.append(f"read as missing in {'; '.join(parts)} ({keep} reads them as values)")
         if self.named:
             listed = ", ".join(f"{name} in {counted(count, 'row')}" for name, count in self.named.most_common(most))
             more = f", and {counted(len(self.named) - most, 'more column')}" if len(self.named) > most else ""
-            notes.append(f"values that --missing names are missing in {listed}{more}")
+            notes.append(f"values that {argument('missing')} names are missing in {listed}{more}")
         if self.unmatched:
             notes.append(note_on_unmatched(self.unmatched))
         if self.far is not None and not self.scales:  # Of numbers it is said later.
-            notes.append(f"the label {self.far}; if these codes mean missing labels, --missing names them")
+            notes.append(f"the label {self.far}; if these codes mean missing labels, {argument('missing')} names them")
         for name, labels in self.scales.items():
             listed = ", ".join(f"{code} = {label}" for code, label in labels.items())
             notes.append(f"the codes of {name!r} are its values: {listed}")

@@ -138,7 +138,7 @@ def test_what_is_wrong_is_said(write, made, options, message):
 
 def test_images_that_are_not_there_can_be_left_out(write):
     path = write(table=TABLE.replace({"path": {NAMES[2]: "scans/x.png"}}))
-    with pytest.raises(OrdinateError, match=r"1 of its images is not there: scans/x.png; --skip-unreadable leaves"):
+    with pytest.raises(OrdinateError, match=r"1 of its images is not there: scans/x.png; skip_unreadable=True leaves"):
         read_labelled_images(path, Columns("grade"), skip_unreadable=False)
     images = read_labelled_images(path, Columns("grade"), skip_unreadable=True)
     others = np.arange(12) != 2

@@ -99,7 +99,7 @@ def test_a_few_words_among_numbers_are_missing_in_training_and_in_new_rows():
 
 def test_a_text_that_several_rows_share_may_be_a_group():
     ids = [f"p{row // 6}" for row in range(600)]
-    with pytest.raises(OrdinateError, match=r"'patient': got text with 100 .*belong together, --group"):
+    with pytest.raises(OrdinateError, match=r"'patient': got text with 100 .*belong together, group="):
         TableFeatures.fit(pd.DataFrame({"patient": ids}))
 
 

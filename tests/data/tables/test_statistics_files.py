@@ -40,7 +40,7 @@ def test_a_blank_cell_of_a_labelled_column_is_missing(tmp_path, name):
     assert (y.dtype.ordered, y.dtype.categories.tolist()) == (True, ["not at all", "somewhat", "fully"])
     assert as_none(X["member"]) == ["yes", None, "no", "yes"]
     assert as_none(X["town"]) == ["a", None, "b", "a"]
-    assert said == [f"{path}: read as missing in trust: 9 (refused) in 1 row (--keep-missing reads them as values)"]
+    assert said == [f"{path}: read as missing in trust: 9 (refused) in 1 row (keep_missing=True reads them as values)"]
 
 
 def test_what_spss_declares_as_missing_is_missing(tmp_path):

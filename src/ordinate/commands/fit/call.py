@@ -1,6 +1,8 @@
 """``ordinate.fit``: what the command ``ordinate fit`` trains, as a function."""
 
+import html
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
@@ -12,8 +14,9 @@ import pandas as pd
 from ordinate.commands.config_file import options_in
 from ordinate.commands.early_checks import check_fit
 from ordinate.commands.fit.command import train_and_save
+from ordinate.commands.fit.write import REPORT
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.load import FilesOfFit, load
+from ordinate.commands.load import RECORDS, FilesOfFit, load
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.model.held_out import HeldOut
@@ -63,8 +66,9 @@ def fit(
     if isinstance(target, pd.Series | pd.DataFrame):
         names = target.name if isinstance(target, pd.Series) else [*target.columns]
         raise OrdinateError("target", f"a {type(target).__name__}", f"its name in the data, {names!r}")
-    if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, int | float)):
-        raise OrdinateError("time_limit", repr(time_limit), "a number of seconds")
+    is_time = isinstance(time_limit, int | float) and not isinstance(time_limit, bool) and time_limit > 0
+    if time_limit is not None and not is_time:
+        raise OrdinateError("time_limit", repr(time_limit), "a number of seconds above 0")
     with TemporaryDirectory(prefix="ordinate-") as kept:
         folder = Path(kept) / "model" if out is None else Path(out)
         path = str(data)
@@ -83,14 +87,44 @@ def fit(
             with silence() if verbose == 0 else nullcontext():
                 train_and_save(given)
         except OrdinateError as error:
+            error = error.of(_in_python(error.argument))
             if isinstance(data, pd.DataFrame):
-                raise error.naming(path, "data") from error
-            raise
+                error = error.naming(path, "data")
+            raise error from None
+        if isinstance(data, pd.DataFrame):
+            _forget_path(folder, path)
         model: EmbeddingEstimator = load(folder)
         model.held_out_ = HeldOut.read(folder)
         if isinstance(data, pd.DataFrame):
             model.data_of_fit_ = FilesOfFit.of(folder).of_table(path, model.fitted)
     return model
+
+
+def _forget_path(folder: Path, path: str) -> None:
+    """Name a DataFrame instead of the file that it was written to, which is removed, in the files of a model."""
+    (folder / "run.toml").unlink()
+    for name in (*RECORDS, REPORT):
+        file = folder / name
+        if file.exists():
+            text = file.read_text(encoding="utf-8")
+            for quoted in (repr(path), html.escape(repr(path)).replace("x27", "39")):
+                text = text.replace(quoted, "data")
+            file.write_text(text.replace(path, "DataFrame"), encoding="utf-8")
+
+
+def _in_python(option: str) -> str:
+    """Return the name of an argument by that of an option of the command, which may be followed by more.
+
+    Example:
+        >>> _in_python("--test-fraction"), _in_python("--set temperature"), _in_python("--weight: column 'w'")
+        ('test_fraction', 'temperature', "weight: column 'w'")
+    """
+    if option == "--set":
+        return "options"
+    name = re.match(r"--(?:set )?([\w.-]+)", option)
+    if name is None:
+        return option
+    return name[1].replace("-", "_") + option[name.end() :]
 
 
 @contextmanager

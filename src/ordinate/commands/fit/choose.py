@@ -14,7 +14,7 @@ from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit.train import Chosen, Trainer, measured_note
 from ordinate.counts import counted
 from ordinate.data.rows import column_of
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.blend import BlendParameters
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.unseen_errors import UnseenErrors
@@ -38,7 +38,7 @@ def choose(trainer: Trainer, time: TimeLimit, *, least_seconds: float = 10.0) ->
     if trainer.folds is not None and (len(candidates) == 1 or trainer.division.is_validated):
         reason = f"{candidates[0]} is the only candidate"
         if len(candidates) > 1:
-            reason = "--split says what to measure on"
+            reason = f"{argument('split')} says what to measure on"
         problem = f"apply only to the choice of a method, and {reason}"
         raise OrdinateError("--folds", problem=problem, hint="leave it out")
     if len(candidates) == 1:

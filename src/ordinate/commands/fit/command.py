@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.row_columns import DETERMINES
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.registry import added_option_groups, models
 from ordinate.extensions import load_object
 from ordinate.torchrun import is_first_process
@@ -54,7 +55,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         print(f"logs: {options.path / LOGS}")
     if again.options != options:
         same = "the same" if again.is_exact else "nearly the same"
-        print(f"{same} model again: {again.options.command} --out again")
+        print(f"{same} model again: {replace(again.options, out='again').command}")
     print(f"next: ordinate predict {shlex.quote(str(options.path))} NEW{Path(options.data).suffix or '-DATA'}")
 
 
@@ -100,7 +101,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
             print(*announcement(images, wanted_of_images(options), plan.candidates, limit), sep="\n")
         elif limit.budget is not None:
             names = plan.candidates[:1] if plan.candidates[0] == BLEND else plan.candidates
-            print(f"plan: {', '.join(names)}, in at most {as_text(limit.budget.seconds)} (--time-limit)")
+            print(f"plan: {', '.join(names)}, in at most {as_text(limit.budget.seconds)} ({argument('time_limit')})")
             limit = replace(limit, after=limit.start * len(division.test) / 20_000)
         trainer = Trainer(plan, samples, division, workspace.checkpoints)
         trained = train(choose(trainer, limit), trainer, limit)
@@ -108,7 +109,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
             return None
         again = _again(options, plan, trained)
         result, written = write(trained, trainer, again.command, limit, workspace)
-        write_config(result / "run.toml", again, NOT_REPEATED)
+        write_config(result / "run.toml", again, ("out", *NOT_REPEATED))
         if (folder / LOGS).exists():
             (folder / LOGS).replace(result / LOGS)
         workspace.publish(result)
@@ -140,7 +141,8 @@ def _check_targets(options: FitOptions, method: str) -> None:
     if options.task == "ranks" or options.order is not None:
         raise OrdinateError("--target", f"{got} of ranks", "one; several are for continuous targets")
     if method != "auto" and not supports_several(method):
-        raise OrdinateError("--target", f"{got} for {method}, which supports one target", "one, or --method supcr")
+        expected = f"one, or {argument('method', 'supcr')}"
+        raise OrdinateError("--target", f"{got} for {method}, which supports one target", expected)
 
 
 def _default_minutes(options: FitOptions, plan: Plan) -> float | None:
@@ -178,7 +180,10 @@ def _describe(samples: Samples, label: Label, division: Division) -> list[str]:
     for values in label.values.reshape(len(label.values), -1).T:
         problem = sentinel_problem(pd.Series(values))
         if problem is not None:
-            print(f"note: the label {problem}; if these are missing labels, --missing names them")
+            print(f"note: the label {problem}; if these are missing labels, {argument('missing')} names them")
+    note = _note_on_order(label.classes)
+    if note is not None:
+        print(f"note: {note}")
     if absent := label.without(division.rows):
         print(
             f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"
@@ -187,6 +192,15 @@ def _describe(samples: Samples, label: Label, division: Division) -> list[str]:
     for note in notes:
         print(note)
     return [note for note in (*samples.notes, *notes) if DETERMINES in note or AMONG_TRAINING in note]
+
+
+def _note_on_order(ranks: Sequence[object] | None) -> str | None:
+    """Return a note on ranks that are numbers and neither rise nor fall; None for others."""
+    names = list(map(plain_text, ranks or ()))
+    numbers = pd.to_numeric(pd.Series(names, dtype=object), errors="coerce")
+    if numbers.isna().any() or numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing:
+        return None
+    return f"the ranks are numbers that neither rise nor fall; their order is the given one, {' < '.join(names)}"
 
 
 def _again(options: FitOptions, plan: Plan, trained: Trained) -> FitOptions:

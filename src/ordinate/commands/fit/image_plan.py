@@ -11,14 +11,14 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
-from ordinate.commands.fit.time_limit import TimeLimit, as_text
+from ordinate.commands.fit.time_limit import TimeLimit, as_text, time_limit_argument
 from ordinate.commands.workspace import read_record, write_record
 from ordinate.counts import counted
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.memory import available_memory
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.image import SMALL_IMAGE
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.randomness import own_random_numbers
 from ordinate.torchrun import broadcast_from_rank_zero
 from ordinate.training.step_cost import bytes_per_sample, nominal_seconds
@@ -163,7 +163,8 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
     lines = [f"plan: {'; '.join(steps)}; usually done in about {as_text(plan.seconds + time.after_training)}"]
     if plan.mirror and wanted.mirror is None:
         lines.append(
-            "predictions are the mean of an image and its mirror image; --set data.mirror=false halves their time"
+            "predictions are the mean of an image and its mirror image; "
+            f"{argument('data.mirror', False)} halves their time"
         )
     if (
         plan.blend_size is None
@@ -172,14 +173,16 @@ def announcement(plan: ImagePlan, wanted: Wanted, methods: Sequence[str], time: 
         and min(plan.size) < SMALL_IMAGE
         and _has_weights()
     ):
-        lines.append(f"images below {SMALL_IMAGE} pixels are learned from scratch; --pretrained takes ImageNet weights")
+        weights = argument("pretrained", True)
+        lines.append(f"images below {SMALL_IMAGE} pixels are learned from scratch; {weights} takes ImageNet weights")
     is_open = wanted.encoder is None and wanted.epochs is None
     if time.budget is not None and plan.seconds > time.budget.left:
         lines.append("note: this may exceed the time limit, because reading and features cannot be cut short")
     elif time.budget is None and plan.seconds > 600:
-        lines.append("note: --time-limit 10 keeps to ten minutes")
+        lines.append(f"note: {time_limit_argument(10)} keeps to ten minutes")
     elif is_open and (time.budget is None or time.budget.seconds < 3600):
-        lines.append("for lower errors: --time-limit 60, or --encoder resnet18 --epochs 100")
+        network = f"{argument('encoder', 'resnet18')} {argument('epochs', 100)}"
+        lines.append(f"for lower errors: {time_limit_argument(60)}, or {network}")
     return lines
 
 

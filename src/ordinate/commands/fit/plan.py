@@ -38,7 +38,7 @@ from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import own_size, seconds_to_decode
 from ordinate.data.registry import modalities
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -140,7 +140,7 @@ def settings_of(settings: TypedSettings, estimator: EmbeddingEstimator, method: 
     for name in [*settings.names(), *groups]:
         if name not in known:
             raise OrdinateError(
-                settings.source(name), problem=f"{method} has no such setting", expected="another --method"
+                settings.source(name), problem=f"{method} has no such setting", expected=f"another {argument('method')}"
             )
     params = settings.values(type(estimator))
     params |= {f"training__{name}": value for name, value in settings.values(Training, "training").items()}
@@ -152,7 +152,7 @@ def settings_of(settings: TypedSettings, estimator: EmbeddingEstimator, method: 
             params[group] = replace(default, **settings.values(declared, group))
         else:
             problem = f"{method} has no such {group}"
-            raise OrdinateError(f"--set {group}", problem=problem, expected="another --method")
+            raise OrdinateError(f"--set {group}", problem=problem, expected=f"another {argument('method')}")
     return params
 
 
@@ -285,7 +285,8 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
     if options.trained_method == "auto":
         first = defaults_of(modality).has_columns
         if first and not _may_blend(options):
-            print("note: these settings leave the methods without the blend; --method blend trains the blend with them")
+            trains = f"{argument('method', BLEND)} trains the blend with them"
+            print(f"note: these settings leave the methods without the blend; {trains}")
             first = False
         candidates = _candidates(label, blend=first)
         if images is not None:
@@ -295,7 +296,7 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
     else:
         require_fitting(options.trained_method, label.task)
     if margins and "cloc" not in candidates:
-        raise OrdinateError("--margin", problem="is for CLOC", expected="--method cloc")
+        raise OrdinateError("--margin", problem="is for CLOC", expected=argument("method", "cloc"))
     if margins:
         candidates = ("cloc",)  # Only CLOC has margins.
     plan = Plan(options, label, candidates, data, costs, decision, margins, images)
@@ -304,7 +305,7 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
         estimator.checked_method()
         if options.weight is not None and estimator.unweighted is not None:
             problem = f"is not for {name}: {estimator.unweighted}"
-            raise OrdinateError("--weight", problem=problem, expected="another --method")
+            raise OrdinateError("--weight", problem=problem, expected=f"another {argument('method')}")
     return plan
 
 

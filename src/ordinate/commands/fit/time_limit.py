@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from ordinate.counts import counted
+from ordinate.errors import are_arguments_typed, argument
 from ordinate.torchrun import broadcast_from_rank_zero, is_first_process
 from ordinate.training.time_budget import TimeBudget, TrainingEnd
 
@@ -107,7 +108,7 @@ class TimeLimit:
         if self.budget is not None and reading > 0.5 * self.budget.seconds:
             print(
                 f"note: reading {counted(images, 'image')} takes about {as_text(reading)}, and cannot be cut short; "
-                "smaller files, or a longer --time-limit, leave more for the training"
+                f"smaller files, or a longer {argument('time_limit')}, leave more for the training"
             )
 
     def has_time_for(self, seconds: float) -> bool:
@@ -130,6 +131,11 @@ class TimeLimit:
         if self.budget is None:
             return seconds
         return min(seconds, self.budget.left - self.for_report)
+
+
+def time_limit_argument(minutes: float) -> str:
+    """Return the argument that limits the time, which is given in minutes to the command and in seconds in Python."""
+    return argument("time_limit", minutes if are_arguments_typed() else minutes * 60)
 
 
 def as_text(seconds: float) -> str:

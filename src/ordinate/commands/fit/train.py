@@ -20,7 +20,7 @@ from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import column_of, take
 from ordinate.data.splits import COPIES, Units, assign_folds
 from ordinate.decisions import better_rule, compare_rules
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.calibration import calibrate
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -244,5 +244,5 @@ def decision_note(model: Model, scores: dict[str, dict[str, float]] | None) -> s
     values = {rule: scores[rule][measure] for rule in scores}
     return (
         f"on validation samples the {better} of the probabilities has {name} of {values.pop(better):z.3f}, "
-        f"the {model.rule} {values.popitem()[1]:z.3f}: --decision {better} predicts by it"
+        f"the {model.rule} {values.popitem()[1]:z.3f}: {argument('decision', better)} predicts by it"
     )

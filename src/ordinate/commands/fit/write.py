@@ -24,7 +24,7 @@ from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, are_arguments_typed
 from ordinate.model.evaluation import Metrics, measure, measure_targets
 from ordinate.model.folder import CARD
 from ordinate.model.held_out import HeldOut
@@ -173,7 +173,9 @@ class _Writer:
         counts = f"{counted(len(self.trained.rows), 'sample')} of training, {measured:,} held out"
         data = {"Data": self.options.data, "SHA-256": samples.digest, "Samples": counts}
         facts = {"Method": self.trained.name, **versions(), "Seed": str(self.options.seed), "Command": self.command}
-        card = model_card(self.options.targets or ["the label"], compared, measured, data, samples.notes, facts)
+        writer = "`ordinate fit`" if are_arguments_typed() else "`ordinate.fit`"
+        targets = self.options.targets or ["the label"]
+        card = model_card(targets, compared, measured, data, samples.notes, facts, writer=writer)
         (self.folder / CARD).write_text(card, encoding="utf-8")
 
     @property

@@ -17,7 +17,7 @@ from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import Columns, listed_names, read_listed
 from ordinate.data.paths import reading
 from ordinate.data.ts_files import stack_series
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 
 
 def holds_matrices(path: str | Path) -> bool:
@@ -104,7 +104,7 @@ def require_readable_series(
     if not skip_unreadable or len(failures) == total:
         way_out = ""
         if skip_unreadable is False and len(failures) < total:
-            way_out = "; skip_unreadable=True leaves them out"
+            way_out = f"; {argument('skip_unreadable', True)} leaves them out"
         require_readable(failures, total, "files", str(path), way_out, max_named=5)
 
 

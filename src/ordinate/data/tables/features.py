@@ -35,7 +35,7 @@ from ordinate.data.times import are_times
 from ordinate.data.typed import LEFT_OUT, note_on_unmatched, require_columns_of, without_missing
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, build_given_encoder, is_named
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 
 Column = NumericColumn | CategoricalColumn | DateColumn | TextColumn
 STRAY_WORDS = 0.05  # A column of numbers may hold other text in this share of its values, which is missing then.
@@ -328,7 +328,9 @@ def _note_on_text(name: str, given: pd.Series, numbers: pd.Series, unit: str) ->
             kinds.append(f"{named} in {len(words):,} of {counted(len(given), 'row')}, treated as missing")
         if limits:
             kinds.append(f"limits such as {min(limits)!r}, treated as the number itself")
-        hint = "; --categorical (a dtype in pandas) makes categories of all values" if other_words_of(given) else ""
+        hint = ""
+        if other_words_of(given):
+            hint = f"; {argument('categorical')} (a dtype in pandas) makes categories of all values"
         return f"{name}: contains numbers and {'; and '.join(kinds)}{hint}"
     if unit:
         return f"{name}: contains numbers with the unit {unit}, and is treated as numbers"
@@ -379,7 +381,8 @@ def _too_many(
 ) -> OrdinateError:
     hint = "drop identifiers; data=TextOptions() reads free text"
     if len(categories) < values.notna().sum():
-        hint = "drop it; where rows of one value belong together, --group (groups in Python) names it"
+        group = f"{argument('group')} (groups of an estimator)"
+        hint = f"drop it; where rows of one value belong together, {group} names it"
     if form is not None:
         hint = NOT_TOLD[form]
     elif almost:

@@ -37,7 +37,7 @@ from ordinate.data.tables.r_files import read_r
 from ordinate.data.tables.statistics_files import read_statistics
 from ordinate.data.ts_files import read_ts
 from ordinate.data.typed import Declared, Reading, typed
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 
 TS_TARGET = "target"  # The only label of a .ts file gets this name.
 
@@ -194,7 +194,8 @@ def checked_frame(
         raise OrdinateError(path, problem="holds no rows", expected="a table with a header and samples")
     if frame.shape[1] == 1 and re.search(r"[;\t|]|\S {2,}\S", str(frame.columns[0])):
         problem = f"has the one column {frame.columns[0]!r}"
-        raise OrdinateError(path, problem=problem, expected="separators", hint="--sep names them, such as --sep ' '")
+        hint = f"{argument('sep')} names them, such as {argument('sep', ' ')}"
+        raise OrdinateError(path, problem=problem, expected="separators", hint=hint)
     frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
     twice = [name for name, count in Counter(frame.columns).items() if count > 1]
     if not twice:

@@ -242,7 +242,7 @@ def _about_probabilities(
         title,
         f"They promise {promised:.0%} right on average; {right:.0%} are. Among samples with about the same probability "
         f"the two differ by {calibration.error:.0%} on average. Do not read them as chances. "
-        "Validation samples (a --split column, or fit's validation) calibrate a model's probabilities; without "
+        "Validation samples (a column of the split, or fit's validation) calibrate a model's probabilities; without "
         "them, a second training with training.calibration=true does, which is the default for tables.",
     )
 
