@@ -15,9 +15,15 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: $(READY) ## train on a small real table: metrics compared with baselines, a model and its report
-	$(BIN)/ordinate example --out ordinate-demo --overwrite
-	$(BIN)/ordinate fit ordinate-demo/wine.csv --target quality --out ordinate-demo/model
+DEMO := ordinate-demo
+demo: $(READY) ## train on real data, a table for grades and for a number, and images: models, metrics, reports
+	rm -rf $(DEMO)
+	$(BIN)/ordinate example --out $(DEMO)
+	$(BIN)/ordinate fit $(DEMO)/wine.csv --target quality --out $(DEMO)/quality
+	$(BIN)/ordinate predict $(DEMO)/quality $(DEMO)/new-wines.csv --coverage 0.9 --out $(DEMO)/grades.csv
+	$(BIN)/ordinate fit $(DEMO)/wine.csv --target alcohol --drop quality --out $(DEMO)/alcohol
+	$(BIN)/ordinate example --images --out $(DEMO)
+	$(BIN)/ordinate fit $(DEMO)/eyes.zip --method blend --pretrained --out $(DEMO)/eyes
 
 test: $(READY) ## run the suite (about 14 minutes on two cores)
 	$(PYTEST) -n 2 --dist worksteal

@@ -92,6 +92,14 @@ def _koa(height: int, width: int) -> Budget:
     )
 
 
+def _idrid() -> Budget:
+    """Return twelve epochs of EfficientNet-Lite0 with ImageNet weights at 112 x 112; the rest is the recipe's."""
+    images = {**read_recipe("cloc-idrid").settings["images"], "size": 112}
+    return replace(
+        budget("idrid", "cloc"), epochs=12, phase_one=2, patience=None, encoder="efficientnet_lite0", images=images
+    )
+
+
 def _margin(value: float) -> dict[str, Any]:
     return {"critical_margins": {"1|2": value}}
 
@@ -220,6 +228,32 @@ CLAIMS = {
             **{name: Arm("cloc", {"reduction": "published", **settings}) for name, settings in MARGINS.items()},
             **ORDINAL,
         },
+    ),
+    "idrid": Claim(
+        "idrid",
+        _idrid(),
+        {
+            "cross-entropy": Arm("cross_entropy"),
+            **SCALES,
+            "CLOC, published, 1|2 at 1.5": Arm("cloc", {"reduction": "published", **_margin(1.5)}),
+            **CONTRASTIVE,
+            "POE": Arm("poe"),
+            "GOL": Arm("gol"),
+        },
+    ),
+    "idrid, biased labels": Claim(
+        "idrid",
+        _idrid(),
+        {
+            "CLOC, published, 1|2 at 1.5": Arm("cloc", {"reduction": "published", **_margin(1.5)}),
+            "CLOC, published": SCALES["CLOC, published"],
+            "cross-entropy": Arm("cross_entropy"),
+            **CONTRASTIVE,
+            "POE": Arm("poe"),
+            "GOL": Arm("gol"),
+        },
+        "label_bias",
+        {"boundary": (1, 2), "up": 0.6, "down": 0.3},
     ),
     "airfoil, similarities": Claim(
         "airfoil",

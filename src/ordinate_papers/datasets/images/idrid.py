@@ -1,17 +1,24 @@
 """IDRiD, part B: five grades of diabetic retinopathy."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from ordinate.data.file_formats import LABELS
 from ordinate.data.labelled import Labelled
 from ordinate.errors import OrdinateError
 from ordinate_papers.datasets.images.layout import SUFFIX, Layout
 
 
 def read_idrid(root: str | Path) -> Labelled:
-    """Read IDRiD's Disease Grading: the label is the grade of retinopathy, 0 to 4; the splits are the owner's."""
+    """Read IDRiD's Disease Grading: the label is the grade of retinopathy, 0 to 4; the splits are the owner's.
+
+    It may lie as its owner ships it, or as images next to a ``labels.csv`` with the columns file, split and dr_grade.
+    """
     layout = Layout.of(root)
+    tables = [name for name in layout.names if PurePosixPath(name).name == LABELS]
+    if len(tables) == 1:
+        return _read_listed(layout, tables[0])
     names, parts = [], []
     for split, folder, table in (
         ("train", "a. Training Set", "Training Labels"),
@@ -35,3 +42,10 @@ def read_idrid(root: str | Path) -> Labelled:
         parts.append(pd.DataFrame({"grade": layout.numbers(frame, "Retinopathy grade", where), "split": split}))
     rows = pd.concat(parts, ignore_index=True)
     return Labelled(layout.files(names), rows["grade"], rows["split"])
+
+
+def _read_listed(layout: Layout, table: str) -> Labelled:
+    """Read the images that a table lists, which lie next to it."""
+    frame = layout.table(table, ["file", "split", "dr_grade"])
+    names = layout.locate(frame["file"].tolist(), table)
+    return Labelled(layout.files(names), layout.numbers(frame, "dr_grade", table).rename("grade"), frame["split"])

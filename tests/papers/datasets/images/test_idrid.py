@@ -32,3 +32,17 @@ def test_grades_and_splits_are_the_owners(root):
 def test_it_is_found_in_a_zip_and_below_the_folder_of_part_b(root):
     assert [row[1:] for row in rows(read_idrid(root.parent))] == [row[1:] for row in READ]
     assert [row[1:] for row in rows(read_idrid(zipped(root)))] == [row[1:] for row in READ]
+
+
+def test_images_beside_a_table_are_read(tmp_path):
+    root = tmp_path / "idrid"
+    write_images(root, ["train_IDRiD_001.jpg", "test_IDRiD_001.jpg"])
+    write_text(
+        root / "labels.csv",
+        "file,split,dr_grade,dme_risk",
+        "test_IDRiD_001.jpg,test,4,0",
+        "train_IDRiD_001.jpg,train,3,2",
+    )
+    expected = [("test_IDRiD_001.jpg", 4, "test", None), ("train_IDRiD_001.jpg", 3, "train", None)]
+    assert rows(read_idrid(root), root) == expected
+    assert [row[1:] for row in rows(read_idrid(zipped(root)))] == [row[1:] for row in expected]
