@@ -18,7 +18,7 @@ from ordinate.data.labelled import Labelled, require_labels
 from ordinate.data.labels_file import with_parts
 from ordinate.data.modality import Modality, Request
 from ordinate.data.options import DataOptions
-from ordinate.data.paths import require_names, require_unique
+from ordinate.data.paths import lacks_columns, require_names, require_unique
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
 from ordinate.data.tables.files import TS_TARGET, read_labelled, read_samples, require_codes, require_left
@@ -61,7 +61,7 @@ class Tables(Modality):
         try:
             validate_data(estimator, columns, reset=reset, skip_check_array=True)
         except ValueError as error:
-            raise OrdinateError("X", problem=error) from error
+            raise _other_columns(estimator, X, error) from error
         except TypeError as error:
             raise OrdinateError("X", problem=f"its columns have names of several kinds: {error}") from error
         if X.shape[0] == 0 or X.shape[1] == 0:
@@ -134,6 +134,17 @@ class Tables(Modality):
         return read_samples(Path(path), warn, how)
 
 
+def _other_columns(estimator: Any, X: Table, error: ValueError) -> OrdinateError:
+    """Return the error of a table with other columns than in training, which has the words of scikit-learn too."""
+    trained, given = list(estimator.feature_names_in_), list(map(str, X.columns))
+    absent = [name for name in trained if name not in given]
+    if not absent:
+        return OrdinateError("X", problem=error)
+    clear = lacks_columns("X", absent, [name for name in given if name not in trained])
+    hint = " ".join(filter(None, [clear.hint, f"in the words of scikit-learn: {error}"]))
+    return OrdinateError("X", problem=clear.problem, expected=clear.expected, hint=hint)
+
+
 def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame:
     if are_times(X):  # Their numbers depend on their unit.
         raise OrdinateError("X", "an array of dates or durations", "a DataFrame with these, or numbers")
@@ -155,13 +166,13 @@ def _open_parquet(path: Path, target: str, request: Request) -> tuple[ParquetTab
     table = ParquetTable(path, categorical=request.categorical)
     require_names(table.columns, [target, *request.drop], path)
     numbers = request.how.numbers.difference(table.classes)
-    labels = request.how.labels.union(table.classes)
-    how = replace(request.how, targets=(target,), numbers=numbers, labels=labels)
-    labels, found = typed(table[[target]].to_pandas(), table.classes, how, table.columns)
+    as_labels = request.how.labels.union(table.classes)
+    how = replace(request.how, targets=(target,), numbers=numbers, labels=as_labels)
+    column, found = typed(table[[target]].to_pandas(), table.classes, how, table.columns)
     found.unmatched = []  # The other columns are not read yet.
     for note in found.notes(how):
         request.say(f"note: {path}: {note}")
-    y = labels[target]
+    y = column[target]
     require_labels(y, path)
     left = [name for name in table.columns if name not in (target, *request.drop)]
     require_left(left, path)
