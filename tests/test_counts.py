@@ -11,8 +11,8 @@ from ordinate.counts import counted
 SOURCES = sorted(path for name in ("ordinate", "ordinate_papers") for path in Path("src", name).rglob("*.py"))
 # What these hold is no number, or not 1.
 NO_COUNTS = {
-    "colour", "name", "number", "folder / CONFIG", "self.folder / CONFIG", "printable(frames)", "entries or 2 ** 16",
-    "header.precision",
+    "argument", "colour", "group", "name", "number", "folder / CONFIG", "self.folder / CONFIG", "printable",
+    "entries or 2 ** 16", "header.precision",
 }  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def _counts_before(tree, nouns):
             continue
         for value, text in zip(node.values, node.values[1:], strict=False):
             is_value = isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant)
-            if not is_value or ast.unparse(value.value) in NO_COUNTS:
+            if not is_value or ast.unparse(value.value).partition("(")[0] in NO_COUNTS:
                 continue
             is_fraction = value.format_spec is not None and ast.unparse(value.format_spec) != "f','"
             if not is_fraction and nouns.match(text.value):
