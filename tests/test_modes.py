@@ -36,7 +36,7 @@ WRITERS = {
     "saved model": lambda model, path: model.save(path),
     "held-out samples": keep_held_out,
     "graph": lambda model, path: export_model(model.fitted, path.with_suffix(".pt2")),
-    "report": lambda model, path: write_report(model.fitted, X, Y, path, projections=("pca",)),
+    "report": lambda model, path: write_report(model.fitted, X, Y, path.with_suffix(".html"), projections=("pca",)),
     "csv": lambda model, path: write_table([pd.DataFrame({"row": [1]})], str(path)),
     "parts": lambda model, path: KeptParts(path)("size 8", lambda: {"mae": 0.5}),
     "results": lambda model, path: ResultsFile(path).append(Run("a", "b"), Result()),

@@ -58,6 +58,14 @@ MISTAKES = {
     "suspects k.csv --gpu": "--gpu: no such option; did you mean --set training.accelerator=gpu?",
     "report model k.csv --out -": "--out: got '-', expected the name of a file; standard output takes tables alone",
     "fit k.csv --target grade --out -": "--out: got '-', expected the name of a folder",
+    "report model k.csv --out x.txt": "--out: got 'x.txt', expected a name that ends in .html",
+    "report model k.csv --out x.csv": "--out: got 'x.csv', expected a name that ends in .html",
+    "predict model k.csv --out x.xlsx": "--out: got 'x.xlsx', expected a name that ends in .csv or .parquet",
+    "evaluate model k.csv --out x.html": "--out: got 'x.html', expected a name that ends in .csv or .parquet",
+    "suspects k.csv --target grade --out x": "--out: got 'x', expected a name that ends in .csv or .parquet",
+    "transform model k.csv --out x.npz": "--out: got 'x.npz', expected a name that ends in .csv or .parquet or .npy",
+    "search model k.csv --among k.csv --out x.pdf": "--out: got 'x.pdf', expected a name that ends in .csv or .parquet "
+    "or .html",
     "report k.csv model": "model: k.csv holds no config.json",
 }
 

@@ -95,6 +95,26 @@ def test_a_column_unlike_that_of_training_is_warned_of(frame_model, change, warn
         frame_model.predict(FRAME.assign(**change))
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"number": "nummber"},
+            "X: lacks the column number, expected those that the model was trained on; did you mean 'nummber'?",
+        ),
+        ({"number": "x", "text": "y"}, "X: lacks the columns number, text, expected those that the model was trained"),
+        ({}, "X: lacks the column number, expected those that the model was trained on; in the words"),
+    ],
+)
+def test_columns_that_lack_are_named_in_one_way_for_every_question(frame_model, change, said):
+    other = FRAME.rename(columns=change) if change else FRAME.drop(columns="number")
+    for question in (frame_model.predict, frame_model.transform, lambda X: frame_model.evaluate(X, FRAME_TARGET)):
+        with pytest.raises(OrdinateError) as caught:
+            question(other)
+        assert str(caught.value).startswith(said)
+        assert "The feature names should match those that were passed during fit.\n" in str(caught.value)
+
+
 def test_an_array_has_the_columns_of_the_frame_in_training_in_their_order(frame_model):
     with pytest.warns(UserWarning, match="X does not have valid feature names, but Model was fitted with"):
         predicted = frame_model.predict(FRAME.to_numpy(dtype=object))

@@ -10,9 +10,9 @@ from ordinate.commands.early_checks import check_fit, check_inputs
 from ordinate.commands.fit_help import add_fit_options
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, add_options
-from ordinate.commands.table_file import check_new
+from ordinate.commands.table_file import TABLE, check_new
 from ordinate.errors import OrdinateError
-from ordinate.report.output import check_output
+from ordinate.report.output import PAGE, check_output
 from ordinate.torchrun import is_first_process
 
 LEFT_OUT = "leave out images and volumes that cannot be read"
@@ -234,17 +234,21 @@ def _add_out(parser: argparse.ArgumentParser, text: str, *, default: str | None 
     parser.add_argument("--overwrite", action="store_true", help="replace the file of --out if it exists")
 
 
-def _check_file(options: ParsedOptions) -> None:
+def _check_file(options: ParsedOptions, endings: tuple[str, ...] = TABLE) -> None:
     """Check the file of ``--out``, which the command then writes, and what it reads."""
     read = [options.get(name) for name in ("model", "data", "query", "among", "suspects", "costs")]
     inputs = [*options.get("models", ()), *filter(None, read)]
-    check_new(options["out"], inputs, overwrite=options.pop("overwrite"))
+    check_new(options["out"], inputs, endings, overwrite=options.pop("overwrite"))
     check_inputs(options)
 
 
 def _check_report(options: ParsedOptions) -> None:
     check_output(options["out"])  # Standard output, which other commands write tables to, takes no page.
-    _check_file(options)
+    _check_file(options, PAGE)
+
+
+def _check_search(options: ParsedOptions) -> None:
+    _check_file(options, (*TABLE, *PAGE))
 
 
 def _check_explain(options: ParsedOptions) -> None:
@@ -261,7 +265,7 @@ def _check_transform(options: ParsedOptions) -> None:
     if options["skip_unreadable"] and options["out"].lower().endswith(".npy"):
         problem = f"an array in {options['out']} has no names of files"
         raise OrdinateError("--skip-unreadable", problem=problem, expected="--out with a csv or parquet file")
-    _check_file(options)
+    _check_file(options, (*TABLE, ".npy"))
 
 
 COMMANDS = (
@@ -355,7 +359,7 @@ COMMANDS = (
         "Find the samples of a data set that lie nearest to each query, as the loss of the model compares embeddings.",
         _add_search,
         "ordinate.commands.search:search",
-        _check_file,
+        _check_search,
     ),
     Command(
         "export",

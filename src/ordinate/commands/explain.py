@@ -11,7 +11,7 @@ from ordinate.commands.load import FilesOfFit
 from ordinate.commands.report import read_samples
 from ordinate.commands.samples import row_names
 from ordinate.commands.split_file import read_split
-from ordinate.commands.table_file import check_new, write_table
+from ordinate.commands.table_file import TABLE, check_new, write_table
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modality_of, modality_of_reader
@@ -46,7 +46,7 @@ def explain(
     fitted = load(model).fitted
     kind = modality_of_reader(fitted.reader).name
     if kind == "tables":
-        check_new(out, [model, data], overwrite=overwrite)
+        check_new(out, [model, data], TABLE, overwrite=overwrite)
         if rows:
             _explain_rows(fitted, model, data, rows, out)
             return

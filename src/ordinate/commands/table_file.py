@@ -10,13 +10,14 @@ from typing import IO, TYPE_CHECKING
 from ordinate.data.new_files import new_file
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
-from ordinate.report.output import check_output
+from ordinate.report.output import check_ending, check_output
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 STDOUT = "-"  # As a file of --out: standard output.
+TABLE = (".csv", ".parquet")  # Endings of the names of tables that commands write.
 _stdout: ContextVar[IO[str] | None] = ContextVar("stdout", default=None)
 
 
@@ -31,13 +32,16 @@ def only_table_on_stdout() -> Iterator[None]:
         _stdout.reset(token)
 
 
-def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = False) -> None:
+def check_new(
+    out: str | None, inputs: Iterable[str] = (), endings: tuple[str, ...] = (), *, overwrite: bool = False
+) -> None:
     """Raise where the file of ``--out`` cannot be written, or is there already.
 
     Args:
         out: File to write; None where a command prints, ``"-"`` for standard output.
         inputs: Files and folders that the command reads. None of them is written over, nor a file in one of the
             folders unless it is a page.
+        endings: Endings that the name of the file may have; none allows any.
         overwrite: Whether to overwrite an existing file.
     """
     if out in (None, STDOUT):
@@ -46,8 +50,14 @@ def check_new(out: str | None, inputs: Iterable[str] = (), *, overwrite: bool = 
     if out.lower().endswith(".parquet"):
         optional("pyarrow", "parquet", "out")
     path = Path(out)
-    if not path.exists():
-        return
+    if path.exists():
+        _check_old(path, inputs, overwrite=overwrite)
+    if endings:
+        check_ending(out, endings)
+
+
+def _check_old(path: Path, inputs: Iterable[str], *, overwrite: bool) -> None:
+    """Raise where a file that is there is read by the command, or is not to be overwritten."""
     for given in map(Path, inputs):
         within = given.is_dir() and path.suffix != ".html" and path.resolve().is_relative_to(given.resolve())
         if given.exists() and (within or path.samefile(given)):

@@ -93,6 +93,13 @@ def not_text(
     return OrdinateError(path, problem=problem, hint=hint)
 
 
+def lacks_columns(where: Path | str, absent: Sequence[str], others: Iterable[str]) -> OrdinateError:
+    """Return the error of a table without columns that a model was trained on, given its other columns."""
+    problem = f"lacks the {'column' if len(absent) == 1 else 'columns'} {', '.join(absent)}"
+    hint = did_you_mean(absent[0], others)
+    return OrdinateError(where, problem=problem, expected="those that the model was trained on", hint=hint)
+
+
 def require_names(columns: Iterable[str], names: Sequence[str], path: Path | str) -> None:
     """Raise an error if a name is not among the columns of a table, and name the nearest that is."""
     columns = list(columns)

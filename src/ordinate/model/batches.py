@@ -13,14 +13,14 @@ import pandas as pd
 from ordinate.counts import counted
 from ordinate.data.findings import Finding, collected, report
 from ordinate.data.numbers import plain_text
-from ordinate.data.paths import reading
+from ordinate.data.paths import lacks_columns, reading
 from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.typed import Reading
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError
 from ordinate.model.model import Model
 
 
@@ -114,9 +114,7 @@ def trained_columns(model: Model, X: Any, data: str | Path) -> Any:
         raise OrdinateError(data, problem="holds no table", expected="one with the columns of the training data")
     absent = [name for name in names if name not in X.columns]
     if absent:
-        problem = f"lacks the {'column' if len(absent) == 1 else 'columns'} {', '.join(absent)}"
-        hint = did_you_mean(absent[0], [str(name) for name in X.columns if name not in names])
-        raise OrdinateError(data, problem=problem, expected="those that the model was trained on", hint=hint)
+        raise lacks_columns(data, absent, [str(name) for name in X.columns if name not in names])
     X = X[list(names)]
     if isinstance(X, CsvTable):
         return X.with_text(getattr(model.reader, "categorical", ()))

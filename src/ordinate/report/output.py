@@ -7,6 +7,8 @@ from pathlib import Path
 from ordinate.data.new_files import held, new_file
 from ordinate.errors import OrdinateError
 
+PAGE = (".html",)  # The ending of the name of a page.
+
 
 def check_output(out: str | Path) -> None:
     """Raise if a file cannot be written: its path is a folder or a device, or its folder does not exist."""
@@ -21,6 +23,12 @@ def check_output(out: str | Path) -> None:
         if path.exists() and not path.is_file():
             raise OrdinateError("out", problem=f"{path} is no regular file", expected="a new file")
         path.with_name(f".{path.name}.partial").exists()
+
+
+def check_ending(out: str | Path, endings: tuple[str, ...]) -> None:
+    """Raise if the name of a file to write ends as that of another format."""
+    if not str(out).lower().endswith(endings):
+        raise OrdinateError("out", repr(str(out)), f"a name that ends in {' or '.join(endings)}")
 
 
 def check_free(out: Path) -> None:

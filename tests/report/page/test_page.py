@@ -210,7 +210,7 @@ def test_samples_that_tsne_leaves_out_are_said_and_have_no_place(monkeypatch):
 
 def test_the_same_page_is_written_again(tmp_path, model):
     first, second = (
-        write_report(model.fitted, X, RANKS, tmp_path / name, projections=("pca", "tsne")) for name in "ab"
+        write_report(model.fitted, X, RANKS, tmp_path / f"{name}.html", projections=("pca", "tsne")) for name in "ab"
     )
     assert first.read_bytes() == second.read_bytes()
 

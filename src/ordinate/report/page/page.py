@@ -18,7 +18,7 @@ from ordinate.errors import OrdinateError
 from ordinate.model.contributions import background_of
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
-from ordinate.report.output import write
+from ordinate.report.output import PAGE, check_ending, check_output, write
 from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Contents, LabelledSamples, gather
 from ordinate.report.page.effects import Reason, explain_cases
@@ -97,6 +97,8 @@ def write_report(
         ...     page.read_text().startswith("<!doctype html>")
         True
     """
+    check_output(path)
+    check_ending(path, PAGE)
     unknown = set(projections) - set(PROJECTIONS)
     if unknown or not projections:
         raise OrdinateError("projections", repr(projections), f"some of {', '.join(PROJECTIONS)}")
