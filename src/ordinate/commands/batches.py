@@ -105,6 +105,15 @@ class FileOfSamples:
                 print(f"ordinate: left out: {reason}", file=sys.stderr)
 
 
+def names_of_samples(samples: Samples, identity: Sequence[str]) -> NDArray[np.generic]:
+    """Return the names of samples: the paths of files, the first column that identifies rows, or their numbers."""
+    name = next((each for each in identity if each in getattr(samples, "columns", ())), None)
+    if name is not None:
+        return pd.concat(columns_of(samples, [name], ()))[name].to_numpy()
+    paths = modality_of(samples).paths(samples)
+    return np.arange(len(samples)) if paths is None else paths
+
+
 def columns_of(
     table: Samples, names: Sequence[str], trained: Iterable[str], rows: int = 1 << 16
 ) -> Iterator[pd.DataFrame]:

@@ -160,8 +160,9 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
     )
     parser.add_argument(
-        "--row", dest="rows", type=int, nargs="+", default=[], metavar="N",
-        help="explain the predictions of these rows, the first of which is 0, by what each column adds",
+        "--row", dest="rows", nargs="+", default=[], metavar="N",
+        help="explain the predictions of these rows, by their numbers from 0 or by the column of identifiers that fit "
+        "left out, by what each column adds",
     )  # fmt: skip
     parser.add_argument("--images", type=int, default=8, metavar="N", help="explain the first N images (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)
@@ -256,8 +257,6 @@ def _check_explain(options: ParsedOptions) -> None:
     for name in ("repeats", "images"):
         if options[name] < 1:
             raise OrdinateError(name, options[name], "a whole number of at least 1")
-    if any(row < 0 for row in options["rows"]):
-        raise OrdinateError("--row", min(options["rows"]), "a whole number of at least 0")
     check_inputs(options)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ordinate.commands.batches import names_of_samples
 from ordinate.commands.load import FilesOfFit
 from ordinate.commands.report import read_samples
 from ordinate.commands.samples import row_names
@@ -18,7 +19,7 @@ from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import Samples, take
 from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.loading import load
 from ordinate.model.batches import read_all, read_unlabelled, reading_of, trained_columns
 from ordinate.model.contributions import background_of, column_contributions
@@ -38,7 +39,7 @@ def explain(
     *,
     repeats: int = 10,
     images: int = 8,
-    rows: Sequence[int] = (),
+    rows: Sequence[str] = (),
     out: str | None = None,
     overwrite: bool = False,
 ) -> None:
@@ -78,16 +79,16 @@ def _explain_columns(fitted: Model, model: str, data: str, target: str | None, r
     print(table(["column", "importance", "interval"], rows))
 
 
-def _explain_rows(fitted: Model, model: str, data: str, rows: Sequence[int], out: str | None) -> None:
+def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str], out: str | None) -> None:
     """Print what each column contributes to the predictions of some rows, or write it to ``out``, too."""
     X = read_all(fitted, data)
-    absent = [row for row in rows if row >= len(X)]
-    if absent:
-        raise OrdinateError("--row", absent[0], f"a row of {data}, from 0 to {len(X) - 1}")
+    samples = read_unlabelled(data, how=reading_of(fitted))
+    names = [plain_text(name) for name in names_of_samples(samples, read_split(model)["identity"]).tolist()]
+    rows = [_row_of(text, names, data) for text in asked_for]
     background, of = _background(fitted, model, data, X)
     asked = take(X, np.array(rows))
     found = column_contributions(fitted, asked, background)
-    found.insert(0, "row", list(rows))
+    found.insert(0, "row", rows)
     if out is not None:
         write_table([found], out)
     mean = "mean prediction"
@@ -97,12 +98,29 @@ def _explain_rows(fitted: Model, model: str, data: str, rows: Sequence[int], out
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
         parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]
+        named = f"row {row}"
+        if names[row] != str(row):
+            named += f", {names[row]}"
         print(
-            f"row {row}: predicts {label}. The {mean} for {of} is {baseline:.3f}; the columns of this "
+            f"{named}: predicts {label}. The {mean} for {of} is {baseline:.3f}; the columns of this "
             f"row change it to {baseline + parts.sum():.3f}:\n"
         )
         shown = [[str(name), plain_text(asked[name].iloc[place]), f"{part:+.3f}"] for name, part in parts.items()]
         print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
+
+
+def _row_of(text: str, names: Sequence[str], data: str) -> int:
+    """Return the number of a row, given as that or as the name that the row has in its table."""
+    if text.isdecimal() and int(text) < len(names):
+        return int(text)
+    found = [row for row, name in enumerate(names) if name == text]
+    if len(found) == 1:
+        return found[0]
+    expected = f"a row of {data}, from 0 to {len(names) - 1}"
+    if found:
+        expected = f"its number, as {counted(len(found), 'row')} of {data} have this name"
+    hint = None if text.isdecimal() else did_you_mean(text, names)
+    raise OrdinateError("--row", repr(text), expected, hint)
 
 
 def _background(fitted: Model, model: str, data: str, X: Samples) -> tuple[Any, str]:

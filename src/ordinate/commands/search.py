@@ -1,13 +1,12 @@
 """``ordinate search``: the samples of a data set nearest to each query in a model's embedding."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ordinate.commands.batches import FileOfSamples, columns_of, with_progress
+from ordinate.commands.batches import FileOfSamples, columns_of, names_of_samples, with_progress
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
@@ -15,7 +14,7 @@ from ordinate.data.images.reader import ImageReader
 from ordinate.data.modality import Request
 from ordinate.data.numbers import plain_text
 from ordinate.data.paths import reading, require_names
-from ordinate.data.registry import modality_of, modality_of_files
+from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.streamed import loaded
 from ordinate.data.typed import Reading
@@ -57,9 +56,9 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
         name, sign = "similarity", 1
     frame = pd.DataFrame(
         {
-            "query": np.repeat(_names(file.samples, np.arange(len(queries)), identity), k),
+            "query": np.repeat(names_of_samples(file.samples, identity), k),
             "place": np.tile(np.arange(1, k + 1), len(queries)),
-            "neighbour": _names(references, found.rows.ravel(), identity),
+            "neighbour": names_of_samples(references, identity)[found.rows.ravel()],
             name: sign * found.similarity.ravel(),
         }
     )
@@ -82,12 +81,12 @@ def _write_page(fitted: Model, samples: Samples, references: Samples, found: Nei
     count, k = min(MOST_SHOWN, len(found.rows)), found.rows.shape[1]
     asked = take(samples, np.arange(count))
     texts = [f"predicted {plain_text(label)}" for label in fitted.predict(asked)]
-    queries = map(Picture, _pixels(fitted, asked), map(str, _names(samples, np.arange(count), ())), texts)
+    queries = map(Picture, _pixels(fitted, asked), map(str, names_of_samples(samples, ())[:count]), texts)
     rows = found.rows[:count].ravel()
     labels = [""] * len(rows)
     if found.labels is not None:
         labels = [f"label {plain_text(label)}" for label in found.labels[:count].ravel()]
-    names = map(str, _names(references, rows, ()))
+    names = map(str, names_of_samples(references, ())[rows])
     pictures = list(map(Picture, _pixels(fitted, take(references, rows, renumber=True)), names, labels))
     near = [pictures[start : start + k] for start in range(0, len(pictures), k)]
     write_neighbours(list(queries), near, out)
@@ -126,12 +125,3 @@ def _embed(fitted: Model, references: Samples, data: str, target: str | None) ->
     batches = BatchedSamples(trained_columns(fitted, references, data), fitted.reader.read_at_once)
     results = with_progress(map_batches(fitted, Model.transform, batches), len(references))
     return np.concatenate([embeddings for _, embeddings in results])
-
-
-def _names(samples: Samples, rows: NDArray[np.int64], identity: Sequence[str]) -> NDArray[np.generic]:
-    """Return the names of samples: the paths of files, the first column that identifies rows, or their numbers."""
-    name = next((each for each in identity if each in getattr(samples, "columns", ())), None)
-    if name is not None:
-        return pd.concat(columns_of(samples, [name], ()))[name].to_numpy()[rows]
-    paths = modality_of(samples).paths(samples)
-    return rows if paths is None else paths[rows]
