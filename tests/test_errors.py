@@ -2,13 +2,20 @@ import ast
 import copy
 import pickle
 import re
+import warnings
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+import torch
+from sklearn.ensemble import VotingClassifier
+from sklearn.model_selection import KFold, cross_val_predict
 
 import ordinate
 from ordinate.cli import main
 from ordinate.errors import OrdinateError
+from tests.command_line import fit_model
 
 
 @pytest.mark.parametrize(
@@ -71,3 +78,52 @@ def test_the_library_names_no_option_of_a_command():
     for module in modules:
         found = [text for text in strings_outside_docstrings(module) if re.search(r"(^|[^-\w])--[a-z]", text)]
         assert found == [], module
+
+
+def test_every_warning_shows_the_line_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"a": np.linspace(0, 1, 60), "b": np.arange(60) % 7 / 7})
+    grades = np.digitize(table["a"], [0.3, 0.7])
+    far = table.assign(a=99.0)
+    far.to_csv("far.csv", index=False)
+    far.assign(grade=grades).to_csv("labelled.csv", index=False)
+    quick = {"batch_size": 24, "embedding_dim": 8, "random_state": 0}
+    model = ordinate.CLOCClassifier(epochs=(1, 1), **quick).fit(table, grades)
+    of_fit = ordinate.fit(table.assign(grade=grades), "grade", method="otd", epochs=1, verbose=0)
+    coded = ordinate.CLOCClassifier(epochs=(1, 1), **quick, training=ordinate.Training(optimizer=torch.optim.SGD))
+    coded.fit(table, grades)
+    ensemble = VotingClassifier([("one", ordinate.OTDClassifier(epochs=1, class_order=["c", "b", "a"], **quick))])
+    questions = {
+        "predict": lambda: model.predict(far),
+        "transform": lambda: of_fit.transform(far),
+        "a file": lambda: model.predict("far.csv"),
+        "evaluate": lambda: of_fit.evaluate("labelled.csv"),
+        "cross-validation": lambda: cross_val_predict(model, table, grades, cv=KFold(2)),
+        "ensemble": lambda: ensemble.fit(table, np.array(["a", "b", "c"])[grades]),
+        "code": lambda: coded.save("coded"),
+    }
+    for name, question in questions.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            question()
+        assert {Path(each.filename).name for each in caught} == {Path(__file__).name}, name
+
+
+def test_a_command_prints_a_warning_as_one_plain_line(tmp_path, capsys):
+    model = fit_model(tmp_path)
+    table = pd.read_csv(tmp_path / "ranks.csv")
+    capsys.readouterr()
+    table.assign(number=1e6).to_csv(tmp_path / "far.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["predict", str(model), str(tmp_path / "far.csv"), "--out", str(tmp_path / "out.csv")]) == 0
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert err.startswith("ordinate: rows outside what training had seen: column 'number'")
+
+
+def test_warnings_come_from_one_function():
+    source = Path(ordinate.__file__).parents[1]
+    modules = [path for package in ("ordinate", "ordinate_papers") for path in (source / package).rglob("*.py")]
+    users = [path.name for path in modules if "warnings.warn" in path.read_text()]
+    assert users == ["errors.py"]

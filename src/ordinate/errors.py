@@ -2,11 +2,15 @@
 
 import difflib
 import shlex
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Self
 
+# Warnings show the first line of code outside of these.
+LIBRARIES = {"ordinate", "ordinate_papers", "sklearn", "joblib", "contextlib", "functools"}
 _typed: ContextVar[bool] = ContextVar("typed", default=False)
 
 
@@ -107,6 +111,15 @@ def argument(name: str, value: object = None) -> str:
         return f"--set {name}={str(value).lower()}"
     option = f"--{name.replace('_', '-')}"
     return option if value in (None, True) else f"{option} {shlex.quote(str(value))}"
+
+
+def warn(message: object, category: type[Warning] = UserWarning) -> None:
+    """Warn the user, whose line of code is shown; a command prints the message alone."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(str(message), category, stacklevel=level)
 
 
 def did_you_mean(given: str, known: Iterable[str], shown: Callable[[str], str] = repr) -> str | None:

@@ -1,6 +1,5 @@
 """``ordinate.load``: a saved model that finds the data which ``ordinate fit`` has trained it on."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from ordinate.data.csv_format import Given, csv_given
 from ordinate.data.paths import reading
 from ordinate.data.rows import Labels, Samples
 from ordinate.data.tables.parquet_table import in_memory
+from ordinate.errors import warn
 from ordinate.estimators import loading
 from ordinate.estimators.known_samples import KnownSamples
 from ordinate.estimators.loading import GivenEncoder
@@ -100,7 +100,7 @@ class FilesOfFit:
 
     def labelled(self, model: Model, path: str) -> tuple[Samples, Labels]:
         """Return the samples and labels of a file, folder or zip: of the data of the fit those that were held out."""
-        found = self._read(model, path, say=warnings.warn)
+        found = self._read(model, path, say=warn)
         return found.take(found.measured)
 
     def _read(self, model: Model, data: str, say: Callable[[str], None]) -> Any:

@@ -28,14 +28,9 @@ from ordinate.data.csv_format import (
 from ordinate.data.header_rows import note_on_header
 from ordinate.data.memory import available_memory, require_memory
 from ordinate.data.paths import first_named, not_text
-from ordinate.errors import OrdinateError, argument
+from ordinate.errors import OrdinateError, argument, warn
 
 SINGLE_BYTES = ("utf-8", "cp1252")  # Encodings in which a byte below 128 is always the character of ASCII.
-
-
-def warn(note: str) -> None:
-    """Warn of a note, which commands print as a line on stderr."""
-    warnings.warn(note, UserWarning, stacklevel=3)
 
 
 def format_of(content: Path | IO[bytes], where: Path | str, say: Callable[[str], None] = warn) -> CsvFormat:

@@ -1,6 +1,5 @@
 """Counts of rows that lie outside what training had seen, added over batches and reported in one warning."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from ordinate.counts import counted
+from ordinate.errors import warn
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def report(findings: Iterable[Finding], max_named: int = 5) -> None:
     text = "; ".join(map(str, notable[:max_named]))
     if len(notable) > max_named:
         text += f"; and {len(notable) - max_named} more"
-    warnings.warn(f"rows outside what training had seen: {text}", UserWarning, stacklevel=3)
+    warn(f"rows outside what training had seen: {text}")
 
 
 def _added(findings: Iterable[Finding]) -> list[Finding]:

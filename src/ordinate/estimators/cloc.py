@@ -11,9 +11,9 @@ from torch import nn
 from ordinate.checks import check_choice, check_positive
 from ordinate.data.rows import Labels
 from ordinate.data.samplers import RankBatches
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.estimator_dataclass import estimator_dataclass
-from ordinate.estimators.method import Facts, Fitted, fewer_epochs, warn
+from ordinate.estimators.method import Facts, Fitted, fewer_epochs
 from ordinate.estimators.rank_classifier import RankClassifier, RankMethod
 from ordinate.estimators.target_regressor import two_epochs
 from ordinate.heads.ranks import RankLogits

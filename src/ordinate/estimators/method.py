@@ -1,6 +1,5 @@
 """How an estimator trains and predicts: one object per method, which the pipeline asks for its parts."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -308,8 +307,3 @@ def preferred_similarity(fitted: Fitted, usual: Similarity, most: int = 2000, mo
         found = nearest_neighbours(queries.numpy(), embeddings.numpy(), count, similarity=similarity)
         apart[similarity] = float(np.abs(known[found] - asked[:, None]).mean())
     return min(apart, key=apart.__getitem__)
-
-
-def warn(message: str) -> None:
-    """Warn the user of a fit."""
-    warnings.warn(message, UserWarning, stacklevel=5)

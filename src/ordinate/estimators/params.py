@@ -1,13 +1,12 @@
 """Parameters of estimators as JSON and TOML hold them, and back."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from ordinate.data.modality import Reader
 from ordinate.data.registry import modalities, modality_of_reader
 from ordinate.encoders.given import Encoder, describe_encoder, is_factory
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.registry import option_groups
 from ordinate.extensions import load_object
 from ordinate.model.model import Origin
@@ -85,9 +84,6 @@ def warn_of_code(estimator: Any) -> None:
     """Warn if the optimizer is code, which a saved model does not keep."""
     optimizer = estimator.training.optimizer
     if callable(optimizer):
-        warnings.warn(
-            f"optimizer: {optimizer!r} is code, which is not saved: set it again before another fit of the loaded "
-            "model",
-            UserWarning,
-            stacklevel=3,
+        warn(
+            f"optimizer: {optimizer!r} is code, which is not saved: set it again before another fit of the loaded model"
         )

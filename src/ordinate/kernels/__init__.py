@@ -4,12 +4,13 @@ Each module of :mod:`ordinate.kernels.numba` and :mod:`ordinate.kernels.triton` 
 of the loss of the same name, and is tested against it. The two functions here decide which of them the losses use.
 """
 
-import warnings
 from functools import lru_cache
 from importlib.util import find_spec
 
 import torch
 from torch import Tensor
+
+from ordinate.errors import warn
 
 NUMBA = find_spec("numba") is not None
 
@@ -36,10 +37,9 @@ def _triton_builds(device: torch.device) -> bool:
 
         run_smallest_kernel(device)
     except Exception as error:  # A missing C compiler or Python header shows in many ways.
-        warnings.warn(
+        warn(
             f"Triton builds no kernel for {device} ({error}): the losses run on PyTorch's, which takes more time",
             RuntimeWarning,
-            stacklevel=2,
         )
         return False
     return True

@@ -20,7 +20,7 @@ from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.typed import Reading
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.model.model import Model
 
 
@@ -159,7 +159,7 @@ def map_batches(
         findings += [finding.after(place) for finding in found]
         for message in (str(each.message) for each in caught if issubclass(each.category, UserWarning)):
             if message not in said:
-                warnings.warn(message, UserWarning, stacklevel=2)
+                warn(message)
             said.add(message)
         place += len(X)
         read += len(X) - len(failures)

@@ -1,6 +1,5 @@
 """Labels of a model: from what the user gives to training targets, and back."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from ordinate.data.known_scales import order_problem, order_to_write
 from ordinate.data.numbers import as_numbers
 from ordinate.data.rows import Labels
 from ordinate.data.times import are_times
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.option_group import Settings
 from ordinate.plain_values import to_plain
 
@@ -80,11 +79,9 @@ def _classes_of_codes(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.
         return classes
     codes = np.unique(classes, return_inverse=True)[1]
     meanings = ", ".join(f"{code} = {label}" for code, label in enumerate(np.sort(classes).tolist()))
-    warnings.warn(
+    warn(
         "y holds whole numbers that class_order does not: they are read as scikit-learn's ensembles encode labels, "
-        f"{meanings}",
-        UserWarning,
-        stacklevel=5,
+        f"{meanings}"
     )
     return codes
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.counts import counted
-from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, warn
+from ordinate.data.csv_files import note_on_doubled, read_csv, require_once
 from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.file_formats import (
     ARFF,
@@ -37,7 +37,7 @@ from ordinate.data.tables.r_files import read_r
 from ordinate.data.tables.statistics_files import read_statistics
 from ordinate.data.ts_files import read_ts
 from ordinate.data.typed import Declared, Reading, typed
-from ordinate.errors import OrdinateError, argument
+from ordinate.errors import OrdinateError, argument, warn
 
 TS_TARGET = "target"  # The only label of a .ts file gets this name.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ordinate.counts import counted
-from ordinate.data.csv_files import first_line_is_data, warn
+from ordinate.data.csv_files import first_line_is_data
 from ordinate.data.csv_format import CSV
 from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
 from ordinate.data.labelled import Labelled, require_labels
@@ -27,7 +27,7 @@ from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_m
 from ordinate.data.times import are_times
 from ordinate.data.typed import Reading, typed
 from ordinate.encoders.given import Encoder
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 
 Table = pd.DataFrame | ParquetTable
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from ordinate.data.csv_files import warn
 from ordinate.data.file_formats import PORTABLE, SAS, SPSS, STATA, TRANSPORT
 from ordinate.data.memory import require_memory
 from ordinate.data.paths import first_named
 from ordinate.data.tables.statistics_dates import as_times, counted_by
 from ordinate.data.typed import Declared
+from ordinate.errors import warn
 from ordinate.optional import optional
 
 READERS = {SPSS: "read_sav", PORTABLE: "read_por", STATA: "read_dta", SAS: "read_sas7bdat", TRANSPORT: "read_xport"}
