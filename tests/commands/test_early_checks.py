@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,9 @@ MISTAKES = {
     "fit unlabelled.csv --target grade": "unlabelled.csv: no row has a label in 'grade'",
     "fit one.csv --target grade": "column 'grade': every row has the one value 4",
     "fit images --target grade": "images/labels.csv: 1 of its images is not there: b.png; --skip-unreadable",
+    "fit images --target grade --drop a": "--drop: is for a table, and images holds images",
+    "fit images.zip --target grade --categorical a": "--categorical: is for a table, and images.zip holds images",
+    "tune images --target grade --keep a": "--keep: is for a table, and images holds images",
     "fit k.csv --target grade --set training.accelerator=cuda": "--set training.accelerator: got 'cuda', and this mach",
     "fit k.csv --target grade --method supcr": "--method: supcr is not for ranks, expected --task continuous",
     "fit k.csv --target size --method cloc": "--method: cloc is not for a continuous target, expected --task ranks",
@@ -87,6 +91,8 @@ def files(tmp_path, monkeypatch):
         Path(name).mkdir()
     Path("images/a.png").touch()
     Path("images/labels.csv").write_text("path,grade\na.png,1\nb.png,2\n")
+    with zipfile.ZipFile("images.zip", "w") as archive:
+        archive.write("images/a.png", "mild/a.png")
 
 
 @pytest.mark.usefixtures("files")

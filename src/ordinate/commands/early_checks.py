@@ -4,15 +4,16 @@ Whoever reads a file or folder checks the same again, as Python may call it too.
 """
 
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from ordinate.commands.fit_options import FitOptions, ranks_in
 from ordinate.commands.label_methods import require_fitting
-from ordinate.commands.options import ParsedOptions
+from ordinate.commands.options import ParsedOptions, flag
 from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise
-from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
+from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.known_scales import misspelt_rank
 from ordinate.data.paths import absent_files, first_named, refuse_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError, argument
@@ -30,6 +31,7 @@ def check_fit(options: FitOptions) -> None:
     found = check_data(options.data, options.targets)
     if found is not None:
         check_labels(options, found)
+    check_columns(options)
     if not options.skip_unreadable:
         check_images(Path(options.data))
     if is_first_process():  # Other processes may find the files that the first one has created.
@@ -125,6 +127,19 @@ def _check_order(order: str, labels: set[str], name: str) -> None:
     if hint is not None and {label.casefold() for label in unknown}.isdisjoint(map(str.casefold, ranks)):
         problem = f"column {name!r} also holds {first_named(unknown)}"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
+
+
+def check_columns(options: FitOptions) -> None:
+    """Raise where options name columns of a table, and the data are images."""
+    given = [name for name in ("drop", "keep", "categorical", "text") if getattr(options, name)]
+    path = Path(options.data)
+    names: list[str] = []
+    if given and path.is_dir():
+        names = [name for _, _, files in walk(path) for name in files]
+    elif given and path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
+        names = zipfile.ZipFile(path).namelist()
+    if any(name.lower().endswith(IMAGE_SUFFIXES) and not name.lower().endswith(DICOM) for name in names):
+        raise OrdinateError(flag(given[0]), problem=f"is for a table, and {options.data} holds images")
 
 
 def check_images(folder: Path) -> None:
