@@ -14,7 +14,7 @@ from ordinate.commands.samples import row_names
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import TABLE, check_new, write_table
 from ordinate.counts import counted
-from ordinate.data.numbers import plain_text
+from ordinate.data.numbers import plain_text, quoted_text
 from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.data.rows import Samples, take
 from ordinate.data.streamed import loaded
@@ -94,7 +94,7 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
     mean = "mean prediction"
     if fitted.is_of_ranks and first_label([plain_text(label) for label in fitted.ranks]) == 0:
         mean = "mean predicted rank, from 0,"
-    labels = map(plain_text, fitted.predict(asked))
+    labels = map(quoted_text, fitted.predict(asked))
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
         parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]

@@ -250,6 +250,21 @@ def plain_text(value: object) -> str:
     return repr(float(value))
 
 
+def quoted_text(label: object) -> str:
+    """Return a label for a sentence: a number as :func:`plain_text` has it, other text in quotes.
+
+    Example:
+        >>> quoted_text(3.0), quoted_text("3"), quoted_text("good")
+        ('3', '3', "'good'")
+    """
+    text = plain_text(label)
+    try:
+        float(text)
+    except ValueError:
+        return repr(text)
+    return text
+
+
 def is_constant(deviation: np.ndarray | float, largest: np.ndarray | float, tolerance: float = 1e-12) -> np.ndarray:
     """Return whether deviations are no larger than what rounding makes of equal values, the ``largest`` in size."""
     return np.asarray(deviation <= tolerance * largest)

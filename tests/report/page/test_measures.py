@@ -54,7 +54,7 @@ def test_simple_predictors_know_the_training_samples_alone(rng):
     inputs = rng.normal(size=(200, 2))
     of = contents(TRUE, PREDICTED, inputs=inputs, trained_on=(seen, labels))
     _, constant, neighbours, linear, forest, boosting = score_all(of)
-    assert constant.name == f"always {'abcd'[np.bincount(labels).argmax()]}, the commonest"
+    assert constant.name == f"always {'abcd'[np.bincount(labels).argmax()]!r}, the commonest"
     assert set(constant.predicted) == {np.bincount(labels).argmax()}
     expected = KNeighborsClassifier(5).fit(seen.astype(np.float32), labels).predict(inputs.astype(np.float32))
     np.testing.assert_array_equal(neighbours.predicted, expected)

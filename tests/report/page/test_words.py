@@ -101,7 +101,7 @@ def test_the_sentences_state_what_was_measured():
     said = words.describe_quality(of, score_all(of))
     right = (predicted == TRUE).mean()
     assert f"Of 200 samples that it has not seen, it gives {right:.0%} their true rank (95% interval" in said
-    assert said.endswith("Always a, the commonest, would reach 25%.")
+    assert said.endswith("Always 'a', the commonest, would reach 25%.")
 
 
 @pytest.mark.parametrize(("n", "expected"), [(20, "Few samples"), (60, None)])

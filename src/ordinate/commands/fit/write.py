@@ -20,7 +20,7 @@ from ordinate.commands.workspace import Workspace
 from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, marks_of
 from ordinate.data.file_formats import ends_in
-from ordinate.data.numbers import plain_text
+from ordinate.data.numbers import quoted_text
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
@@ -118,7 +118,7 @@ class _Writer:
         metrics |= measure(predictions, weights)
         if predictions.only_rank is not None:
             held_out_samples = counted(len(test), "held-out sample")
-            print(f"note: the model predicts {plain_text(predictions.only_rank)} for all {held_out_samples}")
+            print(f"note: the model predicts {quoted_text(predictions.only_rank)} for all {held_out_samples}")
         if isinstance(options.target, list):
             metrics["targets"] = measure_targets(predictions, options.target, weights)
         if plan.costs is not None and plan.label.classes is not None:

@@ -15,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, Nearest
 from torch import Tensor
 
 from ordinate.counts import counted
+from ordinate.data.numbers import quoted_text
 from ordinate.data.rows import random_part
 from ordinate.data.splits import keep_together, split_folds
 from ordinate.decisions import interval_coverage_report, rank_coverage_report
@@ -83,7 +84,7 @@ def _baselines(contents: Contents) -> dict[str, Labels]:
         if labels is None:
             labels, whose = contents.true, " here"
         usual = np.bincount(labels).argmax() if contents.names else labels.mean()
-    name = f"always {contents.label_name(usual)}, the {'commonest' if contents.names else 'mean'}{whose}"
+    name = f"always {quoted_text(contents.label_name(usual))}, the {'commonest' if contents.names else 'mean'}{whose}"
     return {name: np.full(len(contents), usual), **_by_neighbours(contents)}
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
+from ordinate.data.numbers import quoted_text
 from ordinate.data.outliers import FAR_FROM
 from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.metrics import adjacent_error_rates
@@ -195,7 +196,8 @@ def _about_ranks(
     hits = np.bincount(contents.true[contents.errors == 0], minlength=len(names))
     missed = _named(names, measured, (hits == 0) & (measured >= least_missed))
     if len(np.unique(contents.predicted)) == 1 < len(np.unique(contents.true)):
-        yield Caution("One rank for all samples", f"The model predicts {names[contents.predicted[0]]} for all of them.")
+        only = quoted_text(names[contents.predicted[0]])
+        yield Caution("One rank for all samples", f"The model predicts {only} for all of them.")
     elif missed:
         yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
     if contents.training_labels is not None:
