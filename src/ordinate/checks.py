@@ -69,11 +69,11 @@ def check_embedding_dim(embedding_dim: int | None) -> int | None:
 
 def check_train_encoder(trained: int | str | None) -> int | str | None:
     """Return how much of an encoder is trained: ``"all"``, ``"none"``, its last k blocks, or None for the usual."""
-    if isinstance(trained, str) and trained in ("all", "none"):
+    if trained is None or (isinstance(trained, str) and trained in ("all", "none")):
         return trained
-    if isinstance(trained, str):
+    if isinstance(trained, bool | str) or trained < 1:
         raise OrdinateError("train_encoder", repr(trained), "'all', 'none' or the number of the last blocks to train")
-    return None if trained is None else check_whole(trained, "train_encoder")
+    return check_whole(trained, "train_encoder")
 
 
 def check_network_folder(encoder: str) -> str:

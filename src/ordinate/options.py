@@ -142,7 +142,7 @@ class SupReMixOptions:
     label_range: float | None = None
     renormalize: bool = True
     detach_mixtures: bool = False
-    reduction: Reduction = "sum"
+    reduction: Reduction = "mean"
     block_size: int | None = None
 
     def __post_init__(self) -> None:

@@ -138,7 +138,7 @@ def supremix(
     ref_emb=None,
     ref_labels=None,
     weights=None,
-    reduction="sum",
+    reduction="mean",
 ):
     y = labels.tolist()
     ref_y = y if ref_labels is None else ref_labels.tolist()

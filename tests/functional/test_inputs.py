@@ -197,10 +197,10 @@ def gaze(**options):
         ),
         (
             lambda: functional.mmnp(Z, RANKS, torch.ones(4, dtype=torch.long)),
-            "margins: expected a floating-point tensor",
+            "margins: got .*, expected a floating-point tensor",
         ),
-        (lambda: functional.mmnp(Z, RANKS, torch.ones(1, 4)), "margins: expected a floating-point tensor"),
-        (lambda: functional.mmnp(Z, RANKS, [0.5] * 4), "margins: expected a floating-point tensor"),
+        (lambda: functional.mmnp(Z, RANKS, torch.ones(1, 4)), "margins: got .*, expected a floating-point tensor"),
+        (lambda: functional.mmnp(Z, RANKS, [0.5] * 4), "margins: got .*, expected a floating-point tensor"),
         (lambda: functional.mmnp(Z, RANKS, torch.ones(3)), "labels: got ranks 0 to 4, expected 0 to 3"),
         (lambda: mmnp(Z, RANKS, reduction="mean"), "reduction: got 'mean', expected one of 'pair_mean'"),
         (
@@ -208,6 +208,10 @@ def gaze(**options):
             "labels: got a tensor on meta, expected one on cpu, as embeddings are",
         ),
         (lambda: supcr(Z, RANKS, weights=torch.ones(10, device="meta")), "weights: got a tensor on meta"),
+        (
+            lambda: functional.mmnp(Z, RANKS, torch.ones(4), ref_emb=(RANKS, RANKS, RANKS)),
+            "ref_emb: got a tuple, .*Metric",
+        ),
         (lambda: functional.mmnp(Z, RANKS, torch.ones(4, device="meta")), "margins: got a tensor on meta"),
         (lambda: supremix(Z, RANKS, neg_mix=torch.ones(10, 10, device="meta")), "neg_mix: got a tensor on meta"),
         (

@@ -36,7 +36,7 @@ def test_the_loss_is_eq_6_whatever_the_parts(
     mix_negatives, mix_positives, distance_magnifying, renormalize, detach_mixtures, references
 ):
     flags = (mix_negatives, mix_positives, distance_magnifying, renormalize, detach_mixtures)
-    options = dict(zip(FLAGS, flags, strict=True)) | references
+    options = dict(zip(FLAGS, flags, strict=True)) | references | {"reduction": "sum"}
     neg_mix = shares(8, 6 if references else 8)
     assert_agrees(supremix, embeddings(8), LABELS["ties"], temperature=0.4, window=2.0, neg_mix=neg_mix, **options)
 
@@ -46,7 +46,7 @@ def test_the_loss_is_eq_6_whatever_the_parts(
 @pytest.mark.parametrize("window", [0.5, 1.0, 2.5, 1000.0])
 @pytest.mark.parametrize("renormalize", [True, False])
 def test_the_loss_is_eq_6_whatever_the_labels_and_the_window(labels, window, renormalize):
-    options = {"temperature": 0.4, "window": window, "renormalize": renormalize}
+    options = {"temperature": 0.4, "window": window, "renormalize": renormalize, "reduction": "sum"}
     assert_agrees(supremix, embeddings(8), labels, neg_mix=shares(8, 8), **options)
     assert_agrees(supremix, embeddings(8), labels, neg_mix=shares(8, 6), **REFERENCES, **options)
 
@@ -79,7 +79,10 @@ def with_zeros(x, *rows):
 def test_an_embedding_of_zero_has_a_cosine_of_zero_with_itself_too(
     labels, references, zeros, renormalize, detach_mixtures
 ):
-    options = {"renormalize": renormalize, "detach_mixtures": detach_mixtures, "temperature": 0.4, "window": 2.0}
+    options = {
+        "renormalize": renormalize, "detach_mixtures": detach_mixtures, "temperature": 0.4, "window": 2.0,
+        "reduction": "sum",
+    }  # fmt: skip
     if references:
         ref_emb = with_zeros(REFERENCES["ref_emb"], *zeros)
         options |= {**REFERENCES, "ref_emb": ref_emb}

@@ -124,6 +124,7 @@ def test_a_fixed_margin_is_a_number_above_0(margin):
         MMNPLoss(4, margins={(0, 1): margin})
 
 
-def test_a_fixed_margin_below_the_floor_is_an_error():
-    with pytest.raises(OrdinateError, match=r"margins\[\(0, 1\)\]: got 0.1, expected at least the floor, 0.2"):
-        MMNPLoss(4, margins={(0, 1): 0.1}, floor=0.2)
+@pytest.mark.parametrize("margin", [0.1, 2.5])
+def test_a_fixed_margin_that_no_training_reaches_is_an_error(margin):
+    with pytest.raises(OrdinateError, match=rf"margins\[\(0, 1\)\]: got {margin}, expected from 0.2, the floor, to 2,"):
+        MMNPLoss(4, margins={(0, 1): margin}, floor=0.2)

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity
 
+from ordinate import metrics
 from ordinate.errors import OrdinateError
 from ordinate.metrics import is_rank_ordered, rank_cosine_matrix
 
@@ -61,3 +63,17 @@ GOOD, RANKS = np.eye(3), [0, 1, 1]
 def test_input_that_cannot_be_used_is_named(call, message):
     with pytest.raises(OrdinateError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("rank_cosine_matrix", {"num_classes": 4}), ("distance_rank_correlation", {}), ("knn_accuracy", {"k": 3}),
+     ("mean_average_precision", {}), ("ndcg", {"k": 3})],
+)  # fmt: skip
+def test_tensors_of_a_training_are_measured_as_arrays(name, options, dtype):
+    points, ranks = draw(20, 4, 0)
+    tensor = torch.tensor(points, dtype=dtype, requires_grad=True)
+    metric = getattr(metrics, name)
+    expected = metric(tensor.detach().double().numpy(), ranks, **options)
+    np.testing.assert_array_equal(metric(tensor, torch.tensor(ranks), **options), expected)

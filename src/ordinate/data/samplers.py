@@ -142,7 +142,8 @@ class RankBatches(ShuffledBatches):
     """Shuffled batches that always hold enough of the ranks that a loss contrasts.
 
     A batch that lacks some is completed with samples drawn at random from those ranks; every sample still comes once
-    per epoch. The batch of all processes together holds the required samples.
+    per epoch. The batch of all processes together holds the required samples. As ``batch_sampler`` of a DataLoader it
+    serves loops of your own.
 
     Args:
         ranks: Rank of every sample (n,), 0..C-1.

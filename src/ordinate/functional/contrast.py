@@ -141,6 +141,9 @@ def prepare(
     anchors = check_embeddings(embeddings)
     weights = check_weights(inputs["weights"], len(anchors))
     checked = check_labels(labels, len(anchors), name="labels")
+    if isinstance(ref_emb, tuple):  # As the losses of pytorch-metric-learning take indices of pairs or triplets.
+        hint = "MetricLearningLoss of ordinate.adapters takes indices of pairs and triplets"
+        raise OrdinateError("ref_emb", "a tuple", "a tensor (m, d)", hint)
     for name, given, other in (("ref_emb", ref_emb, ref_labels), ("ref_labels", ref_labels, ref_emb)):
         if given is None and other is not None:
             raise OrdinateError(name, "None", "a tensor whenever its counterpart is given")

@@ -77,7 +77,8 @@ def mmnp(  # noqa: D417  # The class of the options explains each of them.
     options = MMNPOptions(reduction=reduction, block_size=block_size)
     inputs = Inputs(ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group)
     if not isinstance(margins, Tensor) or margins.dim() != 1 or len(margins) == 0 or not margins.is_floating_point():
-        raise OrdinateError("margins", expected="a floating-point tensor (C-1,), one margin per boundary")
+        got = type(margins).__name__ if not isinstance(margins, Tensor) else f"{margins.dtype} {tuple(margins.shape)}"
+        raise OrdinateError("margins", got, "a floating-point tensor (C-1,), one margin per boundary")
     check_devices(embeddings, margins=margins)
     if not bool((margins > 0).all() & (margins <= MAX_FACTOR).all()):
         raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {MAX_FACTOR:g}")
@@ -110,6 +111,7 @@ def mmnp(  # noqa: D417  # The class of the options explains each of them.
             "labels",
             f"{got} in which no anchor has both a positive and a negative",
             "at least two ranks, one of them with two samples",
+            "ordinate.data.samplers.RankBatches draws such batches",
         )
     coefficients = contrast.coefficients(options.reduction, pairs > 0)
     if options.reduction in ("pair_mean", "published"):

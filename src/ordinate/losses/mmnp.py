@@ -61,8 +61,9 @@ class MMNPLoss(TripletFormulaLoss):
         fixed_margins = torch.full((num_classes - 1,), torch.nan)
         for boundary, margin in _boundaries(margins):
             fixed_margins[_boundary_index(boundary, num_classes)] = check_positive(margin, f"margins[{boundary}]")
-            if margin < floor:
-                raise OrdinateError(f"margins[{boundary}]", margin, f"at least the floor, {float(floor)}")
+            if not floor <= margin <= 2:
+                expected = f"from {float(floor)}, the floor, to 2, the largest difference of two cosines"
+                raise OrdinateError(f"margins[{boundary}]", margin, expected)
         fixed = ~fixed_margins.isnan()
         self.register_buffer("fixed", fixed)
         self.register_buffer("fixed_margins", torch.where(fixed, fixed_margins, 0))

@@ -180,7 +180,10 @@ def _as_matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return matrix
 
 
-def _as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
+def _as_numbers(values: Any, name: str) -> NDArray[Any]:
+    if hasattr(values, "detach"):  # A tensor of torch, which may be on a GPU, or of a dtype that NumPy lacks.
+        values = values.detach().cpu()
+        values = values.double() if values.is_floating_point() else values
     try:
         array = np.asarray(values)
     except ValueError as error:

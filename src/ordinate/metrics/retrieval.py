@@ -56,7 +56,8 @@ def mean_average_precision(
     reach = within + np.abs(targets).max() * 10.0**-DECIMALS
     precisions = [average_precision_score(apart <= reach, near) for near, apart in found if apart.min() <= reach]
     if not precisions:
-        raise OrdinateError("labels", "no query with a sample of its label", "at least one")
+        hint = "within=... takes labels as equal that differ by so much"
+        raise OrdinateError("labels", "no query with a sample of its label", "at least one", hint)
     return float(np.mean(precisions))
 
 

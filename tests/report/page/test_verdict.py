@@ -1,5 +1,7 @@
 """The verdict on a model: a sentence that follows from the errors of what it is compared with."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,14 @@ def test_a_model_is_better_than_the_best_of_the_others():
     found = of_ranks(TRUE, worse=3 - TRUE, forest=WRONG)
     assert str(found) == "100% right, off by 0.00 grades on average; better than forest by 100%"
     assert found.kind == "better"
+
+
+def test_samples_of_its_training_tell_nothing():
+    of = contents(TRUE, TRUE)
+    model, *others = score_all(replace(of, training_inputs=of.inputs, training_labels=TRUE))
+    found = find_verdict(replace(of, training_inputs=of.inputs, training_labels=TRUE), [model, *others])
+    assert found.comparison == "most of these samples are those that it was trained on"
+    assert found.kind == "unclear"
 
 
 def test_a_model_that_errs_as_often_is_not_clearly_better_and_may_be_better_than_others():

@@ -17,7 +17,7 @@ SEEN = (RNG.normal(size=(200, 2)), TRUE)
 NONE = pd.DataFrame({"row": []})
 
 
-def cautions(of, calibration=None, duplicates=Duplicates(0, 0), suspects=NONE):
+def cautions(of, calibration=None, duplicates=Duplicates(0, 0, 200), suspects=NONE):
     measures = {"calibration": calibration, "duplicates": duplicates, "suspects": suspects}
     return words.find_cautions(of, SimpleNamespace(predictors=score_all(of), **measures))
 
@@ -35,7 +35,7 @@ def test_samples_that_may_have_been_trained_on_are_said_first():
 
 
 def test_samples_that_were_trained_on_are_counted():
-    assert titles(contents(TRUE, TRUE, trained_on=SEEN), duplicates=Duplicates(3, 0)) == ["Samples from training"]
+    assert titles(contents(TRUE, TRUE, trained_on=SEEN), duplicates=Duplicates(3, 0, 200)) == ["Samples from training"]
 
 
 def test_a_model_no_better_than_a_constant_is_named_so():
@@ -88,7 +88,7 @@ def test_correct_probabilities_are_seldom_said_to_be_off_and_overconfident_ones_
 
 def test_contradicting_samples_and_suspects_are_counted():
     of = contents(TRUE, TRUE, trained_on=SEEN)
-    found = titles(of, duplicates=Duplicates(0, 2), suspects=pd.DataFrame({"row": [1]}))
+    found = titles(of, duplicates=Duplicates(0, 2, 200), suspects=pd.DataFrame({"row": [1]}))
     assert found == ["The same sample, other labels", "1 label to check"]
 
 
@@ -98,10 +98,12 @@ def test_the_sentences_state_what_was_measured():
     sentence = "OTD was trained on 200 samples, rows of 2 columns, to predict grade, one of 4 ranks: a < b < c < d."
     assert words.introduce([of], ["grade"], 200) == sentence
     assert words.introduce([of], ["grade"], 3000) == f"{sentence} This page is on 200 of 3,000 samples, at random."
-    said = words.describe_quality(of, score_all(of))
+    said = words.describe_quality(of, score_all(of), Duplicates(100, 0, 200))
     right = (predicted == TRUE).mean()
     assert f"Of 200 samples that it has not seen, it gives {right:.0%} their true rank (95% interval" in said
     assert said.endswith("Always 'a', the commonest, would reach 25%.")
+    of_known = words.describe_quality(of, score_all(of), Duplicates(101, 0, 200))
+    assert "Of 200 samples, most of which it was trained on, it gives" in of_known
 
 
 @pytest.mark.parametrize(("n", "expected"), [(20, "Few samples"), (60, None)])

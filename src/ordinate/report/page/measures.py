@@ -313,20 +313,27 @@ class Duplicates:
 
     seen: int
     contradicting: int
+    samples: int
+
+    @property
+    def are_most(self) -> bool:
+        """Whether most samples equal one from training."""
+        return 2 * self.seen > self.samples
 
 
 def find_duplicates(contents: Contents) -> Duplicates:
     """Count samples whose inputs equal those of another, to the last bit."""
     digests = pd.Series(_digests(contents.inputs))
-    known: list[bytes] = []
+    known: list[str] = []
     if contents.training_inputs is not None:
         known = _digests(contents.training_inputs)
     labels = pd.Series(contents.true).groupby(digests).transform("nunique")
-    return Duplicates(seen=int(digests.isin(known).sum()), contradicting=int((labels > 1).sum()))
+    return Duplicates(seen=int(digests.isin(known).sum()), contradicting=int((labels > 1).sum()), samples=len(contents))
 
 
-def _digests(x: Tensor) -> list[bytes]:
-    return [hashlib.blake2b(sample.tobytes(), digest_size=16).digest() for sample in x.numpy()]
+def _digests(x: Tensor) -> list[str]:
+    # Text, because ``isin`` of pandas leaves out zero bytes at the end of bytes.
+    return [hashlib.blake2b(sample.tobytes(), digest_size=16).hexdigest() for sample in x.numpy()]
 
 
 def nearest(embeddings: NDArray[np.float64], k: int = 10) -> NDArray[np.int64]:

@@ -44,11 +44,13 @@ def introduce(by_target: Sequence[Contents], targets: Sequence[str], given: int)
     return said
 
 
-def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str:
+def describe_quality(contents: Contents, predictors: Sequence[Predictor], duplicates: Duplicates) -> str:
     """Say how certain the quality of the predictions is, and what a constant would reach."""
     model, constant, *_ = predictors
     seen = "samples of this report"
-    if contents.training_labels is not None:
+    if duplicates.are_most:
+        seen = "samples, most of which it was trained on"
+    elif contents.training_labels is not None:
         seen = "samples that it has not seen"
     name = f"{constant.name[0].upper()}{constant.name[1:]}"
     if contents.names:
