@@ -163,7 +163,7 @@ def test_fit_says_what_deciding_by_cost_saves(folder, capsys):
         ("ranks", ["--coverage", "1.5"], "--coverage: got 1.5"),
         ("ranks", ["--costs", "none.csv"], "--costs: none.csv cannot be read"),
         ("ranks", ["--costs", "new.csv"], "--costs: the first column of new.csv has"),
-        ("target", ["--costs", "c.csv"], "--costs: is for ranks, and the label is continuous"),
+        ("target", ["--costs", "new.csv"], "--costs: is for ranks, and the label is continuous"),
     ],
 )
 def test_what_cannot_be_decided_is_one_line(model, arguments, message, models, capsys):

@@ -190,7 +190,7 @@ def test_an_error_of_predict_is_one_line_and_writes_nothing(arguments, message, 
         (["table", "cloc-1", "--metho", "cloc"], "--metho: no such option"),
         (["fit", "data.csv", "--logger", "tensorbord"], "--logger: got 'tensorbord', expected one of csv,"),
         (["predict", "model"], "the following arguments are required: data"),
-        (["fit", "data.csv", "--target", "a", "--epochs", "many"], "invalid int value: 'many'"),
+        (["fit", "data.csv", "--target", "a", "--epochs", "many"], "--epochs: got 'many', expected a whole number"),
     ],
 )
 def test_a_wrong_command_is_one_line(arguments, message, capsys):

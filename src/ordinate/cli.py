@@ -39,6 +39,7 @@ MEANT = {  # Options that other programs have, and what they are called here.
     "--delimiter": "--sep", "--separator": "--sep", "--ignore": "--drop", "--exclude": "--drop",
     "-k": "--k", "--force": "--overwrite",
 }  # fmt: skip
+LISTS = ("COLUMNS", "VALUES", "A,B,C")  # Of other options that are given twice the last counts.
 OF_DEVICES = ("--gpu", "--cuda", "--cpu", "--device")
 
 
@@ -48,10 +49,15 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown options first, since an option that is missing may be one of them."""
         words = self._with_labels_joined(sys.argv[1:] if args is None else args)
+        given: set[str] = set()
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 break
             name = word.partition("=")[0]
+            if name in given and self._option_string_actions[name].metavar in LISTS:
+                self.error(str(OrdinateError(name, problem="is given twice", expected="once, with commas")))
+            if name in self._option_string_actions:
+                given.add(name)
             if re.fullmatch(r"--?[a-zA-Z][^ ]*", name) and name not in self._option_string_actions:
                 self.error(str(OrdinateError(name, problem="no such option", hint=self._hint(name))))
         return super().parse_known_args(words, namespace)
@@ -102,6 +108,10 @@ class _Parser(argparse.ArgumentParser):
             self.error(str(OrdinateError(name, repr(value), f"one of {', '.join(map(str, action.choices))}", hint)))
 
     def error(self, message: str) -> NoReturn:
+        wrong = re.fullmatch("argument (--[^:]*): invalid (int|float) value: (.*)", message)
+        if wrong is not None:
+            expected = {"int": "a whole number", "float": "a number"}[wrong[2]]
+            message = str(OrdinateError(wrong[1], wrong[3], expected))
         if message.startswith("unrecognized arguments"):
             message += "; a value with blanks needs quotes"
         self.exit(2, f"ordinate: {message} (see {self.prog} --help)\n")

@@ -239,7 +239,12 @@ def test_a_row_of_a_table_is_no_table():
         {"temperature": 1.0},
         {"mmnp_weight": "much"},
         {"training": {"learning_rat": 1}},
+        {"learning_rate": 0.1},
         {"training": 3},
+        {"training": ordinate.Training()},
+        {"head": ordinate.Head()},
+        {"target": 3},
+        {"target": [3]},
         {"encoder": 3},
         {"random_state": 1},
         {"target": ["size", "age"]},
@@ -313,3 +318,19 @@ def test_an_order_of_numbers_that_neither_rise_nor_fall_is_named(order, is_named
     assert model.ordered_classes_.tolist() == list(map(str, order))
     note = "note: the ranks are numbers that neither rise nor fall; their order is the given one, 3 < 1 < 2"
     assert (note in capsys.readouterr().out) == is_named
+
+
+def test_what_is_no_argument_at_all_is_named(files):
+    model = ordinate.load(files / "model")
+    doubled = pd.concat([TABLE, TABLE[["age"]]], axis=1)
+    mistakes = {
+        "y: got 'grade', expected the labels of the samples": lambda: model.evaluate(TABLE, "grade"),
+        "folder: got None, expected the folder of a model": lambda: ordinate.load(None),
+        "data: several columns are named 'age'": lambda: ordinate.fit(doubled, "grade"),
+        "training: got 3, expected a dict of its settings": lambda: ordinate.fit(TABLE, "grade", training=3, **QUICK),
+        "did you mean training={'learning_rate': ...}": lambda: ordinate.fit(TABLE, "grade", learning_rate=1, **QUICK),
+        "target: got 3, expected the name of a column": lambda: ordinate.fit(TABLE, 3),
+    }
+    for message, mistake in mistakes.items():
+        with pytest.raises(OrdinateError, match=message):
+            mistake()

@@ -39,6 +39,21 @@ MISTAKES = {
     "fit unlabelled.csv --target grade": "unlabelled.csv: no row has a label in 'grade'",
     "fit one.csv --target grade": "column 'grade': every row has the one value 4",
     "fit images --target grade": "images/labels.csv: 1 of its images is not there: b.png; --skip-unreadable",
+    "fit k.csv --target grade --drop agee": "k.csv: no column 'agee'; did you mean 'age'?",
+    "fit k.csv --target grade --keep agee": "k.csv: no column 'agee'; did you mean 'age'?",
+    "fit k.csv --target grade --categorical agee": "k.csv: no column 'agee'; did you mean 'age'?",
+    "fit text.csv --target word --text agee": "text.csv: no column 'agee'; did you mean 'age'?",
+    "tune k.csv --target grade --weight sizes": "--weight: no column 'sizes' in k.csv; did you mean 'size'?",
+    "fit k.csv --target grade --group sizes": "--group: no column 'sizes' in k.csv; did you mean 'size'?",
+    "fit k.csv --target grade --split sizes": "--split: no column 'sizes' in k.csv; did you mean 'size'?",
+    "fit k.csv --target grade --costs c.csv": "--costs: c.csv cannot be read: no such file",
+    "predict saved k.csv --costs c.csv": "--costs: c.csv cannot be read: no such file",
+    "predict saved k.csv --coverage 90": "--coverage: got 90.0, expected a share above 0 and below 1, such as 0.9",
+    "fit k.csv --target grade --epochs ten": "--epochs: got 'ten', expected a whole number (see ordinate fit --help)",
+    "fit k.csv --target grade --time-limit 2m": "--time-limit: got '2m', expected a number (see",
+    "fit k.csv --target grade --drop age --drop=size": "--drop: is given twice, expected once, with commas (see",
+    "fit k.csv --target grade --order 0 --order 1": "--order: is given twice, expected once, with commas (see",
+    "fit k.csv --target grade --missing 0 --seed 1 --missing 1": "--missing: is given twice, expected once, with",
     "fit images --target grade --drop a": "--drop: is for a table, and images holds images",
     "fit images.zip --target grade --categorical a": "--categorical: is for a table, and images.zip holds images",
     "tune images --target grade --keep a": "--keep: is for a table, and images holds images",
@@ -87,8 +102,9 @@ def files(tmp_path, monkeypatch):
     for name in ("empty.csv", "empty.xlsx"):
         Path(name).touch()
     Path("k.pdf").write_text("text")
-    for name in ("model", "images"):
+    for name in ("model", "images", "saved"):
         Path(name).mkdir()
+    Path("saved/config.json").touch()
     Path("images/a.png").touch()
     Path("images/labels.csv").write_text("path,grade\na.png,1\nb.png,2\n")
     with zipfile.ZipFile("images.zip", "w") as archive:

@@ -62,6 +62,8 @@ def options_in(
     for name, value in content.items():
         if isinstance(value, dict) and (name in groups() or name not in declared):
             settings += [f"{name}.{each}={of_it!r}" for each, of_it in value.items()]
+        elif path is None and name in groups() and name not in declared and not isinstance(value, str):
+            raise OrdinateError(name, repr(value), "a dict of its settings, as in {'NAME': VALUE}")
         elif name == "set":
             settings += _checked(declared[name], value, path)
         elif name in declared:

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ordinate.commands.fit_options import FitOptions, ranks_in
+from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions, flag
 from ordinate.counts import counted
@@ -16,7 +16,7 @@ from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, reco
 from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.known_scales import misspelt_rank
 from ordinate.data.paths import absent_files, first_named, refuse_url, require_names, require_path, walk
-from ordinate.errors import OrdinateError, argument
+from ordinate.errors import OrdinateError, argument, did_you_mean
 from ordinate.estimators.registry import models
 from ordinate.model.folder import require_model
 from ordinate.report.output import check_free
@@ -30,8 +30,10 @@ def check_fit(options: FitOptions) -> None:
     check_accelerator(options.training.accelerator)
     found = check_data(options.data, options.targets)
     if found is not None:
+        check_names(options, found)
         check_labels(options, found)
     check_columns(options)
+    check_costs(options.costs)
     if not options.skip_unreadable:
         check_images(Path(options.data))
     if is_first_process():  # Other processes may find the files that the first one has created.
@@ -48,6 +50,10 @@ def check_inputs(options: ParsedOptions) -> None:
         check_data(options[name], [] if target is None else [target])
     if "query" in options:
         check_data(options["query"])
+    check_costs(options.get("costs"))
+    coverage = options.get("coverage")
+    if coverage is not None and not 0 < coverage < 1:
+        raise OrdinateError("coverage", coverage, "a share above 0 and below 1, such as 0.9")
 
 
 def check_accelerator(accelerator: str, *, there: Sequence[str] = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")) -> None:
@@ -80,6 +86,26 @@ def check_data(data: str, targets: Sequence[str] = ()) -> CsvFormat | None:
     if len(found.names) > 1 and all(found.names):  # Others are renamed when they are read.
         require_names(found.names, targets, path)
     return found
+
+
+def check_names(options: FitOptions, found: CsvFormat) -> None:
+    """Raise where options name columns that the header of a csv lacks."""
+    path = Path(options.data)
+    if len(found.names) < 2 or not all(found.names):  # Others are renamed when they are read.
+        return
+    listed = [*names_in(options.drop), *names_in(options.keep), *names_in(options.categorical), *options.text]
+    require_names(found.names, listed, path)
+    for name in ("split", "group", "weight"):
+        column = getattr(options, name)
+        if column is not None and column not in found.names:
+            hint = did_you_mean(column, found.names)
+            raise OrdinateError(name, problem=f"no column {column!r} in {path}", hint=hint)
+
+
+def check_costs(path: str | None) -> None:
+    """Raise where the csv of costs is not there."""
+    if path is not None and not Path(path).exists():
+        raise OrdinateError("costs", problem=f"{path} cannot be read: no such file")
 
 
 def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) -> None:

@@ -141,6 +141,8 @@ def read_samples(
         say: Function that gets notes for the user.
     """
     more: list[str] = []
+    if isinstance(target, str) and target in fitted.feature_names_in:
+        raise OrdinateError("--target", repr(target), "the column of the label, and the model predicts from this one")
     if isinstance(target, list):
         target, *more = target
     if not fitted.is_of_ranks and fitted.labels.outputs != 1 + len(more):

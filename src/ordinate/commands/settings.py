@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from ordinate.errors import OrdinateError, argument, did_you_mean
+from ordinate.errors import OrdinateError, are_arguments_typed, argument, did_you_mean
 from ordinate.estimators.registry import option_groups
 from ordinate.training.options import Training
 
@@ -130,8 +130,16 @@ class TypedSettings:
             full |= dict.fromkeys(f"training.{each}" for each in parameters(Training))
         known = [each for each in full if each not in FLAGS and each not in groups()]
         given = full_name(group, name)
-        hint = did_you_mean(given, known, str) or f"known are {', '.join(known)}"
+        hint = did_you_mean(given, known, _as_given) or f"known are {', '.join(known)}"
         return OrdinateError("--set", problem=f"there is no setting {given!r}", hint=hint)
+
+
+def _as_given(name: str) -> str:
+    """Return a setting as it is given to the command, or in Python."""
+    group, _, setting = name.rpartition(".")
+    if not group or are_arguments_typed():
+        return name
+    return f"{group}={{{setting!r}: ...}}"
 
 
 def full_name(group: str, name: str) -> str:

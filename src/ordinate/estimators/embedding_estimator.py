@@ -341,6 +341,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _labelled(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return samples and labels, which a table or a file holds in the column of training if they are not given."""
         check_is_fitted(self)
+        if isinstance(y, str):
+            raise OrdinateError("y", repr(y), "the labels of the samples, such as a column of a table")
         if y is not None:
             return self._in_memory(X), y
         data = self._data_of_fit()

@@ -28,6 +28,8 @@ GivenEncoder = nn.Module | Callable[[int | None], nn.Module]
 
 def load(folder: str | Path, *, encoder: GivenEncoder | None = None) -> Any:
     """Return the estimator of a saved model as :func:`ordinate.load` does, but without the data of its fit."""
+    if not isinstance(folder, str | Path):
+        raise OrdinateError("folder", repr(folder), "the folder of a model")
     folder = Path(folder) if not str(folder).startswith("hf://") else _downloaded(str(folder))
     require_model(folder)
     with reading("model", f"{folder} is damaged or incomplete"):

@@ -17,6 +17,7 @@ from ordinate.commands.fit.command import train_and_save
 from ordinate.commands.fit.write import REPORT
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.load import RECORDS, FilesOfFit, load
+from ordinate.data.paths import require_unique
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.model.held_out import HeldOut
@@ -63,6 +64,10 @@ def fit(
     """
     if not isinstance(data, str | Path | pd.DataFrame):
         raise OrdinateError("data", type(data).__name__, "a pandas DataFrame, or the path of a file or folder")
+    if isinstance(data, pd.DataFrame):
+        require_unique(data.columns, "data")
+    if target is not None and not isinstance(target, str | Sequence | pd.Series | pd.DataFrame):
+        raise OrdinateError("target", repr(target), "the name of a column, or a list of names")
     if isinstance(target, pd.Series | pd.DataFrame):
         names = target.name if isinstance(target, pd.Series) else [*target.columns]
         raise OrdinateError("target", f"a {type(target).__name__}", f"its name in the data, {names!r}")
