@@ -1,6 +1,6 @@
 """Every option that is given has an effect, or the command says before training that it has none."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -189,9 +189,3 @@ def test_an_option_after_one_that_takes_labels_stays_an_option(words, capsys):
         build_parser().parse_args(["fit", "t.csv", *words.split()])
     assert ended.value.code == 2
     assert "expected one argument" in capsys.readouterr().err
-
-
-def test_the_command_to_get_the_same_has_the_folder_that_was_given():
-    options = FitOptions("t.csv", target="y", quiet=True)
-    assert options.command == "ordinate fit t.csv --target y"
-    assert replace(options, out="my model").command == "ordinate fit t.csv --target y --out 'my model'"

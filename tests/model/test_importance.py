@@ -54,7 +54,8 @@ def test_the_command_measures_held_out_rows(tmp_path, monkeypatch, capsys):
     fit = ["fit", "table.csv", "--target", "grade", "--method", "cloc", "--epochs", "10", "--quiet", "--out", "model"]
     assert main(fit) == 0
     capsys.readouterr()
-    assert 'id="columns"' in Path("model/report.html").read_text()
+    assert 'id="columns"' in (page := Path("model/report.html").read_text())
+    assert "ordinate fit table.csv --target grade --method cloc --epochs 10 --out model</pre>" in page
     assert main(["explain", "model", "table.csv", "--out", "importance.csv"]) == 0
     out = capsys.readouterr().out
     held_out = json.loads(Path("model/split.json").read_text())["test"]

@@ -18,8 +18,8 @@ from ordinate.estimators.recipes import Recipe, read_recipe
 from ordinate.estimators.registry import CORE, models
 from ordinate.training.options import RUNTIME, Training
 
-# Options that do not matter to whoever trains the same model again.
-NOT_REPEATED = ("no_report", "quiet", "config")
+# Options that the command to train the same model again leaves out.
+NOT_REPEATED = ("out", "no_report", "quiet", "config")
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class FitOptions:
         given: ParsedOptions = {}
         for declared in fields(self):
             value = getattr(self, declared.name)
-            if declared.name not in ("data", "out", "set", *NOT_REPEATED) and value != default_of(declared):
+            if declared.name not in ("data", "set", *NOT_REPEATED) and value != default_of(declared):
                 given[declared.name] = value
         if self.time_limit is not None:
             given["time_limit"] = self.time_limit * 60

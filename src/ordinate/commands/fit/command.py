@@ -55,7 +55,7 @@ def fit(options: FitOptions, started: float | None = None) -> None:
         print(f"logs: {options.path / LOGS}")
     if again.options != options:
         same = "the same" if again.is_exact else "nearly the same"
-        print(f"{same} model again: {replace(again.options, out='again').command}")
+        print(f"{same} model again: {again.options.command} --out again")
     print(f"next: ordinate predict {shlex.quote(str(options.path))} NEW{Path(options.data).suffix or '-DATA'}")
 
 
@@ -109,7 +109,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
             return None
         again = _again(options, plan, trained)
         result, written = write(trained, trainer, again.command, limit, workspace)
-        write_config(result / "run.toml", again, ("out", *NOT_REPEATED))
+        write_config(result / "run.toml", again, NOT_REPEATED)
         if (folder / LOGS).exists():
             (folder / LOGS).replace(result / LOGS)
         workspace.publish(result)

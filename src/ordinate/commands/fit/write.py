@@ -24,7 +24,7 @@ from ordinate.data.numbers import quoted_text
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
-from ordinate.errors import OrdinateError, are_arguments_typed
+from ordinate.errors import OrdinateError, are_arguments_typed, argument
 from ordinate.model.evaluation import Metrics, measure, measure_targets
 from ordinate.model.folder import CARD
 from ordinate.model.held_out import HeldOut
@@ -154,7 +154,7 @@ class _Writer:
             predictions.model, predictions.X, trainer.plan.label.values[test], self.folder / REPORT,
             predictions=predictions, training=self._seen, target=options.target or "the label", names=self._names,
             projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
-            command=self.command, facts=facts, notes=trainer.samples.notes,
+            command=self.command + self._out, facts=facts, notes=trainer.samples.notes,
             simple_models=time.has_time_for(time.for_report + 10),
             importance_seconds=time.for_importance, on_scores=compared.append,
         )  # fmt: skip
@@ -177,6 +177,13 @@ class _Writer:
         targets = self.options.targets or ["the label"]
         card = model_card(targets, compared, measured, data, samples.notes, facts, writer=writer)
         (self.folder / CARD).write_text(card, encoding="utf-8")
+
+    @property
+    def _out(self) -> str:
+        """The folder that the user has given, as the command has it."""
+        if self.options.out is None or not are_arguments_typed():
+            return ""
+        return f" {argument('out', self.options.out)}"
 
     @property
     def _seen(self) -> LabelledSamples:
