@@ -112,7 +112,7 @@ def test_eeg_keeps_the_split_of_subjects(capsys, monkeypatch):
 def test_unreadable_files_are_named_before_training_and_left_out_if_asked(capsys):
     write_matrices()
     Path("brains/03.npy").write_bytes(b"no array")
-    with pytest.raises(OrdinateError, match=r"1 of 24 files cannot be read: brains/03.npy: .*; skip_unreadable=True"):
+    with pytest.raises(OrdinateError, match=r"1 of 24 files cannot be read: brains/03.npy: .*; --skip-unreadable"):
         fit(FitOptions("brains", **QUICK))
     assert main(["fit", "brains", "--quiet"]) == 2
     assert capsys.readouterr().err.endswith("; --skip-unreadable leaves them out\n")
