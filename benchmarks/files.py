@@ -167,7 +167,7 @@ def read_here(arguments: list[str], folder: Path) -> None:
     from ordinate.data.numbers import plain_text, read_numbers
     from ordinate.data.tables.features import STRAY_WORDS
 
-    planner = mock.patch.object(command, "planned_images", return_value=None)  # Planning measures the speed of networks.
+    planner = mock.patch.object(command, "planned_images", return_value=None)  # Planning builds networks.
     with planner, mock.patch.object(command, "choose", side_effect=_Stop) as choose:
         try:
             sys.exit(cli.main(["fit", *arguments]))

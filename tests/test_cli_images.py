@@ -13,6 +13,7 @@ from ordinate import BlendClassifier, load
 from ordinate.cli import main
 from ordinate.commands.fit import command as fit_command
 from ordinate.commands.fit import image_plan
+from ordinate.commands.fit import plan as planning
 from ordinate.commands.fit_options import FitOptions
 from ordinate.data.decoded import PixelReader
 from ordinate.encoders.image import build_image_encoder
@@ -236,7 +237,7 @@ def test_a_blend_of_features_is_compared_with_a_method_and_can_be_trained_again(
     )
     monkeypatch.setitem(BlendClassifier.__init__.__kwdefaults__, "epochs", 20)
     with monkeypatch.context() as patch:
-        patch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
+        patch.setattr(planning, "plan_images", lambda *_, **__: chosen)
         assert main(["fit", data, "--target", "grade", "--no-report", "--quiet", "--out", "model"]) == 0
     said = capsys.readouterr().out
     assert "plan: the blend on features of efficientnet_lite0 with ImageNet weights at 48 x 48 pixels; cloc" in said
@@ -292,7 +293,7 @@ def test_a_run_that_was_stopped_keeps_its_plan_and_its_time(monkeypatch, capsys)
         planned.append(options["seconds"])
         return image_plan.ImagePlan("test_resnet", False, False, (12, 12), 2, 2, seconds=7.0, after=1.0)
 
-    monkeypatch.setattr(image_plan, "plan_images", plan)
+    monkeypatch.setattr(planning, "plan_images", plan)
     with monkeypatch.context() as patch:
         patch.setattr(StagedMethod, "training_step", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -313,7 +314,7 @@ def test_the_plan_can_be_typed_and_gives_the_same_model(monkeypatch):
     data = write()
     chosen = image_plan.ImagePlan("test_resnet", False, False, (12, 12), 3, 1, seconds=7.0, after=1.0)
     with monkeypatch.context() as patch:
-        patch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
+        patch.setattr(planning, "plan_images", lambda *_, **__: chosen)
         fit_command.fit(FitOptions(data, "grade", out="model", quiet=True))
     typed = read("model/metrics.json")["command"]
     settings = "--target grade --method cloc --epochs 3 --encoder test_resnet --image-size 12x12"
@@ -325,7 +326,7 @@ def test_the_plan_can_be_typed_and_gives_the_same_model(monkeypatch):
 def test_a_long_training_that_was_asked_for_is_announced(monkeypatch, capsys):
     data = write()
     chosen = image_plan.ImagePlan("test_resnet", False, False, (16, 16), 1, 1, seconds=7200.0, after=1.0)
-    monkeypatch.setattr(image_plan, "plan_images", lambda *_, **__: chosen)
+    monkeypatch.setattr(planning, "plan_images", lambda *_, **__: chosen)
     assert fit(data, "--target", "grade", "--out", "model") == 0
     said = capsys.readouterr().out
     assert "usually done in about 120" in said

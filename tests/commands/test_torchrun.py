@@ -17,7 +17,7 @@ import torch
 from ordinate import load
 from ordinate.cli import main
 from ordinate.commands.fit import command as fit_command
-from ordinate.commands.fit import image_plan
+from ordinate.commands.fit import plan as planning
 from ordinate.commands.fit.image_plan import ImagePlan
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
@@ -97,7 +97,7 @@ def fit_images_among(rank, folder):
     ahead = 0 if rank == 0 else 500  # seconds, of the process that is not to decide
     clock = time.monotonic
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as said:
-        patch.setattr(image_plan, "plan_images", lambda *_, **__: {0: SMALL}[rank])
+        patch.setattr(planning, "plan_images", lambda *_, **__: {0: SMALL}[rank])
         patch.setattr(TimeLimit, "has_time_for", lambda *_: False)  # Report and pictures take the longest.
         patch.setattr(TimeBudget.__init__, "__kwdefaults__", {"clock": lambda: clock() + ahead, "start": None})
         fit_command.fit(FitOptions("knees", time_limit=10, set=["training.accelerator=cpu"], quiet=True, out="model"))
