@@ -71,9 +71,9 @@ def check_train_encoder(trained: int | str | None) -> int | str | None:
     """Return how much of an encoder is trained: ``"all"``, ``"none"``, its last k blocks, or None for the usual."""
     if trained is None or (isinstance(trained, str) and trained in ("all", "none")):
         return trained
-    if isinstance(trained, bool | str) or trained < 1:
+    if isinstance(trained, bool) or not isinstance(trained, Integral) or trained < 1:
         raise OrdinateError("train_encoder", repr(trained), "'all', 'none' or the number of the last blocks to train")
-    return check_whole(trained, "train_encoder")
+    return int(trained)
 
 
 def check_network_folder(encoder: str) -> str:

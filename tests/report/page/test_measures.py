@@ -14,7 +14,6 @@ from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import (
     calibrate,
     check_suspects,
-    find_duplicates,
     find_order,
     find_suspects,
     gain,
@@ -140,16 +139,16 @@ def test_coverage_is_measured_for_every_rank_and_close_to_what_is_promised(rng):
 
 def test_duplicates_are_equal_to_the_last_bit():
     inputs = [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0 + 1e-6], [5.0, 5.0]]
-    found = find_duplicates(contents([0, 1, 0, 0], [0, 0, 0, 0], inputs=inputs, trained_on=([[5.0, 5.0]], [0])))
+    found = contents([0, 1, 0, 0], [0, 0, 0, 0], inputs=inputs, trained_on=([[5.0, 5.0]], [0]))
     assert (found.contradicting, found.seen) == (2, 1)
 
 
 def test_every_sample_of_training_is_found():
     """One digest in 256 ends in a zero byte, which pandas leaves out of what it looks for."""
     true, inputs = np.zeros(2000, int), np.random.default_rng(0).normal(size=(2000, 3))
-    found = find_duplicates(contents(true, true, inputs=inputs, trained_on=(inputs, true)))
+    found = contents(true, true, inputs=inputs, trained_on=(inputs, true))
     assert found.seen == 2000
-    assert found.are_most
+    assert found.are_mostly_seen
 
 
 def test_ranks_on_a_half_circle_have_their_angles_and_lie_in_order():

@@ -7,18 +7,23 @@ import pandas as pd
 import pytest
 
 from ordinate.report.page import words
-from ordinate.report.page.measures import Duplicates, calibrate, score_all
+from ordinate.report.page.measures import calibrate, score_all
 from tests.report.page.stand_ins import contents
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 RNG = np.random.default_rng(0)
 TRUE = np.repeat([0, 1, 2, 3], 50)
 SEEN = (RNG.normal(size=(200, 2)), TRUE)
+INPUTS = np.arange(400.0).reshape(200, 2)  # Those of contents, none of which is in SEEN.
 NONE = pd.DataFrame({"row": []})
 
 
-def cautions(of, calibration=None, duplicates=Duplicates(0, 0, 200), suspects=NONE):
-    measures = {"calibration": calibration, "duplicates": duplicates, "suspects": suspects}
+def trained_on_first(count):
+    return np.vstack([INPUTS[:count], SEEN[0][count:]]), TRUE
+
+
+def cautions(of, calibration=None, suspects=NONE):
+    measures = {"calibration": calibration, "suspects": suspects}
     return words.find_cautions(of, SimpleNamespace(predictors=score_all(of), **measures))
 
 
@@ -35,7 +40,7 @@ def test_samples_that_may_have_been_trained_on_are_said_first():
 
 
 def test_samples_that_were_trained_on_are_counted():
-    assert titles(contents(TRUE, TRUE, trained_on=SEEN), duplicates=Duplicates(3, 0, 200)) == ["Samples from training"]
+    assert titles(contents(TRUE, TRUE, trained_on=trained_on_first(3))) == ["Samples from training"]
 
 
 def test_a_model_no_better_than_a_constant_is_named_so():
@@ -87,8 +92,9 @@ def test_correct_probabilities_are_seldom_said_to_be_off_and_overconfident_ones_
 
 
 def test_contradicting_samples_and_suspects_are_counted():
-    of = contents(TRUE, TRUE, trained_on=SEEN)
-    found = titles(of, duplicates=Duplicates(0, 2, 200), suspects=pd.DataFrame({"row": [1]}))
+    inputs = INPUTS.copy()
+    inputs[199] = inputs[0]
+    found = titles(contents(TRUE, TRUE, inputs=inputs, trained_on=SEEN), suspects=pd.DataFrame({"row": [1]}))
     assert found == ["The same sample, other labels", "1 label to check"]
 
 
@@ -98,12 +104,16 @@ def test_the_sentences_state_what_was_measured():
     sentence = "OTD was trained on 200 samples, rows of 2 columns, to predict grade, one of 4 ranks: a < b < c < d."
     assert words.introduce([of], ["grade"], 200) == sentence
     assert words.introduce([of], ["grade"], 3000) == f"{sentence} This page is on 200 of 3,000 samples, at random."
-    said = words.describe_quality(of, score_all(of), Duplicates(100, 0, 200))
+    said = words.describe_quality(of, score_all(of))
     right = (predicted == TRUE).mean()
     assert f"Of 200 samples that it has not seen, it gives {right:.0%} their true rank (95% interval" in said
     assert said.endswith("Always 'a', the commonest, would reach 25%.")
-    of_known = words.describe_quality(of, score_all(of), Duplicates(101, 0, 200))
-    assert "Of 200 samples, most of which it was trained on, it gives" in of_known
+
+
+@pytest.mark.parametrize(("count", "said"), [(100, "that it has not seen"), (101, ", most of which it was trained on")])
+def test_samples_of_training_are_not_unseen(count, said):
+    of = contents(TRUE, TRUE, trained_on=trained_on_first(count))
+    assert f"Of 200 samples{' ' * said.startswith('that')}{said}, it gives" in words.describe_quality(of, score_all(of))
 
 
 @pytest.mark.parametrize(("n", "expected"), [(20, "Few samples"), (60, None)])

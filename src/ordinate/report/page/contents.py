@@ -1,10 +1,12 @@
 """What a report is about: a fitted model, and what it makes of labelled samples."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -83,6 +85,29 @@ class Contents:
         collapsed = self.model.facts.get("collapsed_margins_", np.zeros(0, dtype=np.bool_))
         return [(rank, rank + 1) for rank in np.flatnonzero(collapsed).tolist()]
 
+    @cached_property
+    def seen(self) -> int:
+        """Number of samples whose inputs equal, to the last bit, one from training where that is known."""
+        if self.training_inputs is None:
+            return 0
+        return int(self.digests.isin(_digests(self.training_inputs)).sum())
+
+    @property
+    def are_mostly_seen(self) -> bool:
+        """Whether most samples equal one from training, so that their errors say nothing about new ones."""
+        return 2 * self.seen > len(self)
+
+    @cached_property
+    def contradicting(self) -> int:
+        """Number of samples whose inputs equal those of another that has another label."""
+        labels = pd.Series(self.true).groupby(self.digests).transform("nunique")
+        return int((labels > 1).sum())
+
+    @cached_property
+    def digests(self) -> "pd.Series[str]":
+        """(n,), text that is the same for samples whose inputs are equal."""
+        return pd.Series(_digests(self.inputs))
+
     def label_name(self, label: float) -> str:
         """Return a label, true or predicted, as text."""
         if self.names is None:
@@ -100,6 +125,11 @@ class Contents:
             usual = None if self.usual is None else self.usual[place]
             found.append(replace(self, true=true, predicted=predicted, training_labels=trained, usual=usual))
         return found
+
+
+def _digests(x: Tensor) -> list[str]:
+    # Text, because ``isin`` of pandas leaves out zero bytes at the end of bytes.
+    return [hashlib.blake2b(sample.tobytes(), digest_size=16).hexdigest() for sample in x.numpy()]
 
 
 def gather(predictions: Predictions, training: LabelledSamples | None = None) -> Contents:

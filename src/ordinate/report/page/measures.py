@@ -1,6 +1,5 @@
-"""Measurements of a report: scores and baselines, calibration, coverage, order, groups, duplicates, label errors."""
+"""Measurements of a report: scores and baselines, calibration, coverage, order, groups, label errors."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from torch import Tensor
 
 from ordinate.counts import counted
 from ordinate.data.numbers import quoted_text
@@ -151,7 +149,7 @@ def _by_neighbours(contents: Contents, k: int = 5) -> dict[str, Labels]:
     if contents.training_inputs is None or contents.training_labels is None:
         if len(contents) < 2 * k:
             return {}
-        units, _ = keep_together(np.array(_digests(contents.inputs)), None, least=2 * k)
+        units, _ = keep_together(contents.digests.to_numpy(), None, least=2 * k)
         folds = split_folds(None, len(contents), units, 5, seed=0)
         name = f"{name} among these samples"
         return {name: np.asarray(cross_val_predict(machine, features, contents.true, cv=folds))}
@@ -307,35 +305,6 @@ def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.arange(first, max(last, first + 1) + 0.5) * step
 
 
-@dataclass(frozen=True)
-class Duplicates:
-    """How many samples equal, in all that the encoder sees, one from training, or one with another label."""
-
-    seen: int
-    contradicting: int
-    samples: int
-
-    @property
-    def are_most(self) -> bool:
-        """Whether most samples equal one from training."""
-        return 2 * self.seen > self.samples
-
-
-def find_duplicates(contents: Contents) -> Duplicates:
-    """Count samples whose inputs equal those of another, to the last bit."""
-    digests = pd.Series(_digests(contents.inputs))
-    known: list[str] = []
-    if contents.training_inputs is not None:
-        known = _digests(contents.training_inputs)
-    labels = pd.Series(contents.true).groupby(digests).transform("nunique")
-    return Duplicates(seen=int(digests.isin(known).sum()), contradicting=int((labels > 1).sum()), samples=len(contents))
-
-
-def _digests(x: Tensor) -> list[str]:
-    # Text, because ``isin`` of pandas leaves out zero bytes at the end of bytes.
-    return [hashlib.blake2b(sample.tobytes(), digest_size=16).hexdigest() for sample in x.numpy()]
-
-
 def nearest(embeddings: NDArray[np.float64], k: int = 10) -> NDArray[np.int64]:
     """Return (n, k), the other samples nearest to each, the nearest first; fewer columns where there are fewer."""
     count = min(k, len(embeddings) - 1)
@@ -387,7 +356,6 @@ class Measures:
     coverage: pd.DataFrame | None
     order: Order | None
     groups: Groups
-    duplicates: Duplicates
     neighbours: NDArray[np.int64]
     suspects: pd.DataFrame
 
@@ -408,7 +376,6 @@ def measure(contents: Contents, suspects: pd.DataFrame | None, *, simple_models:
         coverage=measure_coverage(contents),
         order=order,
         groups=group_by_label(contents),
-        duplicates=find_duplicates(contents),
         neighbours=neighbours,
         suspects=suspects,
     )

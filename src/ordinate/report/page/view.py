@@ -158,7 +158,7 @@ def _target(name: str, contents: Contents, measures: Measures, compared: Compare
     return {
         "name": name,
         "verdict": compared.verdicts[name],
-        "quality": words.describe_quality(contents, measures.predictors, measures.duplicates),
+        "quality": words.describe_quality(contents, measures.predictors),
         "scores": _score_rows(measures.predictors),
         "groups": measures.groups,
         "coverage": coverage,

@@ -17,7 +17,7 @@ from ordinate.model.labels import first_label
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.effects import Effect
 from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import FEW, Calibration, Duplicates, Measures, Predictor, gain, is_simple
+from ordinate.report.page.measures import FEW, Calibration, Measures, Predictor, gain, is_simple
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ def introduce(by_target: Sequence[Contents], targets: Sequence[str], given: int)
     return said
 
 
-def describe_quality(contents: Contents, predictors: Sequence[Predictor], duplicates: Duplicates) -> str:
+def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str:
     """Say how certain the quality of the predictions is, and what a constant would reach."""
     model, constant, *_ = predictors
     seen = "samples of this report"
-    if duplicates.are_most:
+    if contents.are_mostly_seen:
         seen = "samples, most of which it was trained on"
     elif contents.training_labels is not None:
         seen = "samples that it has not seen"
@@ -142,7 +142,7 @@ def cautions_of_targets(
 def find_cautions(contents: Contents, measures: Measures) -> list[Caution]:
     """Return what to be careful about, what weighs most first."""
     cautions = [
-        *_about_the_samples(contents, measures.duplicates),
+        *_about_the_samples(contents),
         *_about_simple_predictors(contents, measures.predictors),
     ]
     if contents.names is not None:
@@ -154,20 +154,20 @@ def find_cautions(contents: Contents, measures: Measures) -> list[Caution]:
         )
     if measures.calibration is not None:
         cautions += _about_probabilities(contents, measures.calibration)
-    return [*cautions, *_about_labels(measures.duplicates, measures.suspects)]
+    return [*cautions, *_about_labels(contents, measures.suspects)]
 
 
-def _about_the_samples(contents: Contents, duplicates: Duplicates) -> Iterator[Caution]:
+def _about_the_samples(contents: Contents) -> Iterator[Caution]:
     if contents.training_labels is None:
         yield Caution(
             "It may have seen these samples",
             "It is not known which samples the model was trained on. If these are among them, everything here looks "
             "better than it is.",
         )
-    elif duplicates.seen:
+    elif contents.seen:
         yield Caution(
             "Samples from training",
-            f"{duplicates.seen:,} of {counted(len(contents), 'sample')} equal one that the model was trained on, in "
+            f"{contents.seen:,} of {counted(len(contents), 'sample')} equal one that the model was trained on, in "
             "all that it sees. On them it is easily right.",
         )
 
@@ -251,11 +251,11 @@ def _about_probabilities(
     )
 
 
-def _about_labels(duplicates: Duplicates, suspects: pd.DataFrame) -> Iterator[Caution]:
-    if duplicates.contradicting:
+def _about_labels(contents: Contents, suspects: pd.DataFrame) -> Iterator[Caution]:
+    if contents.contradicting:
         yield Caution(
             "The same sample, other labels",
-            f"{counted(duplicates.contradicting, 'sample')} equal another in all that the model sees and have another "
+            f"{counted(contents.contradicting, 'sample')} equal another in all that the model sees and have another "
             "label. No model can be right on all of them.",
         )
     if len(suspects):
