@@ -13,8 +13,7 @@ import ordinate
 from ordinate.commands.division import Division, units_of
 from ordinate.commands.fit.choose import _choose_by_errors, _print_reason
 from ordinate.commands.fit.command import _again, fit
-from ordinate.commands.fit.image_plan import ImagePlan
-from ordinate.commands.fit.plan import Plan, filled_in, make_plan
+from ordinate.commands.fit.plan import Plan, make_plan
 from ordinate.commands.fit.train import Trained, Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label
@@ -259,16 +258,6 @@ def test_the_command_that_repeats_a_choice_among_folds_is_one():
     trained = Trained("otd", None, np.arange(3), epochs=None, is_exact=True, tried=None)
     plan = Plan(replace(options, encoder="resnet18"), Label(np.arange(3), [0, 1, 2]), ("otd",))
     assert _again(options, plan, trained).method == "otd"
-
-
-def test_the_command_that_repeats_a_blend_of_images_has_its_network_and_size():
-    options = FitOptions("pictures", target="grade", method="blend", encoder="resnet18")
-    images = ImagePlan("resnet18", True, False, (64, 64), 1, 0, 10.0, 1.0, blend_size=(64, 64))
-    plan = Plan(filled_in(options, images), Label(np.arange(3), [0, 1, 2]), ("blend",), images=images)
-    trained = Trained("blend", None, np.arange(3), epochs=None, is_exact=True, tried=None)
-    again = _again(options, plan, trained)
-    assert (again.encoder, again.image_size, again.pretrained) == ("resnet18", "64x64", True)
-    assert again.set == []
 
 
 @pytest.mark.parametrize("other", [{"method": "cloc"}, {"recipe": "cloc-koa"}])

@@ -86,6 +86,9 @@ MISTAKES = {
     "search model k.csv --among k.csv --out x.pdf": "--out: got 'x.pdf', expected a name that ends in .csv or .parquet "
     "or .html",
     "report k.csv model": "model: k.csv holds no config.json",
+    "export saved --out x.txt": "--out: got 'x.txt', expected a name that ends in .onnx, as --format is onnx",
+    "export saved --format torch --out x.onnx": "--out: got 'x.onnx', expected a name that ends in .pt2",
+    "evaluate saved ./saved k.csv": "models: got saved twice, expected different ones",
 }
 
 

@@ -4,6 +4,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from ordinate.commands.early_checks import check_fit, check_inputs
@@ -20,6 +21,7 @@ KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv
 OF_SUSPECTS = (
     "data", "target", "task", "order", "missing", "keep_missing", "drop", "keep", "categorical", "group", "epochs",
 )  # fmt: skip
+SUFFIXES = {"onnx": ".onnx", "torch": ".pt2"}  # Of the formats that models are exported to.
 CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
 
 
@@ -207,7 +209,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     parser.add_argument(
-        "--format", dest="file_format", choices=("onnx", "torch"), default="onnx",
+        "--format", dest="file_format", choices=tuple(SUFFIXES), default="onnx",
         help="onnx, or torch for a .pt2 of torch.export (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="FILE", help="new file (MODEL's name with .onnx or .pt2)")
@@ -265,6 +267,14 @@ def _check_transform(options: ParsedOptions) -> None:
         problem = f"an array in {options['out']} has no names of files"
         raise OrdinateError("--skip-unreadable", problem=problem, expected="--out with a csv or parquet file")
     _check_file(options, (*TABLE, ".npy"))
+
+
+def _check_export(options: ParsedOptions) -> None:
+    suffix = SUFFIXES[options["file_format"]]
+    if options["out"] is not None and Path(options["out"]).suffix != suffix:
+        expected = f"a name that ends in {suffix}, as --format is {options['file_format']}"
+        raise OrdinateError("--out", repr(options["out"]), expected)
+    check_inputs(options)
 
 
 COMMANDS = (
@@ -367,6 +377,6 @@ COMMANDS = (
         "how a row becomes an input. Before that, the outputs of the graph are compared with those of the model.",
         _add_export,
         "ordinate.commands.export:export",
-        check_inputs,
+        _check_export,
     ),
 )

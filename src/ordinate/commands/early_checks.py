@@ -42,9 +42,14 @@ def check_fit(options: FitOptions) -> None:
 
 def check_inputs(options: ParsedOptions) -> None:
     """Raise where a folder holds no model, or data is not there; models of a hub are left to what fetches them."""
-    for folder in options.get("models", [options.get("model", "hf://")]):
+    models = options.get("models", [options.get("model", "hf://")])
+    for folder in models:
         if not folder.startswith("hf://"):
             require_model(folder)
+    places = [Path(folder).resolve() for folder in models]
+    for place, folder in zip(places, models, strict=True):
+        if places.count(place) > 1:
+            raise OrdinateError("models", f"{folder} twice", "different ones")
     target = options.get("target")
     for name in options.keys() & {"data", "among"}:
         check_data(options[name], [] if target is None else [target])

@@ -52,18 +52,17 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
 
 
 def names_of(folders: Sequence[str]) -> list[str]:
-    """Return the shortest ends of paths that tell them apart.
+    """Return the shortest ends of different paths that tell them apart.
 
     Example:
         >>> names_of(["a/model", "b/model"]), names_of(["out/cloc", "out/otd"])
         (['a/model', 'b/model'], ['cloc', 'otd'])
     """
     parts = [Path(folder).resolve().parts for folder in folders]
-    for depth in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-depth:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    raise OrdinateError("models", f"{folders[0]} twice", "different ones")
+    depth = 1
+    while len({part[-depth:] for part in parts}) < len(parts):
+        depth += 1
+    return ["/".join(part[-depth:]) for part in parts]
 
 
 def _require_one_label(predictions: dict[str, Predictions]) -> None:

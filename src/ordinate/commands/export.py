@@ -2,17 +2,14 @@
 
 from pathlib import Path
 
-from ordinate.errors import OrdinateError
+from ordinate.commands.catalogue import SUFFIXES
 from ordinate.estimators.loading import load
-from ordinate.model.export import ONNX, TORCH, export_model
+from ordinate.model.export import export_model
 
 
 def export(model: str, file_format: str, out: str | None) -> None:
     """Write the graph and its description, and print what goes in, what comes out and how well it agrees."""
-    suffix = {"onnx": ONNX, "torch": TORCH}[file_format]
-    path = Path(out or f"{Path(model).resolve().name}{suffix}")
-    if path.suffix != suffix:
-        raise OrdinateError("--out", out, f"a name that ends in {suffix}, as --format is {file_format}")
+    path = Path(out or f"{Path(model).resolve().name}{SUFFIXES[file_format]}")
     exported = export_model(load(model).fitted, path)
     print(f"graph: {exported.path}")
     print(f"  input samples {_shape(exported.input_shape)}")

@@ -53,7 +53,6 @@ class Samples:
         paths: Files (n,) that the samples lie in; None if they do not lie in one each.
         is_text: Whether columns of a table are read as text.
         identity: Columns that identify the rows, as a table; None if X holds them, or there are none.
-        files: Files (n,) of images, from which they can be decoded at another size; None if there are none.
         rows: Rows (n,) of the data that the samples are, rising; None for all of them.
         notes: Notes on the columns: which were left out, and which are suspicious.
         preprocessing: What is done to every sample when it is decoded; None where nothing is decoded.
@@ -69,7 +68,6 @@ class Samples:
     paths: NDArray[np.str_] | None = None
     is_text: bool = False
     identity: pd.DataFrame | ParquetTable | None = None
-    files: Any = None
     rows: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     preprocessing: Any = None
@@ -77,7 +75,7 @@ class Samples:
     def take(self, places: NDArray[np.int64]) -> "Samples":
         """Return some of the samples, by their places."""
         taken = {}
-        for name in ("X", "y", "splits", "groups", "weights", "paths", "identity", "files"):
+        for name in ("X", "y", "splits", "groups", "weights", "paths", "identity"):
             column = getattr(self, name)
             if column is not None:
                 taken[name] = take(column, places, renumber=True)
@@ -211,7 +209,7 @@ def decode(samples: Samples, data: str, request: Request, options: Any) -> Sampl
     streams = isinstance(getattr(X, "pixels", None), StreamedPixels)  # There may be too many names to list.
     if samples.paths is None and not streams:
         samples = replace(samples, paths=modality.paths(files))
-    samples = replace(samples, X=X, files=None if isinstance(files, np.ndarray) else files)
+    samples = replace(samples, X=X)
     if failures:
         samples = samples.take(np.setdiff1d(np.arange(len(files)), list(failures)))
     return replace(samples, digest=_digest(samples))

@@ -1,6 +1,5 @@
-"""The weighted mean of what members and simple models predict, from their embeddings side by side."""
+"""The weighted mean of what the parts of a blend predict, from their embeddings side by side."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,8 +20,9 @@ class BlendHead(nn.Module):
         members: Last layer of each network whose embeddings come first, with weights (members, d, C or 1), such as
             :class:`~ordinate.encoders.members.MemberLinear`.
         num_classes: C ranks; None for one target.
-        shares: Shares of the predictions of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"``, of sum 1; a
-            part that it lacks has no columns.
+        shares: Shares of the predictions of ``"members"``, ``"linear"``, ``"trees"``, ``"boosting"`` and
+            ``"fine_tuned"``, of sum 1; a part that it lacks has no columns, the members aside.
+        fine_tuned: Last layer of each fine-tuned network, such as ``members``; None without any.
 
     Example:
         >>> from ordinate.encoders.members import MemberLinear
@@ -33,10 +33,17 @@ class BlendHead(nn.Module):
     target_mean: Tensor
     target_scale: Tensor
 
-    def __init__(self, members: nn.Module, num_classes: int | None, shares: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        members: nn.Module,
+        num_classes: int | None,
+        shares: Mapping[str, float] | None = None,
+        fine_tuned: nn.Module | None = None,
+    ) -> None:
         super().__init__()
         self.num_classes = num_classes
         self.members = members
+        self.fine_tuned = fine_tuned
         self.shares = {"members": 1.0} if shares is None else dict(shares)
         self.links = nn.ModuleDict()  # From a column to probabilities.
         if num_classes is not None:
@@ -56,32 +63,27 @@ class BlendHead(nn.Module):
     @classmethod
     def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "BlendHead":
         """Return the head of a saved model."""
-        members = MemberLinear(*tensors["members.weight"].shape)
-        head = cls(members, config["num_classes"], config["shares"]).double()
+        layers = {
+            name: MemberLinear(*tensors[f"{name}.weight"].shape)
+            for name in ("members", "fine_tuned")
+            if f"{name}.weight" in tensors
+        }
+        head = cls(num_classes=config["num_classes"], shares=config["shares"], **layers).double()
         head.load_state_dict(tensors)
         return head
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many members there are, and d of the embedding of each."""
-        members, dim, _ = self.members.get_parameter("weight").shape
-        return members, dim
-
     def outputs(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n o"]:
         """Return the logits of each member, or its standardised targets."""
-        own = embeddings[:, : math.prod(self.shape)].unflatten(1, self.shape).transpose(0, 1)
-        outputs: Tensor = self.members(own)
-        return outputs
+        return _last(self.members, embeddings[:, : _columns(self.members)])
 
     def by_member(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n o"]:
         """Return what each member predicts: probabilities, or standardised targets."""
-        outputs = self.outputs(embeddings)
-        return outputs if self.num_classes is None else outputs.softmax(2)
+        return self._predicted(self.outputs(embeddings))
 
     def standardised(self, embeddings: Float[Tensor, "n d"]) -> dict[str, Float[Tensor, "n o"]]:
         """Return what each part predicts: probabilities, or standardised targets."""
         found = {"members": self.by_member(embeddings).mean(0)}
-        start = math.prod(self.shape)
+        start = _columns(self.members)
         for name in ("linear", "trees", "boosting"):
             if name in self.shares:
                 width = 1 if name in LINKED else self.num_classes or 1
@@ -89,7 +91,12 @@ class BlendHead(nn.Module):
                 start += width
         for name, link in self.links.items():
             found[name] = link(found[name])
+        if self.fine_tuned is not None:
+            found["fine_tuned"] = self._predicted(_last(self.fine_tuned, embeddings[:, start:])).mean(0)
         return found
+
+    def _predicted(self, outputs: Float[Tensor, "m n o"]) -> Float[Tensor, "m n o"]:
+        return outputs if self.num_classes is None else outputs.softmax(2)
 
     def forward(self, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "n o"]:
         """Return probabilities (n, C), or targets (n, 1) in their own units."""
@@ -98,3 +105,16 @@ class BlendHead(nn.Module):
         if self.num_classes is None:
             return blended * self.target_scale + self.target_mean
         return blended / blended.sum(1, keepdim=True)  # Leaves of trees hold rounded probabilities.
+
+
+def _columns(layer: nn.Module) -> int:
+    """Return how many columns of the embedding the last layers of several networks read."""
+    networks, dim, _ = layer.get_parameter("weight").shape
+    return networks * dim
+
+
+def _last(layer: nn.Module, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, "m n o"]:
+    """Return what the last layer of each network makes of its own columns."""
+    networks, dim, _ = layer.get_parameter("weight").shape
+    outputs: Tensor = layer(embeddings.unflatten(1, (networks, dim)).transpose(0, 1))
+    return outputs

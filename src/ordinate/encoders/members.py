@@ -9,6 +9,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from ordinate.checks import check_choice
+from ordinate.encoders.fine_tuned import FineTunedNetworks
 from ordinate.encoders.mlp import ACTIVATIONS
 from ordinate.encoders.pixels import ImageComponents
 from ordinate.encoders.trees import Trees
@@ -120,7 +121,7 @@ class MemberEncoder(nn.Module):
 class BlendEncoder(nn.Module):
     """The embeddings of members, and the predictions of simple models for the same samples.
 
-    Of images they get the principal components of a network's features.
+    Of images they get the principal components of a network's features; networks that were fine-tuned get the images.
 
     Args:
         members: The networks, which training trains.
@@ -130,6 +131,7 @@ class BlendEncoder(nn.Module):
 
     Attributes:
         images: Components of images; None for tables.
+        fine_tuned: Networks on the images themselves, once they are trained; None without any.
     """
 
     most_rows = 512  # Each row stands in all members, with dozens of waves per number.
@@ -147,22 +149,26 @@ class BlendEncoder(nn.Module):
         self.trees = trees
         self.boosting = boosting
         self.images: ImageComponents | None = None
+        self.fine_tuned: FineTunedNetworks | None = None
 
     @property
     def parts(self) -> list[Any]:
-        """What it has of the four."""
+        """What it has of those that read columns."""
         return [part for part in (self.members, self.linear, self.trees, self.boosting) if part is not None]
 
     @property
     def out_features(self) -> int:
         """Columns of the embeddings."""
-        return sum(part.out_features for part in self.parts)
+        tuned = [] if self.fine_tuned is None else [self.fine_tuned]
+        return sum(part.out_features for part in [*self.parts, *tuned])
 
     def config(self) -> dict[str, Any]:
         """Return what :meth:`add_parts` needs, ready for JSON."""
         found: dict[str, Any] = {"linear": None if self.linear is None else {"bias": self.linear.bias is not None}}
         if self.images is not None:
             found["components"] = self.images.axes.shape[1]
+        if self.fine_tuned is not None:
+            found["fine_tuned"] = {"count": len(self.fine_tuned.networks), "size": self.fine_tuned.size}
         for name in ("trees", "boosting"):
             part: Trees | None = getattr(self, name)
             found[name] = None if part is None else part.config()
@@ -188,4 +194,7 @@ class BlendEncoder(nn.Module):
     def forward(self, x: Num[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
         """Return the embeddings (n, d) of rows of a table (n, f), or of images (n, c, h, w)."""
         columns = x if self.images is None else self.images(x)
-        return torch.cat([part(columns) for part in self.parts], dim=1)
+        embeddings = [part(columns) for part in self.parts]
+        if self.fine_tuned is not None:
+            embeddings.append(self.fine_tuned(x))
+        return torch.cat(embeddings, dim=1)

@@ -23,7 +23,8 @@ class BlendParameters:
 
     Images pass a pretrained network once, in the size of ``data=ImageOptions(pretrained=True, size=...)``. The parts
     are trained on the 16, 32 or 64 principal components of its standardised features with the largest variance, each
-    scaled to variance 1: as many as a linear model predicts samples best from that it has not seen.
+    scaled to variance 1: as many as a linear model predicts samples best from that it has not seen. A further part are
+    copies of the network that are fine-tuned on smaller images.
 
     Args:
         encoder: Name of the pretrained network for images; ``"auto"`` for ``"efficientnet_lite0"``. ``"auto"`` for a
@@ -34,18 +35,21 @@ class BlendParameters:
             validates on it.
         linear: Whether a linear model is blended with the members.
         trees: Whether a forest of random trees and boosted trees are blended with them.
+        fine_tuned: Number of copies of the network that are fine-tuned on images, at most 5: each without a fifth of
+            them, by which the weight of their mean is chosen. Tables have none.
+        fine_tuned_side: Longer side, in pixels, of the images that they see; smaller images stay as they are.
         batch_size: Samples per batch; None for 128, and more if there are more than 8,192 samples, up to 1,024.
         epochs: Largest number of epochs; None for 1000, or as many as 6000 batches make if that is fewer.
 
     Attributes:
-        shares_: Weights of ``"members"``, ``"linear"``, ``"trees"`` and ``"boosting"`` in the mean of their
-            predictions: those of the smallest loss on samples that the parts have not seen.
+        shares_: Weights of ``"members"``, ``"linear"``, ``"trees"``, ``"boosting"`` and ``"fine_tuned"`` in the mean of
+            their predictions: those of the smallest loss on samples that the parts have not seen.
         unseen_losses_: Loss of each part, and of the blend, on samples that it has not seen: the ranked probability
             score, or the mean squared error in variances of the target.
         unseen_errors_: Absolute errors (n,) of each part and of the blend on training samples that it has not seen, in
-            ranks or in the target's units; NaN for those beyond 20,000. The members' epochs and the weights of the
-            parts were chosen by these samples, so that the blend's are a little low: by 5 to 9% with 40 to 60 samples.
-            A saved model does not keep them.
+            ranks or in the target's units; NaN for those beyond 20,000, and for images that all fine-tuned networks
+            have seen. The members' epochs and the weights of the parts were chosen by these samples, so that the
+            blend's are a little low: by 5 to 9% with 40 to 60 samples. A saved model does not keep them.
     """
 
     embedding_dim: int | None = 16
@@ -53,6 +57,8 @@ class BlendParameters:
     folds: int = 8
     linear: bool = True
     trees: bool = True
+    fine_tuned: int = 1
+    fine_tuned_side: int = 128
     epochs: int | None = None
 
     @property
@@ -145,9 +151,10 @@ class RankBlend(Blend):
         """Return the ranks (n,) that the model predicts from probabilities (n, C)."""
         return predict_ranks(probabilities, self.settings.rule_for(self.reader, cast(RankLabels, self.labels)))
 
-    def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
-        weights = None if self.samples.weights is None else self.samples.weights.numpy()
-        fitted.facts["decision_scores_"] = compare_rules(self.samples.y.numpy(), predictions, weights)
+    def note_unseen(
+        self, predictions: NDArray[np.float64], y: NDArray[Any], weights: NDArray[np.float64] | None, fitted: Fitted
+    ) -> None:
+        fitted.facts["decision_scores_"] = compare_rules(y, predictions, weights)
 
 
 class TargetBlend(Blend):

@@ -31,9 +31,11 @@ from ordinate.data.splits import assign_folds
 from ordinate.data.tables.features import TableFeatures
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.blend_head import BlendHead
+from ordinate.encoders.fine_tuned import FineTunedNetworks
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
 from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
 from ordinate.errors import OrdinateError
+from ordinate.estimators.fine_tuning import FOLDS, FineTuned, FineTuning
 from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method, fewer_epochs
 from ordinate.estimators.samples import CheckedSamples
@@ -43,6 +45,7 @@ from ordinate.torchrun import joined_processes
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 
+FINE_TUNED_DIM = 64  # Dimension of the embedding of a fine-tuned network.
 MOST_SAMPLES = 20_000  # Simple parts are fitted on at most so many samples, on which the members are validated.
 
 
@@ -52,6 +55,7 @@ class Blend(Method):
     name = "Blend"
     checkpoint_seconds = 2.0  # Fewer would cost more than the work that a kill loses.
     images: ImageComponents | None = None
+    tuned: FineTuned | None = None  # While it trains on images.
     learning_rate: float  # Of the members, by default.
 
     # What differs between ranks and targets.
@@ -87,6 +91,11 @@ class Blend(Method):
             check_whole(settings.epochs, "epochs")
         for name in ("linear", "trees"):
             check_flag(getattr(settings, name), name)
+        if check_whole(settings.fine_tuned, "fine_tuned", least=0) > FOLDS:
+            raise OrdinateError(
+                "fine_tuned", settings.fine_tuned, f"at most {FOLDS}, each without one of so many parts"
+            )
+        check_whole(settings.fine_tuned_side, "fine_tuned_side", least=16)
         if joined_processes() > 1:
             raise OrdinateError("processes", joined_processes(), "1: a table's members train in seconds")
 
@@ -106,8 +115,9 @@ class Blend(Method):
             count, argument, codes = self.units.count(), "groups", self.units.codes
         if count < 4:
             raise OrdinateError(argument, count, "at least 4 for the blend, some of which are held out")
-        folds = min(self.settings.folds, count // 2)
-        self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, codes)
+        labels, self.seed = targets.reshape(len(targets), -1)[:, 0], seed
+        self.fold = assign_folds(labels, min(self.settings.folds, count // 2), seed, codes)
+        self.fold_of_networks = assign_folds(labels, min(FOLDS, count), seed, codes)
         return ShuffledBatches(len(targets), batch_size, seed)
 
     def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> BlendEncoder:
@@ -130,16 +140,30 @@ class Blend(Method):
         if saved is not None:
             encoder.add_parts(saved, width)
             encoder.images = self.images
+            if saved.get("fine_tuned") is not None:
+                tuned = saved["fine_tuned"]
+                networks = [self._new_network(for_saved_weights=True) for _ in range(tuned["count"])]
+                encoder.fine_tuned = FineTunedNetworks(networks, tuple(tuned["size"]))
         return encoder
+
+    @property
+    def _network_name(self) -> str:
+        return "efficientnet_lite0" if self.settings.encoder == "auto" else self.settings.encoder
+
+    def _new_network(self, *, for_saved_weights: bool = False) -> nn.Module:
+        """Return a pretrained network to fine-tune."""
+        options = replace(self.options, frozen=False)
+        return self.reader_of_images.new_encoder(
+            self._network_name, FINE_TUNED_DIM, options, for_saved_weights=for_saved_weights
+        )
 
     def _image_components(
         self, reader: Reader, options: Any, saved: dict[str, Any] | None, most: int = 64
     ) -> ImageComponents:
         """Return the components of images, for a new model as many as ``most``, the samples and the features allow."""
-        name = "efficientnet_lite0" if self.settings.encoder == "auto" else self.settings.encoder
-        self.options = options
+        self.options, self.reader_of_images = options, reader
         pooling = {"global_pool": "catavgmax"}  # The mean and the maximum of each map of features.
-        built = reader.new_encoder(name, None, options, for_saved_weights=saved is not None, **pooling)
+        built = reader.new_encoder(self._network_name, None, options, for_saved_weights=saved is not None, **pooling)
         network = cast(FrozenImageEncoder, built)
         if saved is not None:
             return ImageComponents(network, saved["components"])
@@ -192,8 +216,11 @@ class Blend(Method):
     def run_name(self) -> str:
         return hashlib.sha256(self.fold.tobytes()).hexdigest()
 
-    def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
+    def prepare(
+        self, training: Batches, validation: ArrayBatches | None, run: str
+    ) -> tuple[Batches, ArrayBatches | None]:
         if self.images is not None:
+            self.tuned = self._fine_tuned(training, run)
             features = frozen_features(
                 self.images.network, training, self.options, device_of(self.training.accelerator),
                 progress=bool(self.settings.verbose),
@@ -212,6 +239,20 @@ class Blend(Method):
             self.images.keep(count)
             training.x[:, count:] = self.samples.x[:, count:] = 0
         return training, validation
+
+    def _fine_tuned(self, images: Batches, run: str) -> FineTuned | None:
+        """Return the networks that are fine-tuned on images; None without any."""
+        count = min(self.settings.fine_tuned, int(self.fold_of_networks.max()) + 1)
+        if count == 0:
+            return None
+        height, width = images.x.shape[-2:]
+        scale = min(1.0, self.settings.fine_tuned_side / max(height, width))
+        size = max(1, round(height * scale)), max(1, round(width * scale))
+        tuning = FineTuning(
+            self._new_network, FINE_TUNED_DIM, size, self.num_classes(), self.options, self.training, self.seed, run,
+            progress=bool(self.settings.verbose),
+        )  # fmt: skip
+        return tuning.fit(count, images, self.built.standardised_labels(images.y), self.fold_of_networks)
 
     def _best_count_of_components(self, samples: FoldedSamples, fewest: int = 16) -> int:
         """Return how many components predict best, by a linear model and samples that it has not seen."""
@@ -249,25 +290,57 @@ class Blend(Method):
         weights = None if self.samples.weights is None else self.samples.weights.numpy()
         predictions = {"members": module.unseen.double().numpy()}
         predictions |= {name: part.unseen for name, part in self.parts.items()}
-        residuals = {name: task.residuals(predicted, y) for name, predicted in predictions.items()}
-        shares = choose_shares(residuals, weights)
+        shares = choose_shares({name: task.residuals(each, y) for name, each in predictions.items()}, weights)
         predictions["blend"] = average(predictions, shares)
+        known = np.ones(len(y), dtype=bool)
+        if self.tuned is not None:
+            shares, known = self._with_fine_tuned(predictions, shares, y, weights)
+        measured = np.flatnonzero(known)
+        counted = None if weights is None else weights[measured]
         unseen_losses, errors = {}, {}
         for name, predicted in predictions.items():
-            unseen_losses[name] = float(np.average(task.losses(predicted, y), weights=weights))
+            losses = task.losses(predicted[measured], y[measured])
+            unseen_losses[name] = float(np.average(losses, weights=counted))
         fitted.facts |= {"shares_": shares, "unseen_losses_": unseen_losses}
         fitted.notes.append(self._note(unseen_losses, shares))
         head = self._add_parts(module, shares)
         fitted.embedding_dim = module.encoder.out_features
-        self.note_unseen(predictions["blend"], fitted)
+        self.note_unseen(predictions["blend"][measured], y[measured], counted, fitted)
+        rows = self.rows.numpy()
         for name, predicted in predictions.items():
             errors[name] = np.full(len(fitted.training.x), np.nan)
-            errors[name][self.rows.numpy()] = self.absolute_errors(predicted, y, module)
+            errors[name][rows[measured]] = self.absolute_errors(predicted[measured], y[measured], module)
         fitted.module.unseen_errors = errors
         del self.samples, self.parts  # The model keeps its method.
+        self.tuned = None
         return head
 
-    def note_unseen(self, predictions: NDArray[np.float64], fitted: Fitted) -> None:
+    def _with_fine_tuned(
+        self,
+        predictions: dict[str, NDArray[np.float64]],
+        shares: dict[str, float],
+        y: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+    ) -> tuple[dict[str, float], NDArray[np.bool_]]:
+        """Blend the other parts with the fine-tuned networks, and return the shares and where both are known."""
+        tuned = cast(FineTuned, self.tuned).unseen[self.rows.numpy()]
+        known = np.isfinite(tuned).all(1)
+        residuals = {
+            name: self.task.residuals(each[known], y[known])
+            for name, each in (("others", predictions.pop("blend")), ("fine_tuned", tuned))
+        }
+        of_both = choose_shares(residuals, None if weights is None else weights[known])
+        shares = {name: share * of_both.get("others", 0.0) for name, share in shares.items()}
+        shares = {
+            name: share for name, share in {**shares, "fine_tuned": of_both.get("fine_tuned", 0.0)}.items() if share
+        }
+        predictions["fine_tuned"] = tuned
+        predictions["blend"] = average(predictions, shares)
+        return shares, known
+
+    def note_unseen(
+        self, predictions: NDArray[np.float64], y: NDArray[Any], weights: NDArray[np.float64] | None, fitted: Fitted
+    ) -> None:
         """Measure the blend on samples that its parts have not seen."""
 
     def _note(self, unseen_losses: dict[str, float], shares: dict[str, float]) -> str:
@@ -279,7 +352,8 @@ class Blend(Method):
     def _add_parts(self, module: Any, shares: dict[str, float]) -> BlendHead:
         """Add the parts that have a weight to the encoder and the head, rounded as a saved model holds them."""
         last = MemberLinear(self.settings.members, int(self.settings.embedding_dim), self.num_classes() or 1)
-        head = BlendHead(last, self.num_classes(), shares).double()
+        tuned = self.tuned if "fine_tuned" in shares else None
+        head = BlendHead(last, self.num_classes(), shares, None if tuned is None else tuned.layer).double()
         head.load_state_dict(module.head.state_dict(), strict=False)
         for name, part in self.parts.items():
             if name in shares:
@@ -290,6 +364,7 @@ class Blend(Method):
         module.float().double().eval()
         if self.images is not None:
             module.encoder.images = self.images.cpu()
+            module.encoder.fine_tuned = None if tuned is None else tuned.encoder
             module.encoder.float().eval()  # The network would take far longer in float64.
         return head
 

@@ -166,8 +166,13 @@ class Method(ABC):
             return options
         return options.with_part(self.training.train_encoder)
 
-    def prepare(self, training: Batches, validation: ArrayBatches | None) -> tuple[Batches, ArrayBatches | None]:
-        """Return the samples to train and to validate on; called with the module built, before it is trained."""
+    def prepare(
+        self, training: Batches, validation: ArrayBatches | None, run: str
+    ) -> tuple[Batches, ArrayBatches | None]:
+        """Return the samples to train and to validate on; called with the module built, before it is trained.
+
+        ``run`` describes everything that determines the run; it is empty where there are no checkpoints.
+        """
         return training, validation
 
     @abstractmethod

@@ -221,7 +221,7 @@ class Fit:
             if isinstance(self.module.encoder, FrozenImageEncoder):
                 self._embed_frozen(self.module.encoder)
             fitted = self._fitted()
-            seen, validated = self.method.prepare(data.training, data.validation)
+            seen, validated = self.method.prepare(data.training, data.validation, self.run_name)
             self.run_name += self.method.run_name()
             start = time.perf_counter()
             self.history = self._train(seen, data.batches, validated, folder)

@@ -60,16 +60,16 @@ def _choose_by_errors(
         most_behind: Standard errors that a candidate may be behind the best to be tried on further parts.
         least_measured: Number of samples on which a candidate is measured before it is given up.
     """
-    parts, images = trainer.parts(), trainer.plan.images
+    parts = trainer.parts()
     tried = [name for name in trainer.plan.candidates if name != BLEND]
     blend = None
     failures: dict[str, OrdinateError] = {}
     if BLEND in trainer.plan.candidates:
         print(f"trying {BLEND}")
-        to_come = 1 if images is None and trainer.folds is None else 2 + len(parts) * len(tried)
+        to_come = 1 if trainer.folds is None else 2 + len(parts) * len(tried)
         with _kept_failure(BLEND, failures), training_until(time.share(to_come)):
             blend = trainer.train_on_all(BLEND)
-    if blend is not None and images is None and trainer.folds is None:
+    if blend is not None and trainer.folds is None:
         tried, parts = [], []  # They would take most of the time, and are seldom better by more than a standard error.
     measured = _measured_rows(trainer, parts)
     found = _errors_so_far(trainer, blend, measured)
@@ -111,8 +111,8 @@ def _choose_by_errors(
     unseen = predicted[chosen]
     weights = None if found.weights is None else found.weights[: sum(map(len, unseen))]
     method = Chosen(chosen, note=measured_note(unseen), tried=intervals, unseen=unseen, unseen_weights=weights)
-    if trainer.division.is_validated or (images is not None and not images.on_all):
-        return replace(method, model=trials[chosen], rows=parts[0][0], of_part=not trainer.division.is_validated)
+    if trainer.division.is_validated:
+        return replace(method, model=trials[chosen], rows=parts[0][0])
     return method
 
 

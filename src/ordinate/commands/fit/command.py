@@ -12,8 +12,8 @@ import pandas as pd
 from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
-from ordinate.commands.fit.image_plan import BLEND, announcement, keep_plan
-from ordinate.commands.fit.plan import Plan, make_plan, planned_images, supports_several, wanted_of_images
+from ordinate.commands.fit.image_plan import BLEND
+from ordinate.commands.fit.plan import Plan, make_plan, planned_images, supports_several
 from ordinate.commands.fit.read import open_labelled, read, request_of
 from ordinate.commands.fit.result import print_result
 from ordinate.commands.fit.time_limit import TimeLimit, as_text
@@ -96,9 +96,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
         leaks = _describe(samples, plan.label, division)
         if images is not None:
             limit = replace(limit, after=images.after)
-            if is_first_process():
-                keep_plan(folder, options.determining, images)
-            print(*announcement(images, wanted_of_images(options), plan.candidates, limit), sep="\n")
+            print(*images.announcement(plan.candidates[0], limit), sep="\n")
         elif limit.budget is not None:
             names = plan.candidates[:1] if plan.candidates[0] == BLEND else plan.candidates
             print(f"plan: {', '.join(names)}, in at most {as_text(limit.budget.seconds)} ({argument('time_limit')})")
@@ -209,14 +207,6 @@ def _again(options: FitOptions, plan: Plan, trained: Trained) -> FitOptions:
     if trained.epochs is not None:
         others = [text for text in again.set if text.partition("=")[0] != "epochs"]
         again = replace(again, epochs=trained.epochs, set=others)
-    if trained.name == BLEND and plan.images is not None and plan.images.blend_size is not None:
-        again = options
-        names = options.settings.names("data")
-        if "size" not in names or options.image_size is not None:
-            height, width = plan.images.blend_size
-            again = replace(again, image_size=f"{height}x{width}")
-        if "pretrained" not in names:
-            again = replace(again, pretrained=True)
     if again == options and options.time_limit is None:
         return options
     return replace(again, method=trained.name, time_limit=None, folds=None)

@@ -1,24 +1,17 @@
 """The second stage of ``ordinate fit``: what is to be trained on samples that were read."""
 
 import math
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ordinate.commands.fit.image_plan import (
-    BATCH_SIZE,
-    BLEND,
-    ImagePlan,
-    Wanted,
-    plan_from_record,
-    plan_images,
-    read_plan,
-)
+from ordinate.commands.fit.image_plan import BLEND, ImagePlan, Wanted, has_weights, plan_images
 from ordinate.commands.fit.read import data_options
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
@@ -28,15 +21,13 @@ from ordinate.commands.labels import (
     parse_boundaries,
     parse_costs,
     parse_decision,
-    understand_label,
     understand_labels,
 )
 from ordinate.commands.options import ParsedOptions
 from ordinate.commands.samples import Samples
 from ordinate.commands.settings import TypedSettings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
-from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.pixels import own_size, seconds_to_decode
+from ordinate.data.images.pixels import own_size
 from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
@@ -112,14 +103,6 @@ class Plan:
                 raise OrdinateError("--method", problem=f"{name} is for tables")
             params["data"] = self.data
         epochs = options.epochs
-        images = self.images
-        if images is not None and name == BLEND:
-            mirror = None if images.mirror else self.data.mirror  # The plan's is for networks that are fine-tuned.
-            params["encoder"] = images.blend_network
-            pretrained = self.data.pretrained or True
-            params["data"] = replace(self.data, size=images.blend_size, pretrained=pretrained, mirror=mirror)
-            if images.candidates > 0:
-                epochs = None  # Those of the plan are for networks that are fine-tuned.
         if self.decision is not None:
             params["decision"] = self.decision
         if self.label.is_ranks:
@@ -176,88 +159,67 @@ def epochs_of_cut(model: EmbeddingEstimator) -> int | None:
     return max(1, int(epochs))
 
 
-def wanted_of_images(options: FitOptions) -> Wanted:
+def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     """Return the choices that the options make of a training on images.
 
-    The blend is a candidate where a network comes with weights and nothing is said about how it trains.
+    The blend is trained where a network comes with weights and nothing is said about how it trains.
     """
     images = next(kind for kind in modalities() if kind.plans_training)
-    settings = options.settings
-    image_options = data_options(options, images)
-    is_open = options.method == "auto" and not options.margin and options.epochs is None
-    has_no_weights = "pretrained" in settings.names("data") and not image_options.pretrained
-    blend: Literal["also", "only", "no"] = "no"
-    if options.method == BLEND:
-        blend = "only"
-    elif is_open and not options.stream and not has_no_weights and _may_blend(options):
-        blend = "also"
-    batch_size = settings.texts.get("batch_size", "")
-    mirror = None
-    if "mirror" in settings.names("data"):
-        mirror = image_options.mirror
+    names, image_options = options.settings.names("data"), data_options(options, images)
+    is_open = options.method == "auto" and not options.margin and options.epochs is None and label.values.ndim == 1
+    brings_weights = bool(image_options.pretrained) if "pretrained" in names else has_weights()
+    one_view = image_options.augmentation in ("auto", "none") and image_options.views in (None, 1)
+    is_known = options.method == "auto" or options.method in METHODS[label.task]
     return Wanted(
+        blend=options.method == BLEND or (is_open and brings_weights and may_blend(options)),
         encoder=options.encoder,
         options=image_options,
-        fixed_size="size" in settings.names("data"),
-        mirror=mirror,
-        train_encoder=options.training.train_encoder,
+        fixed_size="size" in names,
         epochs=options.epochs,
-        folds=options.folds,
-        needs_views=options.method in ("simclr", "dino"),
-        batch_size=int(batch_size) if batch_size.isdecimal() else BATCH_SIZE,
-        blend=blend,
+        may_freeze=is_known and one_view and options.encoder is None and options.epochs is None,
+        passes=1.0 if label.is_ranks else 2.2,  # Targets pass in two views, and a head after the encoder.
     )
 
 
 def planned_images(options: FitOptions, opened: Samples, time: TimeLimit) -> ImagePlan | None:
-    """Return the plan of a training on images that are still to be decoded; that of the run that is continued if any.
+    """Return the plan of a training on images that are still to be decoded.
 
     None for other data, or if a recipe plans the training.
     """
     if options.recipe is not None or not opened.modality.plans_training:
         return None
-    kept = read_plan(partial_folder(options.path), options.determining)
-    if kept is not None:
-        return kept
-    wanted, images = wanted_of_images(options), opened.preprocessing
-    own, reading = None, 0.0  # Images of an array keep their size.
-    if isinstance(opened.X, ImageFiles):
-        own = own_size(opened.X, images)
-        if not wanted.options.stream:
-            reading = seconds_to_decode(opened.X, images, wanted.options.workers)
-    time.warn_of_reading(len(opened.y), reading)
-    samples, validated = math.ceil(len(opened.y) * (1 - (options.test_fraction or 0.2))), False
+    images, label = opened.preprocessing, understand_labels(opened.y, options.task, options.order, opened.name)
+    samples = math.ceil(len(opened.y) * (1 - (options.test_fraction or 0.2)))
     if opened.splits is not None:
-        samples, validated = max(1, int((opened.splits == "train").sum())), bool((opened.splits == "validation").any())
-    is_alone = options.method != "auto" or bool(options.margin) or wanted.blend != "no"
-    # Continuous targets pass two views, and a head after the encoder.
-    cost = 1.0 if understand_label(opened.y, options.task, options.order, opened.name).is_ranks else 2.2
+        samples = max(1, int((opened.splits == "train").sum()))
     on_gpu = options.training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
-
-    def planned() -> ImagePlan:
-        return plan_images(
-            images.size, images.channels, samples, wanted, validated=validated, seconds=time.for_plan,
-            candidates=(1,) if is_alone else (2, 1), cost=cost, own=own, gpu=on_gpu,
-        )  # fmt: skip
-
-    return plan_from_record(broadcast_from_rank_zero(lambda: asdict(planned())))
+    cores, gpu = broadcast_from_rank_zero(lambda: (os.cpu_count() or 1, on_gpu))  # Other machines may have more.
+    return plan_images(
+        images.size, samples, wanted_of_images(options, label), own=own_size(opened.X, images), seconds=time.for_plan,
+        cores=cores, gpu=gpu,
+    )  # fmt: skip
 
 
 def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
     """Return the options with the choices of a plan for everything that was left open."""
     if plan is None:
         return options
-    names = options.settings.names("data")
-    chosen: ParsedOptions = {"encoder": plan.network, "set": list(options.set)}
-    for name, is_on in (("frozen", plan.frozen), ("mirror", plan.mirror)):
-        if is_on and name not in names:
-            chosen["set"].append(f"data.{name}=true")
-    if "size" not in names:
-        chosen["image_size"] = f"{plan.size[0]}x{plan.size[1]}"
-    if "pretrained" not in names:
-        chosen["pretrained"] = plan.pretrained
-    if plan.candidates > 0 and "epochs" not in options.settings.names():  # The blend has its own epochs.
+    names, of_data = options.settings.names(), options.settings.names("data")
+    settings: dict[str, object] = {}
+    chosen: ParsedOptions = {"encoder": plan.network}
+    if plan.blend:
+        settings = {"fine_tuned": plan.fine_tuned, "fine_tuned_side": plan.side}
+        chosen["method"] = BLEND
+    elif "epochs" not in names:
         chosen["epochs"] = plan.epochs
+    for name, is_on in (("frozen", plan.frozen), ("mirror", plan.mirror)):
+        if is_on and name not in of_data:
+            settings[f"data.{name}"] = "true"
+    if "size" not in of_data:
+        chosen["image_size"] = f"{plan.size[0]}x{plan.size[1]}"
+    if "pretrained" not in of_data:
+        chosen["pretrained"] = plan.pretrained
+    chosen["set"] = [*options.set, *(f"{name}={value}" for name, value in settings.items() if name not in names)]
     return replace(options, **chosen)
 
 
@@ -284,15 +246,13 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
     candidates: tuple[str, ...] = (options.trained_method,)
     if options.trained_method == "auto":
         first = defaults_of(modality).has_columns
-        if first and not _may_blend(options):
+        if first and not may_blend(options):
             trains = f"{argument('method', BLEND)} trains the blend with them"
             print(f"note: these settings leave the methods without the blend; {trains}")
             first = False
         candidates = _candidates(label, blend=first)
         if images is not None:
-            candidates = candidates[: images.candidates]
-            if images.blend_size is not None:
-                candidates = (BLEND, *candidates)
+            candidates = candidates[:1]  # A further one would take as long again.
     else:
         require_fitting(options.trained_method, label.task)
     if margins and "cloc" not in candidates:
@@ -309,7 +269,7 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
     return plan
 
 
-def _may_blend(options: FitOptions) -> bool:
+def may_blend(options: FitOptions) -> bool:
     """Return whether the blend is tried: it trains in one process, and most settings are for the methods."""
     elsewhere = {*(f"training.{name}" for name in RUNTIME), "class_weight", "data.pretrained"}
     return elsewhere.issuperset(options.settings.texts) and joined_processes() == 1

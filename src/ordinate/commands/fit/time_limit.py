@@ -103,14 +103,6 @@ class TimeLimit:
             return None
         return max(0.5 * self.budget.seconds, 0.85 * self.budget.seconds - 25)
 
-    def warn_of_reading(self, images: int, reading: float) -> None:
-        """Print a note if reading images takes more than half of the limit."""
-        if self.budget is not None and reading > 0.5 * self.budget.seconds:
-            print(
-                f"note: reading {counted(images, 'image')} takes about {as_text(reading)}, and cannot be cut short; "
-                f"smaller files, or a longer {argument('time_limit')}, leave more for the training"
-            )
-
     def has_time_for(self, seconds: float) -> bool:
         """Return whether so many seconds are left."""
         return self.budget is None or self.budget.left > seconds

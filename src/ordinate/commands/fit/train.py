@@ -2,21 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.commands.division import Division, Rows, divide
-from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.plan import Plan, epochs_of_cut
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.options import in_options
 from ordinate.commands.samples import Samples
 from ordinate.counts import counted
-from ordinate.data.images.pixels import decoded_at
-from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import column_of, take
 from ordinate.data.splits import COPIES, Units, assign_folds
 from ordinate.decisions import better_rule, compare_rules
@@ -76,7 +72,7 @@ class Trainer:
         samples = self.samples
         model = self.plan.build(name, self.checkpoints / folder)
         return model.fit(
-            take(self.samples_of(name), rows), self.plan.label.values[rows], column_of(samples.weights, rows),
+            take(self.samples.X, rows), self.plan.label.values[rows], column_of(samples.weights, rows),
             groups=column_of(samples.groups, rows), validation=validation,
         )  # fmt: skip
 
@@ -91,23 +87,12 @@ class Trainer:
         rows, validation = self.division.validation, None
         if len(rows):
             weights = column_of(self.samples.weights, rows)
-            validation = (take(self.samples_of(name), rows), self.plan.label.values[rows], weights)
+            validation = (take(self.samples.X, rows), self.plan.label.values[rows], weights)
         return self.train(name, self.division.rows, f"{name}-final", validation)
 
     def predictions(self, name: str, model: EmbeddingEstimator, rows: Rows) -> Predictions:
         """Return the predictions of a candidate's model for some rows."""
-        return Predictions.of(model.fitted, take(self.samples_of(name), rows), self.plan.label.values[rows])
-
-    def samples_of(self, name: str) -> RowsOfSamples:
-        """Return the samples as a candidate gets them: the blend gets images in a size of their own."""
-        return self._samples_of_blend if name == BLEND else self.samples.X
-
-    @cached_property
-    def _samples_of_blend(self) -> RowsOfSamples:
-        samples, images = self.samples, self.plan.images
-        if images is None or images.blend_size is None:
-            return samples.X
-        return decoded_at(images.blend_size, samples.files, samples.X, self.plan.data, not self.plan.options.quiet)
+        return Predictions.of(model.fitted, take(self.samples.X, rows), self.plan.label.values[rows])
 
     def parts(
         self, folds: int | None = None, *, few_samples: int = 300, few_groups: int = 25
@@ -157,7 +142,6 @@ class Chosen:
         name: Name of the method.
         model: The trained model, if there is nothing more to train.
         rows: Rows that it was trained on.
-        of_part: Whether these rows are a part of what there is to train on.
         note: Note on the decision.
         tried: ``mae`` of every candidate on ``samples`` that it has not seen, and ``low`` and ``high`` end of its 95%
             interval, if they are known.
@@ -170,7 +154,6 @@ class Chosen:
     rows: Rows | None = None
     unseen: Sequence[Predictions] = ()
     unseen_weights: NDArray[np.float64] | None = None
-    of_part: bool = False
     note: str | None = None
     tried: dict[str, dict[str, float]] | None = None
 
@@ -205,7 +188,7 @@ def train(chosen: Chosen, trainer: Trainer, time: TimeLimit) -> Trained:
         with training_until(time.share(1)):
             model = trainer.train_on_all(chosen.name)
     is_calibrated = calibrate(model, chosen.unseen, chosen.unseen_weights)
-    is_exact = not (chosen.of_part or model.method_.hurried or is_calibrated)
+    is_exact = not (model.method_.hurried or is_calibrated)
     model.set_params(verbose=0, training__checkpoint_dir=None, training__callbacks=None)
     on_decision = decision_note(model.fitted, model.fitted.facts.get("decision_scores_")) or chosen.note
     for note in model.notes_:

@@ -189,7 +189,7 @@ class _Writer:
     def _seen(self) -> LabelledSamples:
         """Samples of training, with their labels."""
         rows = self.trained.rows
-        return take(self.trainer.samples_of(self.trained.name), rows), self.trainer.plan.label.values[rows]
+        return take(self.trainer.samples.X, rows), self.trainer.plan.label.values[rows]
 
     @property
     def _names(self) -> list[str]:

@@ -1,22 +1,17 @@
 """From image files or arrays to pixels of one size: crop, resize, equalise."""
 
-import math
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.decoded import DecodedChunks, DecodedSamples, check_size, decode_samples, evenly_spread, stream
+from ordinate.data.decoded import DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pillow import MAX_PIXELS
-from ordinate.data.loader import workers_for
-from ordinate.data.streamed import StreamedPixels
 from ordinate.errors import OrdinateError
 
 if TYPE_CHECKING:
@@ -148,34 +143,6 @@ def decode(
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
     """Return the pixels (n, c, h, w) of images, see :func:`~ordinate.data.decoded.decode_samples`."""
     return decode_samples(images, preprocessing, "image", workers=workers, progress=progress, chunk=CHUNK)
-
-
-def decoded_at(
-    size: tuple[int, int], files: ImageFiles | None, known: Decoded, options: ImageOptions, progress: bool
-) -> Decoded:
-    """Return images at another size than the ``known`` ones; they stream if memory does not hold them.
-
-    Images of an array have no ``files``: the known ones are resized, to which all else has been done.
-    """
-    preprocessing = replace(known.preprocessing, size=size)
-    if preprocessing == known.preprocessing:
-        return known
-    if files is None:
-        resized, _ = decode(known.pixels, Preprocessing(size, preprocessing.channels), options.workers, progress)
-        return Decoded(resized, preprocessing)
-    pixels: NDArray[np.uint8] | StreamedPixels | None = stream(files, preprocessing, options)
-    if pixels is None:
-        pixels, _ = decode(files, preprocessing, options.workers, progress)
-    return Decoded(pixels, preprocessing)
-
-
-def seconds_to_decode(images: Images, preprocessing: Preprocessing, workers: int = 2, timed: int = 16) -> float:
-    """Return how long :func:`decode` takes on this machine, measured on ``timed`` images evenly spread over all."""
-    rows = evenly_spread(len(images), timed)
-    start = time.perf_counter()
-    DecodedChunks(images, preprocessing, [rows])[0]
-    processes = workers_for(math.ceil(len(images) / CHUNK), workers)
-    return (time.perf_counter() - start) / len(rows) * len(images) / max(1, processes)
 
 
 def as_images(array: np.ndarray) -> NDArray[np.uint8]:
