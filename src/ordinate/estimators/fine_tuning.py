@@ -20,6 +20,7 @@ from ordinate.encoders.fine_tuned import FineTunedNetworks, scaled
 from ordinate.encoders.members import MemberLinear
 from ordinate.methods.fine_tuned import fine_tuned_network
 from ordinate.model.embedding import device_of
+from ordinate.randomness import own_random_numbers
 from ordinate.training.loop import train
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
@@ -100,10 +101,11 @@ class FineTuning:
         chosen, seed, options = torch.from_numpy(rows), (self.seed + number) % 2**32, self.training
         learning_rate = options.learning_rate or Optimization().learning_rate
         decay = 0.05 if options.weight_decay is None else options.weight_decay
-        network = fine_tuned_network(
-            self.new_network(), self.embedding_dim, self.num_classes, epochs_of_fine_tuning(len(rows)),
-            Optimization(learning_rate=learning_rate, weight_decay=decay),
-        )  # fmt: skip
+        with own_random_numbers(seed):  # After a kill, earlier networks have drawn none.
+            network = fine_tuned_network(
+                self.new_network(), self.embedding_dim, self.num_classes, epochs_of_fine_tuning(len(rows)),
+                Optimization(learning_rate=learning_rate, weight_decay=decay),
+            )  # fmt: skip
         (stage,) = network.stages
         network.stages = (replace(stage, name=f"network {number + 1} of {count}" if count > 1 else "network"),)
         views = ViewBatches(

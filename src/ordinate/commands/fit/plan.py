@@ -171,7 +171,7 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     one_view = image_options.augmentation in ("auto", "none") and image_options.views in (None, 1)
     is_known = options.method == "auto" or options.method in METHODS[label.task]
     return Wanted(
-        blend=options.method == BLEND or (is_open and brings_weights and may_blend(options)),
+        blend=options.method == BLEND or (is_open and brings_weights and _may_blend(options)),
         encoder=options.encoder,
         options=image_options,
         fixed_size="size" in names,
@@ -246,7 +246,7 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
     candidates: tuple[str, ...] = (options.trained_method,)
     if options.trained_method == "auto":
         first = defaults_of(modality).has_columns
-        if first and not may_blend(options):
+        if first and not _may_blend(options):
             trains = f"{argument('method', BLEND)} trains the blend with them"
             print(f"note: these settings leave the methods without the blend; {trains}")
             first = False
@@ -269,7 +269,7 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
     return plan
 
 
-def may_blend(options: FitOptions) -> bool:
+def _may_blend(options: FitOptions) -> bool:
     """Return whether the blend is tried: it trains in one process, and most settings are for the methods."""
     elsewhere = {*(f"training.{name}" for name in RUNTIME), "class_weight", "data.pretrained"}
     return elsewhere.issuperset(options.settings.texts) and joined_processes() == 1

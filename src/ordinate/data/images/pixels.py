@@ -132,10 +132,13 @@ def choose_preprocessing(
 
 def own_size(images: Images, preprocessing: Preprocessing) -> tuple[int, int]:
     """Return the size (height, width) of the first image that can be read, or of the part that is cropped."""
+    if preprocessing.crop is not None:
+        return preprocessing.crop
+    if isinstance(images, np.ndarray):
+        height, width = as_images(images[:1]).shape[-2:]
+        return height, width
     first = next(_readable(images, range(len(images)), preprocessing.max_pixels), None)
-    if preprocessing.crop is not None or first is None:
-        return preprocessing.crop or preprocessing.size
-    return first.height, first.width
+    return preprocessing.size if first is None else (first.height, first.width)
 
 
 def decode(
