@@ -13,6 +13,9 @@ from ordinate.estimators import fine_tuning
 from ordinate.estimators.fine_tuning import epochs_of_fine_tuning
 from ordinate.methods.fine_tuned import TargetNetwork
 from ordinate.model.export import export_model
+from ordinate.model.predictions import Predictions
+from ordinate.report.page.contents import gather
+from ordinate.report.page.measures import is_simple, score_all
 from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
@@ -200,3 +203,19 @@ def test_a_target_is_learned_by_the_squared_error():
 @pytest.mark.parametrize(("samples", "epochs"), [(10, 30), (330, 23), (480, 16), (960, 8), (100_000, 8)])
 def test_few_images_have_more_epochs(samples, epochs):
     assert epochs_of_fine_tuning(samples) == epochs
+
+
+@both
+def test_it_is_compared_with_its_networks_alone(make, labels, fitted):
+    model = fitted[make]
+    found = {each.name: each for each in score_all(gather(Predictions.of(model.fitted, IMAGES, labels)))}
+    network = found["its fine-tuned networks alone"]
+    assert not is_simple(network)
+    parts = model.fitted.predictor.standardised(model.fitted.embed(model.fitted.read(IMAGES)))
+    expected = parts["fine_tuned"].detach().numpy()
+    if make is ranks:
+        np.testing.assert_array_equal(network.predicted, model.fitted.decide(expected))
+    else:
+        head = model.fitted.predictor
+        decoded = model.fitted.labels.decode(expected * head.target_scale.numpy() + head.target_mean.numpy())
+        np.testing.assert_allclose(network.predicted, decoded, rtol=1e-6)

@@ -91,13 +91,14 @@ PARTS = {
     "linear": "its linear model alone",
     "trees": "its random trees alone",
     "boosting": "its boosted trees alone",
+    "fine_tuned": "its fine-tuned networks alone",
 }
 SAME = {"linear": "linear model", "trees": "random forest", "boosting": "gradient boosting"}  # Parts as simple models.
 
 
 def is_simple(predictor: Predictor) -> bool:
     """Return whether a predictor is simpler than the model: the networks of a blend are most of it."""
-    return predictor.name != PARTS["members"]
+    return predictor.name not in (PARTS["members"], PARTS["fine_tuned"])
 
 
 def _by_simple_models(contents: Contents, leave_out: Sequence[str] = ()) -> dict[str, Labels]:
