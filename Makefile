@@ -23,7 +23,7 @@ demo: $(READY) ## train on real data, a table for grades and for a number, and i
 	$(BIN)/ordinate predict $(DEMO)/quality $(DEMO)/new-wines.csv --coverage 0.9 --out $(DEMO)/grades.csv
 	$(BIN)/ordinate fit $(DEMO)/wine.csv --target alcohol --drop quality --out $(DEMO)/alcohol
 	$(BIN)/ordinate example --images --out $(DEMO)
-	$(BIN)/ordinate fit $(DEMO)/eyes.zip --method blend --pretrained --out $(DEMO)/eyes
+	$(BIN)/ordinate fit $(DEMO)/eyes.zip --set fine_tuned=0 --out $(DEMO)/eyes
 
 test: $(READY) ## run the suite (about 14 minutes on two cores)
 	$(PYTEST) -n 2 --dist worksteal

@@ -59,6 +59,17 @@ def test_cores_and_time_buy_a_tier(samples, seconds, cores, tier):
     assert (max(found.size), found.fine_tuned, found.side) == tier
 
 
+def test_a_number_of_networks_that_is_given_is_kept():
+    found = planned(PHOTOGRAPHS, 400, Wanted(fine_tuned=0))
+    assert (found.fine_tuned, max(found.size)) == (0, LARGE.features)
+    given = planned(PHOTOGRAPHS, 400, Wanted(fine_tuned=2, side=96), seconds=20)
+    assert (given.fine_tuned, given.side) == (2, 96)
+    wanted = wanted_of_images(
+        replace(OPTIONS, set=["fine_tuned=2", "fine_tuned_side=96"]), Label(np.arange(3), [0, 1, 2])
+    )
+    assert (wanted.blend, wanted.fine_tuned, wanted.side) == (True, 2, 96)
+
+
 def test_a_gpu_buys_the_largest_tier():
     assert planned(PHOTOGRAPHS, 5000, gpu=True, cores=1).fine_tuned == LARGE.fine_tuned
 
@@ -156,7 +167,7 @@ def test_the_plan_of_a_blend_is_typed_as_its_settings():
     )  # fmt: skip
     assert filled.set == ["fine_tuned=3", "fine_tuned_side=160"]
     given = replace(OPTIONS, set=["fine_tuned=0"])
-    assert filled_in(given, planned(PHOTOGRAPHS, 400)).set == ["fine_tuned=0", "fine_tuned_side=128"]
+    assert filled_in(given, planned(PHOTOGRAPHS, 400, Wanted(fine_tuned=0))).set == ["fine_tuned=0"]
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,8 @@ class Wanted:
         options: Options of images.
         fixed_size: Whether the options have a size.
         epochs: Epochs of training; None leaves them open.
+        fine_tuned: Networks of the blend that are fine-tuned; None leaves them open.
+        side: Longer side of the images that they are trained on; None leaves it open.
         may_freeze: Whether a pretrained network may stay as it is, if there is no time to train it.
         passes: Passes of an image through the network per epoch of a method without the blend.
     """
@@ -59,6 +61,8 @@ class Wanted:
     options: ImageOptions = field(default_factory=ImageOptions)
     fixed_size: bool = False
     epochs: int | None = None
+    fine_tuned: int | None = None
+    side: int | None = None
     may_freeze: bool = True
     passes: float = 1.0
 
@@ -113,7 +117,7 @@ class ImagePlan:
             lines.append("note: this may exceed the time limit, because reading and features cannot be cut short")
         elif time.budget is None and self.seconds > 600:
             lines.append(f"note: {time_limit_argument(10)} keeps to ten minutes")
-        elif self.blend and self.fine_tuned < TIERS[0].fine_tuned:
+        elif time.budget is None and self.blend and self.fine_tuned < TIERS[0].fine_tuned:
             lines.append(f"for lower errors: {time_limit_argument(60)}")
         return lines
 
@@ -176,11 +180,13 @@ def _plan_of(tier: Tier, size: Size, samples: int, wanted: Wanted, own: Size) ->
 def _plan_of_blend(tier: Tier, size: Size, samples: int, wanted: Wanted, own: Size) -> ImagePlan:
     chosen = size if wanted.fixed_size else _scaled(own, max(min(tier.features, max(own)), ENLARGED))
     features = FEATURES * samples * _area(chosen) * (1 if wanted.options.mirror is False else 2)
+    networks = tier.fine_tuned if wanted.fine_tuned is None else wanted.fine_tuned
+    side = min(wanted.side or tier.side, max(chosen))
     seen = max(1, round(samples * (FOLDS - 1) / FOLDS))
-    network = STEP * seen * epochs_of_fine_tuning(seen) * _area(_scaled(chosen, min(tier.side, max(chosen))))
+    network = STEP * seen * epochs_of_fine_tuning(seen) * _area(_scaled(chosen, side))
     return ImagePlan(
-        True, wanted.encoder or LITE0, chosen, True, fine_tuned=tier.fine_tuned, side=tier.side,
-        seconds=features + tier.fine_tuned * network, after=features,
+        True, wanted.encoder or LITE0, chosen, True, fine_tuned=networks, side=side,
+        seconds=features + networks * network, after=features,
     )  # fmt: skip
 
 

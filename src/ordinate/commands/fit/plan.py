@@ -169,6 +169,7 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     is_open = options.method == "auto" and not options.margin and options.epochs is None and label.values.ndim == 1
     brings_weights = bool(image_options.pretrained) if "pretrained" in names else has_weights()
     one_view = image_options.augmentation in ("auto", "none") and image_options.views in (None, 1)
+    given = {name: int(text) for name, text in options.settings.texts.items() if text.isdecimal()}
     is_known = options.method == "auto" or options.method in METHODS[label.task]
     return Wanted(
         blend=options.method == BLEND or (is_open and brings_weights and _may_blend(options)),
@@ -176,6 +177,8 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
         options=image_options,
         fixed_size="size" in names,
         epochs=options.epochs,
+        fine_tuned=given.get("fine_tuned"),
+        side=given.get("fine_tuned_side"),
         may_freeze=is_known and one_view and options.encoder is None and options.epochs is None,
         passes=1.0 if label.is_ranks else 2.2,  # Targets pass in two views, and a head after the encoder.
     )
@@ -208,8 +211,10 @@ def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
     settings: dict[str, object] = {}
     chosen: ParsedOptions = {"encoder": plan.network}
     if plan.blend:
-        settings = {"fine_tuned": plan.fine_tuned, "fine_tuned_side": plan.side}
         chosen["method"] = BLEND
+        settings = {"fine_tuned": plan.fine_tuned}
+        if plan.fine_tuned:
+            settings["fine_tuned_side"] = plan.side
     elif "epochs" not in names:
         chosen["epochs"] = plan.epochs
     for name, is_on in (("frozen", plan.frozen), ("mirror", plan.mirror)):
@@ -271,7 +276,8 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
 
 def _may_blend(options: FitOptions) -> bool:
     """Return whether the blend is tried: it trains in one process, and most settings are for the methods."""
-    elsewhere = {*(f"training.{name}" for name in RUNTIME), "class_weight", "data.pretrained"}
+    of_blend = {"class_weight", "data.pretrained", "fine_tuned", "fine_tuned_side"}
+    elsewhere = {*(f"training.{name}" for name in RUNTIME), *of_blend}
     return elsewhere.issuperset(options.settings.texts) and joined_processes() == 1
 
 
