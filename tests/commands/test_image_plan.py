@@ -36,12 +36,12 @@ def planned(own, samples, wanted=DEFAULT, seconds=None, cores=2, **options):
 @pytest.mark.parametrize("samples", [50, 400, 1000])
 @pytest.mark.parametrize("own", [PHOTOGRAPHS, (96, 144), DIGITS])
 @pytest.mark.parametrize("wanted", [Wanted(), METHOD])
-def test_up_to_a_thousand_images_are_planned_for_about_three_minutes(own, samples, wanted):
-    assert planned(own, samples, wanted).seconds <= 180 + 15
+def test_up_to_a_thousand_images_are_planned_for_about_five_minutes(own, samples, wanted):
+    assert planned(own, samples, wanted).seconds <= 300 + 15
 
 
 def test_more_images_have_more_time():
-    assert 180 < planned(PHOTOGRAPHS, 20_000).seconds <= 20 * 180 + 15
+    assert 300 < planned(PHOTOGRAPHS, 20_000).seconds <= 20 * 300 + 15
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def scaled(images: Num[Tensor, "n c h w"], size: tuple[int, int]) -> Float[Tenso
 
     Example:
         >>> scaled(torch.tensor([[[[0, 100, 200, 100]]]], dtype=torch.uint8), (1, 2))
-        tensor([[[[ 71.4286, 128.5714]]]])
+        tensor([[[[ 71.4286, 142.8571]]]])
     """
     height, width = images.shape[-2:]
     images = images.float()
