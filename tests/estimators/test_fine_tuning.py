@@ -1,5 +1,6 @@
 """Networks of a blend that are fine-tuned on images: what each has seen, their mean, their weight, kills."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -207,7 +208,8 @@ def test_few_images_have_more_epochs(samples, epochs):
 
 @both
 def test_it_is_compared_with_its_networks_alone(make, labels, fitted):
-    model = fitted[make]
+    model = deepcopy(fitted[make])
+    model.fitted.predictor.shares = {"members": 0.5, "fine_tuned": 0.5}
     found = {each.name: each for each in score_all(gather(Predictions.of(model.fitted, IMAGES, labels)))}
     network = found["its fine-tuned networks alone"]
     assert not is_simple(network)

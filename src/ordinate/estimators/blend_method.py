@@ -115,9 +115,8 @@ class Blend(Method):
             count, argument, codes = self.units.count(), "groups", self.units.codes
         if count < 4:
             raise OrdinateError(argument, count, "at least 4 for the blend, some of which are held out")
-        labels, self.seed = targets.reshape(len(targets), -1)[:, 0], seed
-        self.fold = assign_folds(labels, min(self.settings.folds, count // 2), seed, codes)
-        self.fold_of_networks = assign_folds(labels, min(FOLDS, count), seed, codes)
+        folds, self.seed = min(self.settings.folds, count // 2), seed
+        self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, codes)
         return ShuffledBatches(len(targets), batch_size, seed)
 
     def encoder(self, reader: Reader, options: Any, saved: dict[str, Any] | None = None) -> BlendEncoder:
@@ -242,9 +241,14 @@ class Blend(Method):
 
     def _fine_tuned(self, images: Batches, run: str) -> FineTuned | None:
         """Return the networks that are fine-tuned on images; None without any."""
-        count = min(self.settings.fine_tuned, int(self.fold_of_networks.max()) + 1)
+        groups, codes = len(images), None
+        if self.units is not None:
+            groups, codes = self.units.count(), self.units.codes
+        folds = min(FOLDS, groups)
+        count = min(self.settings.fine_tuned, folds)
         if count == 0:
             return None
+        fold = assign_folds(images.y.numpy().reshape(len(images), -1)[:, 0], folds, self.seed, codes)
         height, width = images.x.shape[-2:]
         scale = min(1.0, self.settings.fine_tuned_side / max(height, width))
         size = max(1, round(height * scale)), max(1, round(width * scale))
@@ -252,7 +256,7 @@ class Blend(Method):
             self._new_network, FINE_TUNED_DIM, size, self.num_classes(), self.options, self.training, self.seed, run,
             progress=bool(self.settings.verbose),
         )  # fmt: skip
-        return tuning.fit(count, images, self.built.standardised_labels(images.y), self.fold_of_networks)
+        return tuning.fit(count, images, self.built.standardised_labels(images.y), fold)
 
     def _best_count_of_components(self, samples: FoldedSamples, fewest: int = 16) -> int:
         """Return how many components predict best, by a linear model and samples that it has not seen."""
