@@ -11,7 +11,6 @@ from ordinate.commands.fit.plan import filled_in, wanted_of_images
 from ordinate.commands.fit.time_limit import TimeLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label
-from ordinate.data.images.options import ImageOptions
 from ordinate.training.time_budget import TimeBudget
 
 OPTIONS = FitOptions("pictures", target="grade")
@@ -147,17 +146,35 @@ def test_what_is_said_of_the_training_leaves_the_network_to_it(given):
 
 
 @pytest.mark.parametrize(
-    ("own", "seconds", "options", "mirrors"),
+    ("own", "seconds", "given", "mirrors"),
     [
-        (PHOTOGRAPHS, None, ImageOptions(), True), (PHOTOGRAPHS, None, ImageOptions(mirror=False), False),
-        (PHOTOGRAPHS, None, ImageOptions(augmentation="gaze"), False), (PHOTOGRAPHS, 12, ImageOptions(), False),
-        (DIGITS, None, ImageOptions(), False),
+        (PHOTOGRAPHS, None, [], True), (PHOTOGRAPHS, None, ["data.mirror=false"], False),
+        (PHOTOGRAPHS, None, ["data.augmentation=gaze"], False), (PHOTOGRAPHS, 12, [], False),
+        (PHOTOGRAPHS, None, ["training.train_encoder=none"], False), (DIGITS, None, [], False),
     ],
 )  # fmt: skip
-def test_methods_from_weights_that_train_on_mirror_images_predict_from_them(own, seconds, options, mirrors):
-    chosen = planned(own, 500, replace(METHOD, options=options), seconds=seconds)
+def test_methods_from_weights_that_train_on_mirror_images_predict_from_them(own, seconds, given, mirrors):
+    options = replace(OPTIONS, method="cloc", set=given)
+    chosen = planned(own, 500, wanted_of_images(options, Label(np.arange(3), [0, 1, 2])), seconds=seconds)
     assert chosen.mirror is mirrors
-    assert ("data.mirror=true" in filled_in(OPTIONS, chosen).set) is mirrors
+    assert ("data.mirror=true" in filled_in(options, chosen).set) is mirrors
+
+
+@pytest.mark.parametrize(
+    ("given", "pretrained"),
+    [
+        ({}, True), ({"encoder": "resnet18"}, False), ({"encoder": "resnet18", "pretrained": True}, True),
+        ({"set": ["data.pretrained=false"]}, False), ({"set": ["data.pretrained=weights.pth"]}, True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_network_that_is_given_has_the_weights_that_are_asked_for(given, pretrained):
+    options = replace(OPTIONS, method="cloc", **given)
+    chosen = planned(PHOTOGRAPHS, 500, wanted_of_images(options, Label(np.arange(3), [0, 1, 2])))
+    assert chosen.pretrained is pretrained
+    assert filled_in(options, chosen).encoder == given.get(
+        "encoder", "efficientnet_lite0" if pretrained else "resnet18"
+    )
 
 
 def test_the_plan_of_a_blend_is_typed_as_its_settings():

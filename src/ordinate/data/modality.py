@@ -213,7 +213,7 @@ class Modality(ABC):
     encoders: tuple[str, ...] = ()  # Names of encoders that require options.
     command_options: tuple[str, ...] = ()  # Options of ``ordinate fit`` that have no effect on other kinds of data.
     holds_arrays: bool = False  # Its files may hold an array of another kind, which tells its kind once it is read.
-    plans_training: bool = False  # Commands choose network, size and epochs by the time of training steps.
+    plans_training: bool = False  # Commands choose network, size and epochs where they are left open.
 
     def options_of(self, given: object) -> DataOptions | None:
         """Return the options of this kind of data among an estimator's, the defaults if it has none of them."""

@@ -48,6 +48,8 @@ class Wanted:
         blend: Whether the blend is trained.
         encoder: Network by its name; None leaves it open.
         options: Options of images.
+        pretrained: Whether the network starts from weights; None leaves it open.
+        may_mirror: Whether a method without the blend may predict from an image and its mirror image.
         fixed_size: Whether the options have a size.
         epochs: Epochs of training; None leaves them open.
         fine_tuned: Networks of the blend that are fine-tuned; None leaves them open.
@@ -59,6 +61,8 @@ class Wanted:
     blend: bool = True
     encoder: str | None = None
     options: ImageOptions = field(default_factory=ImageOptions)
+    pretrained: bool | None = None
+    may_mirror: bool = True
     fixed_size: bool = False
     epochs: int | None = None
     fine_tuned: int | None = None
@@ -154,10 +158,12 @@ def plan_images(
 
 def _plan_of(tier: Tier, size: Size, samples: int, wanted: Wanted, own: Size) -> ImagePlan:
     """Return the plan of a tier, whose seconds are those of one core."""
-    is_small = min(own) < SMALL_IMAGE
-    pretrained = bool(wanted.options.pretrained) or (has_weights() and not is_small)
     if wanted.blend:
         return _plan_of_blend(tier, size, samples, wanted, own)
+    is_small = min(own) < SMALL_IMAGE
+    pretrained = wanted.pretrained
+    if pretrained is None:
+        pretrained = wanted.encoder is None and has_weights() and not is_small
     chosen = size
     if not wanted.fixed_size and not is_small:
         chosen = _scaled(own, min(tier.side, max(own)))
@@ -172,7 +178,7 @@ def _plan_of(tier: Tier, size: Size, samples: int, wanted: Wanted, own: Size) ->
     pixels = samples * _area(chosen)
     return ImagePlan(
         False, wanted.encoder or network, chosen, pretrained, frozen, epochs=epochs,
-        mirror=pretrained and not frozen and wanted.options.mirror is None and wanted.options.augmentation == "auto",
+        mirror=pretrained and not frozen and wanted.may_mirror,
         seconds=FEATURES * pixels if frozen else STEP * wanted.passes * pixels * epochs, after=FEATURES * pixels,
     )  # fmt: skip
 

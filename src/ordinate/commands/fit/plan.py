@@ -167,7 +167,8 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     images = next(kind for kind in modalities() if kind.plans_training)
     names, image_options = options.settings.names("data"), data_options(options, images)
     is_open = options.method == "auto" and not options.margin and options.epochs is None and label.values.ndim == 1
-    brings_weights = bool(image_options.pretrained) if "pretrained" in names else has_weights()
+    pretrained = bool(image_options.pretrained) if "pretrained" in names else None
+    brings_weights = has_weights() if pretrained is None else pretrained
     one_view = image_options.augmentation in ("auto", "none") and image_options.views in (None, 1)
     given = {name: int(text) for name, text in options.settings.texts.items() if text.isdecimal()}
     is_known = options.method == "auto" or options.method in METHODS[label.task]
@@ -175,6 +176,12 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
         blend=options.method == BLEND or (is_open and brings_weights and _may_blend(options)),
         encoder=options.encoder,
         options=image_options,
+        pretrained=pretrained,
+        may_mirror=(
+            image_options.mirror is None
+            and image_options.augmentation == "auto"
+            and options.training.train_encoder != "none"
+        ),
         fixed_size="size" in names,
         epochs=options.epochs,
         fine_tuned=given.get("fine_tuned"),
