@@ -151,7 +151,7 @@ def test_a_folder_above_the_output_is_not_left_behind(table, folder, capsys):
 
 
 PREDICT_ERRORS = {
-    "no such model": ("absent new.csv", "model: absent holds no config.json"),
+    "no such model": ("absent new.csv", "model: there is no folder absent"),
     "no such file": ("MODEL absent.csv", "absent.csv: no such file"),
     "columns that lack": ("MODEL narrow.csv", "narrow.csv: lacks the columns other, noise"),
     "text for numbers": ("MODEL text.csv", "column 'number': got 'many' in 10 of 10 rows, expected numbers"),

@@ -219,6 +219,7 @@ def _main(argv: Sequence[str] | None, received: Sequence[int]) -> int:
             options = with_config(options, FitOptions)
         _run(of_command.command, options)
     except OrdinateError as error:
+        sys.stdout.flush()
         print(f"ordinate: {_as_typed(error, of_command, options).splitlines()[0]}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:

@@ -62,6 +62,9 @@ def test_its_intervals_are_calibrated_and_it_knows_its_target(capsys):
     assert list(model.explain(TABLE[:1], TABLE).columns) == ["baseline", "size", "age", "site"]
     with pytest.raises(OrdinateError, match="X: no column 'grade'"):
         model.evaluate(TABLE.drop(columns="grade"))
+    with pytest.warns(UserWarning, match="left out: 1 of 120 rows, which have no label"):
+        some = model.evaluate(TABLE.assign(grade=[None, *TABLE["grade"][1:]]))
+    assert some["mae"] == model.evaluate(TABLE[1:])["mae"]
 
 
 def test_a_folder_keeps_the_model_and_its_metrics(folder):
@@ -88,6 +91,8 @@ def test_settings_and_groups_of_settings_are_those_of_the_command():
         ({"target": "grade", "epochs": "3"}, "epochs: got '3', expected int"),
         ({"target": "grade", "task": "rank"}, "task: got 'rank', expected one of auto, ranks, continuous"),
         ({"target": "grade", "temprature": 1.0}, "there is no setting 'temprature'"),
+        ({"target": "grade", "seeed": 3, **QUICK}, "there is no setting 'seeed'; did you mean seed"),
+        ({"target": "grade", "time_limt": 9, **QUICK}, "there is no setting 'time_limt'; did you mean"),
         ({"data": TABLE["size"], "target": "grade"}, "data: got Series, expected a pandas DataFrame, or the path"),
         ({"data": "no.csv", "target": "grade"}, "no.csv: no such file"),
     ],

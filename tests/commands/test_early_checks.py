@@ -85,7 +85,9 @@ MISTAKES = {
     "transform model k.csv --out x.npz": "--out: got 'x.npz', expected a name that ends in .csv or .parquet or .npy",
     "search model k.csv --among k.csv --out x.pdf": "--out: got 'x.pdf', expected a name that ends in .csv or .parquet "
     "or .html",
-    "report k.csv model": "model: k.csv holds no config.json",
+    "report k.csv model": "model: k.csv is a file, expected a folder that `save`",
+    "predict savde k.csv": "model: there is no folder savde, expected a folder that `save` or `ordinate fit` wrote; "
+    "did you mean 'saved'?",
     "export saved --out x.txt": "--out: got 'x.txt', expected a name that ends in .onnx, as --format is onnx",
     "export saved --format torch --out x.onnx": "--out: got 'x.onnx', expected a name that ends in .pt2",
     "evaluate saved ./saved k.csv": "models: got saved twice, expected different ones",

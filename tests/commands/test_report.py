@@ -118,7 +118,7 @@ def test_images_with_a_split_are_measured_on_its_test_part(folder):
             "data.csv",
             "name",
             "r.html",
-            "column 'name': holds mild, moderate, severe, expected the ranks of the model: 0, 1, 2",
+            "column 'name': holds 'mild', 'moderate', 'severe', expected the ranks of the model: 0, 1, 2",
         ),
         ("data.csv", "grade", "no/r.html", "out: no/r.html cannot be written: No such folder as no"),
         ("data.csv", "grade", "model", "out: model is a folder, expected a file"),

@@ -57,12 +57,16 @@ def test_a_table_is_printed_and_labels_are_left_out_where_no_column_is_named(mod
     assert [line[2:] for line in lines[2::2]] == [[str(row), "1.0000"] for row in range(48)]
 
 
-def test_a_missing_label_stays_empty(model):
+def test_a_missing_label_stays_empty(model, capsys):
     frame = pd.read_csv("knees.csv").astype({"grade": object})
     frame.loc[[3, 40], "grade"] = None
     frame.to_csv("some.csv", index=False)
     search("model", "some.csv", "some.csv", "grade", 1, "found.csv")
     assert pd.read_csv("found.csv")["label"].isna().to_numpy().nonzero()[0].tolist() == [3, 40]
+    capsys.readouterr()
+    search("model", "some.csv", "some.csv", "grade", 1, None)
+    cells = [len(line.split()) for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row for row, count in enumerate(cells) if count == 4] == [3, 40]  # The others have a label as well.
 
 
 def test_images_go_by_their_paths_with_the_ranks_of_their_folders(folder):

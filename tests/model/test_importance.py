@@ -70,6 +70,8 @@ def test_the_command_measures_held_out_rows(tmp_path, monkeypatch, capsys):
     expected = model.rank_probabilities(X.iloc[[3, 0]]) @ np.arange(3)
     np.testing.assert_allclose(found.drop(columns="row").sum(axis=1), expected, rtol=1e-6)
     assert f"row 3: predicts {model.predict(X[3:4])[0]}. The mean predicted rank, from 0, for 100 training rows" in out
+    assert main(["explain", "model", "table.csv", "--row", "3", "--row", "0"]) == 0
+    assert capsys.readouterr().out == out
     assert main(["explain", "model", "table.csv", "--row", "160"]) == 2
     assert capsys.readouterr().err == "ordinate: --row: got '160', expected a row of table.csv, from 0 to 159\n"
     assert main(["explain", "model", "table.csv", "--row", "-1"]) == 2
@@ -89,7 +91,8 @@ def test_a_row_is_asked_for_by_its_number_or_its_identifier(form, tmp_path, monk
         assert f"row 3, {name}: predicts " in capsys.readouterr().out
     pd.testing.assert_frame_equal(pd.read_csv(f"{name}.csv"), pd.read_csv("3.csv"))
     assert main(["explain", "model", "table.csv", "--row", form.format(1703)]) == 2
-    assert f"--row: got {form.format(1703)!r}, expected a row of table.csv, from 0 to 159" in capsys.readouterr().err
+    said = capsys.readouterr().err  # No other patient is suggested.
+    assert said == f"ordinate: --row: got {form.format(1703)!r}, expected a row of table.csv, from 0 to 159\n"
     table.assign(patient=name).to_csv("same.csv", index=False)
     assert main(["explain", "model", "same.csv", "--row", name]) == 2
     assert "expected its number, as 160 rows of same.csv have this name" in capsys.readouterr().err

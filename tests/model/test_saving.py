@@ -370,9 +370,10 @@ def test_loading_leaves_the_random_state_as_it_was(saved):
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):
-    for folder in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(OrdinateError, match=r"model: .* holds no config\.json, expected a folder that `save`"):
-            ordinate.load(folder)
+    with pytest.raises(OrdinateError, match=r"model: .* holds no config\.json, expected a folder that `save`"):
+        ordinate.load(tmp_path)
+    with pytest.raises(OrdinateError, match=r"model: there is no folder .*absent, expected a folder that `save`"):
+        ordinate.load(tmp_path / "absent")
 
 
 @for_every_estimator

@@ -22,7 +22,7 @@ def test_a_card_has_results_limits_and_where_the_model_comes_from():
 
 def test_without_a_comparison_it_claims_no_quality():
     assert "How good" not in model_card(["grade"], None, 2, {}, [], {})
-    assert "some of which it may have been trained on" in limits(9, is_unseen=False)[0]
+    assert "some of which it may have been trained on" in limits(9, ", some of which it may have been trained on")[0]
 
 
 def test_save_writes_a_card_of_what_the_model_knows(tmp_path):

@@ -135,7 +135,12 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         skip_unreadable=LEFT_OUT,
     )
     parser.add_argument(
-        "--keep-columns", nargs="+", default=[], metavar="COLUMN", help="columns of DATA to write with the predictions"
+        "--keep-columns",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns of DATA to write with the predictions",
     )
     _add_table(parser, "; without it the predictions are printed")
 
@@ -162,7 +167,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
     )
     parser.add_argument(
-        "--row", dest="rows", nargs="+", default=[], metavar="N",
+        "--row", dest="rows", nargs="+", action="extend", default=[], metavar="N",
         help="explain the predictions of these rows, by their numbers from 0 or by the column of identifiers that fit "
         "left out, by what each column adds",
     )  # fmt: skip

@@ -93,7 +93,8 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
         write_table([found], out)
     mean = "mean prediction"
     if fitted.is_of_ranks and first_label([plain_text(label) for label in fitted.ranks]) == 0:
-        mean = "mean predicted rank, from 0,"
+        lowest = plain_text(fitted.ranks[0])
+        mean = "mean predicted rank, from 0," if lowest == "0" else f"mean predicted rank, from 0 ({lowest}),"
     labels = map(quoted_text, fitted.predict(asked))
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
@@ -105,7 +106,11 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
             f"{named}: predicts {label}. The {mean} for {of} is {baseline:.3f}; the columns of this "
             f"row change it to {baseline + parts.sum():.3f}:\n"
         )
-        shown = [[str(name), plain_text(asked[name].iloc[place]), f"{part:+.3f}"] for name, part in parts.items()]
+        values = {name: asked[name].iloc[place] for name in parts.index}
+        shown = [
+            [str(name), "missing" if pd.isna(values[name]) else plain_text(values[name]), f"{part:+.3f}"]
+            for name, part in parts.items()
+        ]
         print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
 
 
@@ -119,7 +124,8 @@ def _row_of(text: str, names: Sequence[str], data: str) -> int:
     expected = f"a row of {data}, from 0 to {len(names) - 1}"
     if found:
         expected = f"its number, as {counted(len(found), 'row')} of {data} have this name"
-    hint = None if text.isdecimal() else did_you_mean(text, names)
+    has_digits = any(character.isdecimal() for character in text)  # Another number would be another sample.
+    hint = None if has_digits else did_you_mean(text, names)
     raise OrdinateError("--row", repr(text), expected, hint)
 
 

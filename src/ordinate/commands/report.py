@@ -25,7 +25,7 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import Samples as RowsOfSamples
 from ordinate.data.rows import take
 from ordinate.decisions import compare_decisions
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.loading import load
 from ordinate.model.batches import reading_of
 from ordinate.model.folder import CONFIG
@@ -192,9 +192,9 @@ def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
         shown = [plain_text(number) for number in numbers]  # An example is "01", which fit has read as 1.
     unknown = sorted(set(shown) - set(known))
     if unknown:
-        raise OrdinateError(
-            name, problem=f"holds {', '.join(unknown[:5])}", expected=f"the ranks of the model: {', '.join(known)}"
-        )
+        hint = did_you_mean(unknown[0].strip(), known)
+        problem = f"holds {', '.join(map(repr, unknown[:5]))}"
+        raise OrdinateError(name, problem=problem, expected=f"the ranks of the model: {', '.join(known)}", hint=hint)
     return np.array([known[text] for text in shown])
 
 

@@ -67,8 +67,9 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     if is_page:
         _write_page(fitted, file.samples, references, found, str(out))
     elif out is None:
-        text = frame.assign(**{name: frame[name].map("{:z.4f}".format)}).astype(str)
-        print(table(list(text.columns), text.to_numpy().tolist()))
+        text = frame.assign(**{name: frame[name].map("{:z.4f}".format)})
+        shown = [["" if pd.isna(cell) else str(cell) for cell in row] for row in text.to_numpy(dtype=object)]
+        print(table(list(text.columns), shown))
     else:
         write_table([frame], out)
         print(f"{counted(k, 'neighbour')} of {counted(len(queries), 'query', 'queries')}: {out}")
@@ -85,7 +86,8 @@ def _write_page(fitted: Model, samples: Samples, references: Samples, found: Nei
     rows = found.rows[:count].ravel()
     labels = [""] * len(rows)
     if found.labels is not None:
-        labels = [f"label {plain_text(label)}" for label in found.labels[:count].ravel()]
+        known = found.labels[:count].ravel()
+        labels = ["" if pd.isna(label) else f"label {plain_text(label)}" for label in known]
     names = map(str, names_of_samples(references, ())[rows])
     pictures = list(map(Picture, _pixels(fitted, take(references, rows, renumber=True)), names, labels))
     near = [pictures[start : start + k] for start in range(0, len(pictures), k)]

@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from ordinate.checks import check_embedding_dim, check_network_folder, check_whole
+from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import require_names
 from ordinate.data.rows import BatchedSamples, Labels, random_part
 from ordinate.encoders.given import Encoder
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError, did_you_mean, warn
 from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.known_samples import DataOfFit, KnownSamples
 from ordinate.estimators.method import Method
@@ -352,7 +353,12 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if target is None or not isinstance(X, pd.DataFrame):
             hint = "models of ordinate.fit know the column of the label"
             raise OrdinateError("y", None, "the labels of the samples", hint)
-        require_names(X.columns, [target] if isinstance(target, str) else target, "X")
+        targets = [target] if isinstance(target, str) else target
+        require_names(X.columns, targets, "X")
+        missing = X[targets].isna().any(axis=1)
+        if missing.any() and not missing.all():
+            warn(f"left out: {missing.sum():,} of {counted(len(X), 'row')}, which have no label")
+            X = X[~missing]
         return X[list(self.feature_names_in_)], X[target]
 
     def _in_memory(self, X: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 
 CONFIG = "config.json"
 CARD = "MODEL_CARD.md"
@@ -10,7 +10,13 @@ CARD = "MODEL_CARD.md"
 
 def require_model(folder: str | Path) -> None:
     """Raise where a folder holds no saved model."""
-    if not (Path(folder) / CONFIG).is_file():
-        raise OrdinateError(
-            "model", problem=f"{folder} holds no {CONFIG}", expected="a folder that `save` or `ordinate fit` wrote"
-        )
+    path, expected = Path(folder), "a folder that `save` or `ordinate fit` wrote"
+    if (path / CONFIG).is_file():
+        return
+    if path.exists():
+        problem = f"{folder} is a file" if path.is_file() else f"{folder} holds no {CONFIG}"
+        raise OrdinateError("model", problem=problem, expected=expected)
+    models = [beside.parent.name for beside in path.parent.glob(f"*/{CONFIG}")]
+    raise OrdinateError(
+        "model", problem=f"there is no folder {folder}", expected=expected, hint=did_you_mean(path.name, models)
+    )

@@ -23,12 +23,16 @@ def intended_use(targets: Sequence[str]) -> str:
     )
 
 
-def limits(measured: int | None, *, is_unseen: bool = True) -> list[str]:
-    """Return the limits that every model has, which was measured on so many samples; None if it was not measured."""
-    seen = "that it was not trained on" if is_unseen else "some of which it may have been trained on"
+def limits(measured: int | None, seen: str = " that it has not seen") -> list[str]:
+    """Return the limits that every model has.
+
+    Args:
+        measured: Number of samples that it was measured on; None if it was not measured.
+        seen: Whether training had these, in words that follow "samples".
+    """
     first = "It was not measured when it was saved: evaluate it on samples that it was not trained on."
     if measured is not None:
-        first = f"It was measured on {counted(measured, 'sample')} {seen}."
+        first = f"It was measured on {counted(measured, 'sample')}{seen}."
     return [
         f"{first} Samples from elsewhere may be predicted worse; ordinate predict warns of values that training has "
         "not seen.",

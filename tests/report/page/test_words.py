@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ordinate.report.card import limits
 from ordinate.report.page import words
+from ordinate.report.page.importance import Importance
 from ordinate.report.page.measures import calibrate, score_all
 from tests.report.page.stand_ins import contents
 
@@ -113,7 +115,11 @@ def test_the_sentences_state_what_was_measured():
 @pytest.mark.parametrize(("count", "said"), [(100, "that it has not seen"), (101, ", most of which it was trained on")])
 def test_samples_of_training_are_not_unseen(count, said):
     of = contents(TRUE, TRUE, trained_on=trained_on_first(count))
-    assert f"Of 200 samples{' ' * said.startswith('that')}{said}, it gives" in words.describe_quality(of, score_all(of))
+    followed = f"{' ' * said.startswith('that')}{said}"
+    assert f"Of 200 samples{followed}, it gives" in words.describe_quality(of, score_all(of))
+    assert f"It was measured on 200 samples{followed}." in limits(200, of.known_from_training)[0]
+    importance = Importance(pd.DataFrame(), count=2, samples=200, repeats=10, seconds=1.0)
+    assert f"10 repeats on 200 samples{followed}." in words.describe_importance(of, importance, shown=2)
 
 
 @pytest.mark.parametrize(("n", "expected"), [(20, "Few samples"), (60, None)])

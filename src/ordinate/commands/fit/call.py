@@ -3,8 +3,9 @@
 import html
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +19,7 @@ from ordinate.commands.fit.write import REPORT
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.load import RECORDS, FilesOfFit, load
 from ordinate.data.paths import require_unique
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.model.held_out import HeldOut
 from ordinate.optional import optional
@@ -92,7 +93,7 @@ def fit(
             with silence() if verbose == 0 else nullcontext():
                 train_and_save(given)
         except OrdinateError as error:
-            error = error.of(_in_python(error.argument))
+            error = _with_option_meant(error, options).of(_in_python(error.argument))
             if isinstance(data, pd.DataFrame):
                 error = error.naming(path, "data")
             raise error from None
@@ -115,6 +116,15 @@ def _forget_path(folder: Path, path: str) -> None:
             for quoted in (repr(path), html.escape(repr(path)).replace("x27", "39")):
                 text = text.replace(quoted, "data")
             file.write_text(text.replace(path, "DataFrame"), encoding="utf-8")
+
+
+def _with_option_meant(error: OrdinateError, given: Iterable[str]) -> OrdinateError:
+    """Return an error of a setting that there is not with the option of the command that it resembles, if it does."""
+    for name in given:
+        hint = did_you_mean(name, [each.name for each in fields(FitOptions)], str)
+        if hint is not None and error.problem == f"there is no setting {name!r}":
+            return OrdinateError(error.argument, problem=error.problem, hint=hint)
+    return error
 
 
 def _in_python(option: str) -> str:

@@ -27,6 +27,7 @@ from ordinate.commands.samples import Samples
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
 from ordinate.data.findings import collected
+from ordinate.data.known_scales import known_order
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
@@ -193,12 +194,23 @@ def _describe(samples: Samples, label: Label, division: Division) -> list[str]:
 
 
 def _note_on_order(ranks: Sequence[object] | None) -> str | None:
-    """Return a note on ranks that are numbers and neither rise nor fall; None for others."""
+    """Return a note on ranks that are numbers and neither rise nor fall, or not in their usual order; None for others.
+
+    Example:
+        >>> _note_on_order(["mild", "severe", "moderate"])
+        'the order of the ranks is the given one, mild < severe < moderate, not the usual one, mild < moderate < severe'
+    """
     names = list(map(plain_text, ranks or ()))
+    given = " < ".join(names)
     numbers = pd.to_numeric(pd.Series(names, dtype=object), errors="coerce")
-    if numbers.isna().any() or numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing:
+    if numbers.isna().any():
+        usual = known_order(names)
+        if usual is None or names in (usual, usual[::-1]):
+            return None
+        return f"the order of the ranks is the given one, {given}, not the usual one, {' < '.join(usual)}"
+    if numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing:
         return None
-    return f"the ranks are numbers that neither rise nor fall; their order is the given one, {' < '.join(names)}"
+    return f"the ranks are numbers that neither rise nor fall; their order is the given one, {given}"
 
 
 def _again(options: FitOptions, plan: Plan, trained: Trained) -> FitOptions:

@@ -97,6 +97,15 @@ class Contents:
         """Whether most samples equal one from training, so that their errors say nothing about new ones."""
         return 2 * self.seen > len(self)
 
+    @property
+    def known_from_training(self) -> str:
+        """Whether training had the samples, in words that follow "samples"."""
+        if self.are_mostly_seen:
+            return ", most of which it was trained on"
+        return (
+            ", some of which it may have been trained on" if self.training_labels is None else " that it has not seen"
+        )
+
     @cached_property
     def contradicting(self) -> int:
         """Number of samples whose inputs equal those of another that has another label."""

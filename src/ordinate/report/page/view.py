@@ -103,7 +103,7 @@ def view(
         "notes": [note.removeprefix("note: ") for note in options.notes],
         "is_learning_shown": plots.has_learning_curve(model.history),
         "intended_use": intended_use(options.targets),
-        "limits": limits(len(contents), is_unseen=contents.training_labels is not None),
+        "limits": limits(len(contents), contents.known_from_training),
         "projections": [(each.key, each.name) for each in projected],
         "method": contents.method,
         "count": len(contents),

@@ -48,10 +48,8 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
     """Say how certain the quality of the predictions is, and what a constant would reach."""
     model, constant, *_ = predictors
     seen = "samples of this report"
-    if contents.are_mostly_seen:
-        seen = "samples, most of which it was trained on"
-    elif contents.training_labels is not None:
-        seen = "samples that it has not seen"
+    if contents.training_labels is not None:
+        seen = f"samples{contents.known_from_training}"
     name = f"{constant.name[0].upper()}{constant.name[1:]}"
     if contents.names:
         score, of_constant = model.scores["accuracy"], constant.scores["accuracy"].value
@@ -74,9 +72,7 @@ def describe_importance(contents: Contents, importance: Importance, shown: int) 
             f"The importance of the columns is left out: shuffling each of the {columns} once takes about "
             f"{importance.seconds:.1f} seconds. “ordinate explain” measures it without a limit of time."
         )
-    measured = f"{counted(importance.samples, 'sample')} that it has not seen"
-    if contents.training_labels is None:
-        measured = f"{counted(importance.samples, 'sample')}, some of which it may have been trained on"
+    measured = f"{counted(importance.samples, 'sample')}{contents.known_from_training}"
     said = (
         f"By how much the MAE rises when the values of a column are shuffled: the mean of "
         f"{counted(importance.repeats, 'repeat')} on {measured}. Columns that carry the same information share their "
