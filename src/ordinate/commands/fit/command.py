@@ -126,7 +126,7 @@ def check(options: FitOptions) -> None:
         _check_targets(options, method)
     names = [method]
     if method == "auto":
-        names = [name for of_task in METHODS.values() for name in of_task]
+        names = [BLEND, *(name for of_task in METHODS.values() for name in of_task)]
     estimators = [models()[name].estimator(task) for name in names for task in models()[name].estimators]
     kinds = [kind.options_class for kind in modalities() if kind.options_class is not None]
     options.settings.check({"": estimators, "data": kinds})
