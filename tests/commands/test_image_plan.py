@@ -137,7 +137,13 @@ def test_the_blend_is_for_one_target_and_for_weights_at_hand(monkeypatch):
 
 @pytest.mark.parametrize(
     "given",
-    [{"set": ["data.augmentation=supcr"]}, {"epochs": 3}, {"encoder": "resnet18"}, {"method": "simclr"}],
+    [
+        {"set": ["training.train_encoder=2"]},
+        {"set": ["data.augmentation=supcr"]},
+        {"epochs": 3},
+        {"encoder": "resnet18"},
+        {"method": "simclr"},
+    ],
     ids=str,
 )
 def test_what_is_said_of_the_training_leaves_the_network_to_it(given):
@@ -208,3 +214,11 @@ def test_a_plan_says_what_to_do_for_more_or_less_time():
     assert long[1:] == ["note: --time-limit 10 keeps to ten minutes"]
     late = TimeLimit(TimeBudget(60, clock=lambda: 50.0, start=0.0))
     assert "may exceed the time limit" in planned(PHOTOGRAPHS, 400, seconds=26).announcement("blend", late)[1]
+
+
+@pytest.mark.parametrize("given", ["data.frozen=true", "training.train_encoder=none"])
+def test_a_network_that_is_to_stay_as_it_is_is_not_fine_tuned(given):
+    options = replace(OPTIONS, method="blend", pretrained=True, set=[given])
+    found = planned(PHOTOGRAPHS, 400, wanted_of_images(options, Label(np.arange(3), [0, 1, 2])))
+    assert found.fine_tuned == 0
+    assert len(found.announcement("blend", TimeLimit(None))) == 1  # A longer limit would change nothing.

@@ -130,6 +130,13 @@ def test_without_networks_it_is_the_blend_of_features(options):
     assert np.isfinite(model.unseen_errors_["blend"]).all()
 
 
+@pytest.mark.parametrize("given", [{"training": Training(train_encoder="none")}, {"frozen": True}], ids=str)
+def test_a_network_that_is_to_stay_as_it_is_is_not_fine_tuned(given, options, monkeypatch):
+    monkeypatch.setattr(fine_tuning.FineTuning, "fit", lambda *_: pytest.fail("fine-tuned a network"))
+    data = replace(options, frozen=given.get("frozen", False))
+    ranks(data=data, **{name: value for name, value in given.items() if name == "training"}).fit(IMAGES, RANKS)
+
+
 def test_a_table_has_no_networks(monkeypatch):
     monkeypatch.setattr(fine_tuning.FineTuning, "fit", lambda *_: pytest.fail("fine-tuned a network"))
     ranks(encoder="auto").fit(IMAGES.reshape(60, -1)[:, ::40].astype(float), RANKS)

@@ -33,6 +33,7 @@ from ordinate.data.training_batches import ArrayBatches
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.encoders.fine_tuned import FineTunedNetworks
 from ordinate.encoders.members import BlendEncoder, MemberEncoder, MemberLinear
+from ordinate.encoders.network import PartlyTrained
 from ordinate.encoders.pixels import FrozenImageEncoder, ImageComponents
 from ordinate.errors import OrdinateError
 from ordinate.estimators.fine_tuning import FOLDS, FineTuned, FineTuning
@@ -151,10 +152,13 @@ class Blend(Method):
 
     def _new_network(self, *, for_saved_weights: bool = False) -> nn.Module:
         """Return a pretrained network to fine-tune."""
-        options = replace(self.options, frozen=False)
-        return self.reader_of_images.new_encoder(
+        options, part = replace(self.options, frozen=False), self.training.train_encoder
+        network = self.reader_of_images.new_encoder(
             self._network_name, FINE_TUNED_DIM, options, for_saved_weights=for_saved_weights
         )
+        if for_saved_weights or part in (None, "all") or not isinstance(network, PartlyTrained):
+            return network
+        return network.train_only(part)
 
     def _image_components(
         self, reader: Reader, options: Any, saved: dict[str, Any] | None, most: int = 64
@@ -246,7 +250,8 @@ class Blend(Method):
             groups, codes = self.units.count(), self.units.codes
         folds = min(FOLDS, groups)
         count = min(self.settings.fine_tuned, folds)
-        if count == 0:
+        keeps_network = self.training.train_encoder == "none" or bool(getattr(self.settings.data, "frozen", False))
+        if count == 0 or keeps_network:
             return None
         fold = assign_folds(images.y.numpy().reshape(len(images), -1)[:, 0], folds, self.seed, codes)
         height, width = images.x.shape[-2:]

@@ -121,7 +121,7 @@ class ImagePlan:
             lines.append("note: this may exceed the time limit, because reading and features cannot be cut short")
         elif time.budget is None and self.seconds > 600:
             lines.append(f"note: {time_limit_argument(10)} keeps to ten minutes")
-        elif time.budget is None and self.blend and self.fine_tuned < TIERS[0].fine_tuned:
+        elif time.budget is None and 0 < self.fine_tuned < TIERS[0].fine_tuned:
             lines.append(f"for lower errors: {time_limit_argument(60)}")
         return lines
 

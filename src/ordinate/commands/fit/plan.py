@@ -171,22 +171,19 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     brings_weights = has_weights() if pretrained is None else pretrained
     one_view = image_options.augmentation in ("auto", "none") and image_options.views in (None, 1)
     given = {name: int(text) for name, text in options.settings.texts.items() if text.isdecimal()}
+    part = options.training.train_encoder
     is_known = options.method == "auto" or options.method in METHODS[label.task]
     return Wanted(
         blend=options.method == BLEND or (is_open and brings_weights and _may_blend(options)),
         encoder=options.encoder,
         options=image_options,
         pretrained=pretrained,
-        may_mirror=(
-            image_options.mirror is None
-            and image_options.augmentation == "auto"
-            and options.training.train_encoder != "none"
-        ),
+        may_mirror=(image_options.mirror is None and image_options.augmentation == "auto" and part != "none"),
         fixed_size="size" in names,
         epochs=options.epochs,
-        fine_tuned=given.get("fine_tuned"),
+        fine_tuned=0 if image_options.frozen or part == "none" else given.get("fine_tuned"),
         side=given.get("fine_tuned_side"),
-        may_freeze=is_known and one_view and options.encoder is None and options.epochs is None,
+        may_freeze=is_known and one_view and part is None and options.encoder is None and options.epochs is None,
         passes=1.0 if label.is_ranks else 2.2,  # Targets pass in two views, and a head after the encoder.
     )
 
