@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import ordinate
+from ordinate.cli import main
 from ordinate.commands.report import report
 from ordinate.errors import OrdinateError
 from tests.data import pictures
@@ -94,6 +96,29 @@ def test_rows_that_the_model_was_trained_on_are_not_measured(folder):
     (folder / "model" / "split.json").write_text("{}")
     with pytest.raises(OrdinateError, match=r"model: model/split.json is damaged"):
         report("model", "data.csv", "grade", "report.html")
+
+
+def test_rows_have_the_names_that_identify_them_and_intervals_are_those_of_predict(folder, capsys):
+    X, target = draw_table(240)
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(grade=ranks_of(target))
+    table.insert(0, "patient", [f"P{row:03}" for row in range(240)])
+    table[:160].to_csv("seen.csv", index=False)
+    table[160:].to_csv("new.csv", index=False)
+    main(["fit", "seen.csv", "--target", "grade", "--method", "otd", "--epochs", "4", "--out", "model"])
+    page = (folder / "model" / "report.html").read_text()
+    held_out = json.loads((folder / "model" / "split.json").read_text())["test"]
+    assert data_of(folder / "model" / "report.html")["names"] == [f"row {row}, P{row:03}" for row in held_out]
+    assert "calibrate" not in page  # There are too few of them for halves.
+    main(["report", "model", "new.csv", "--out", "report.html"])
+    assert data_of(folder / "report.html")["names"][:2] == ["row 0, P160", "row 1, P161"]
+    main(["predict", "model", "new.csv", "--coverage", "0.9", "--out", "grades.csv"])
+    found = pd.read_csv("grades.csv")
+    inside = (found["lower"] <= table["grade"][160:].to_numpy()) & (table["grade"][160:].to_numpy() <= found["upper"])
+    page = (folder / "report.html").read_text()
+    assert "which other held-out samples calibrate" in page
+    assert re.search(rf">0.9</th><td[^>]*>{inside.mean():.3g}</td>", page)
+    ordinate.load("model").report("python.html")
+    assert data_of(folder / "python.html")["names"] == [f"row {row}, P{row:03}" for row in held_out]
 
 
 def test_images_with_a_split_are_measured_on_its_test_part(folder):

@@ -96,7 +96,7 @@ class FilesOfFit:
         found = self._read(model, data, say=lambda _: None)
         if found.trained is None:
             return None
-        return KnownSamples(found.X, found.y, found.rows, found.trained, found.measured)
+        return KnownSamples(found.X, found.y, found.rows, found.trained, found.measured, found.names)
 
     def labelled(self, model: Model, path: str) -> tuple[Samples, Labels]:
         """Return the samples and labels of a file, folder or zip: of the data of the fit those that were held out."""

@@ -68,11 +68,12 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     if doubted is not None:
         doubted = _among(doubted, samples.rows[samples.measured])
     training = training_samples(fitted, model, split, target, samples)
+    held_out = HeldOut.read(model) if samples.trained is None and HeldOut.is_in(model) else None
     predictions, costs = None, None
     if fitted.is_of_ranks and not isinstance(fitted.rule, str):
         predictions = Predictions.of(fitted, X, y)
-        held_out = HeldOut.of(predictions)
-        costs = costs_of_rules(compare_decisions(held_out.labels, held_out.predicted, fitted.rule))
+        of_costs = HeldOut.of(predictions)
+        costs = costs_of_rules(compare_decisions(of_costs.labels, of_costs.predicted, fitted.rule))
     path = write_report(
         fitted,
         X,
@@ -84,6 +85,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         names=[samples.names[row] for row in samples.measured],
         suspects=doubted,
         costs=costs,
+        held_out=held_out,
         command=command_line(["report", model, data], target, out),
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
@@ -153,6 +155,9 @@ def read_samples(
         how = replace(how, missing=tuple(split["missing"]))
     request = Request(target, more_targets=tuple(more), how=how, say=say)
     samples = _read(fitted, data, request)
+    identity = [name for name in split["identity"] if name in getattr(samples.X, "columns", ())]
+    if identity:
+        samples = replace(samples, identity=samples.X[identity])
     X = fit_to(fitted, samples.X, data)
     paths = samples.paths
     if paths is None:

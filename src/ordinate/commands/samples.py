@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ordinate.commands.batches import names_of_samples
 from ordinate.counts import counted
 from ordinate.data.decoded import require_readable
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.modality import Modality, Request
+from ordinate.data.numbers import plain_text
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.rows import take
@@ -95,10 +97,16 @@ class Samples:
         return places if self.rows is None else self.rows[places]
 
     def names(self, places: NDArray[np.int64], paths: NDArray[np.str_] | None) -> list[str]:
-        """Return the names of some samples: the ``paths`` of their files if all lie in one each, or their rows."""
-        if paths is None:
+        """Return the names of some samples: the ``paths`` of their files if all lie in one each, or their rows.
+
+        A row of a table that a column identifies has that name, too.
+        """
+        if paths is not None:
+            return [str(path) for path in paths[places]]
+        if self.identity is None:
             return row_names(self.in_data(places))
-        return [str(path) for path in paths[places]]
+        identity = names_of_samples(take(self.identity, places), list(self.identity.columns))
+        return row_names(self.in_data(places), identity)
 
     @property
     def modality(self) -> Modality:
@@ -239,9 +247,18 @@ def fit_to(model: Model, X: Any, data: str) -> Any:
     return model.reader.decode(X)
 
 
-def row_names(rows: NDArray[np.int64]) -> list[str]:
-    """Return names of rows."""
-    return [f"row {row}" for row in rows]
+def row_names(rows: NDArray[np.int64], identity: NDArray[np.generic] | None = None) -> list[str]:
+    """Return names of rows: their numbers, and what identifies them where it is known and another.
+
+    Example:
+        >>> row_names(np.array([0, 7]), np.array(["P31", "7"])), row_names(np.array([3]))
+        (['row 0, P31', 'row 7'], ['row 3'])
+    """
+    named = [f"row {row}" for row in rows]
+    if identity is None:
+        return named
+    known = map(plain_text, identity.tolist())
+    return [f"{name}, {own}" if own != str(row) else name for name, row, own in zip(named, rows, known, strict=True)]
 
 
 def digest_of_files(path: Path) -> str:

@@ -31,7 +31,7 @@ from ordinate.estimators.params import origin_of, warn_of_code
 from ordinate.estimators.pipeline import Fit, brings_weights, learn_labels_and_reader
 from ordinate.estimators.samples import CheckedSamples, LabelledSamples, check_options
 from ordinate.model.folder import CARD
-from ordinate.model.held_out import RECORD, HeldOut, sets_of
+from ordinate.model.held_out import HeldOut, sets_of
 from ordinate.model.labels import RankLabels, TargetLabels
 from ordinate.model.model import Model, accepting_all
 from ordinate.model.novelty import MOST_COMPARED
@@ -301,7 +301,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if "held_out_" in known:
             kept: HeldOut = known["held_out_"]
             return kept
-        if "folder_" in known and (known["folder_"] / RECORD).is_file():
+        if "folder_" in known and HeldOut.is_in(known["folder_"]):
             return HeldOut.read(known["folder_"])
         return None
 
@@ -456,15 +456,18 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         from ordinate.report.page import write_report
 
         fitted = self.fitted
-        known = self._known()
+        known, names = self._known(), None
+        held_out = None if X is None else self._held_out()
         if X is None:
             known = self._required("X", "labelled samples that it was not trained on")
             X, y = known.take(known.held_out)
+            names = [known.names[place] for place in known.held_out]
         else:
             X, y = self._labelled(X, y)
         if training is None and known is not None:
             training = known.take(known.trained)
-        return write_report(fitted, X, y, path, training=training, target=self.model_.target or "the label")
+        target = self.model_.target or "the label"
+        return write_report(fitted, X, y, path, training=training, target=target, names=names, held_out=held_out)
 
     @property
     def method_name(self) -> str:

@@ -21,9 +21,11 @@ class KnownSamples:
         rows: Rows (n,) of the data that they are.
         trained: Places of those that the model was trained on.
         held_out: Places of those that were held out.
+        names: Names (n,) of the samples: the files they lie in, or their rows.
 
     Example:
-        >>> known = KnownSamples(list("abc"), np.arange(3), np.arange(3), np.array([0, 1]), np.array([2]))
+        >>> rows = np.arange(3)
+        >>> known = KnownSamples(list("abc"), rows, rows, rows[:2], rows[2:], ["row 0", "row 1", "row 2"])
         >>> known.take(known.held_out)
         (['c'], array([2]))
     """
@@ -33,6 +35,7 @@ class KnownSamples:
     rows: NDArray[np.int64]
     trained: NDArray[np.int64]
     held_out: NDArray[np.int64]
+    names: list[str]
 
     def take(self, places: NDArray[np.int64]) -> tuple[Any, Labels]:
         """Return some of the samples, and their labels."""

@@ -90,13 +90,16 @@ class HeldOut:
             predicted: Predictions for new samples, probabilities (n, C) or targets.
             calibration: Result of :meth:`calibrate`.
         """
-        if isinstance(calibration, IntervalCalibration):
-            bounds = intervals(predicted, calibration)
-            return bounds[..., 0], bounds[..., 1]
+        lowest, highest = ends(model, predicted, calibration)
+        if self.classes is None:
+            return lowest, highest
         classes = np.asarray(self.classes)
-        decided = model.decide(predicted)
-        lowest, highest = rank_sets(predicted, calibration).T
-        return classes[np.minimum(lowest, decided)], classes[np.maximum(highest, decided)]
+        return classes[lowest], classes[highest]
+
+    @classmethod
+    def is_in(cls, folder: str | Path) -> bool:
+        """Return whether a folder holds such a record."""
+        return (Path(folder) / RECORD).is_file()
 
     def write(self, folder: str | Path) -> None:
         """Write ``held_out.json`` and ``held_out.safetensors`` into an existing folder, such as the model's."""
@@ -112,13 +115,28 @@ class HeldOut:
     def read(cls, folder: str | Path) -> Self:
         """Return what :meth:`write` wrote to a folder; damage is an error, and nothing in it is run."""
         folder = Path(folder)
-        if not (folder / RECORD).is_file():
+        if not cls.is_in(folder):
             problem = f"{folder} holds no {RECORD}"
             expected = "a model with its held-out samples"
             raise OrdinateError("model", problem=problem, expected=expected, hint="fit it again")
         with reading("model", f"{folder / RECORD} or {ARRAYS} is damaged"):
             record, arrays = _read(folder)
             return cls(arrays["labels"], arrays["predicted"], record["classes"])
+
+
+def ends(
+    model: Model, predicted: ArrayLike, calibration: RankCalibration | IntervalCalibration
+) -> tuple[Labels, Labels]:
+    """Return the lowest and the highest rank 0..C-1 (n,) of sets, or targets (n,) or (n, p) of intervals.
+
+    The rank that the model decides for is in every set.
+    """
+    if isinstance(calibration, IntervalCalibration):
+        bounds = intervals(predicted, calibration)
+        return bounds[..., 0], bounds[..., 1]
+    decided = model.decide(predicted)
+    lowest, highest = rank_sets(predicted, calibration).T
+    return np.minimum(lowest, decided), np.maximum(highest, decided)
 
 
 def predict_sets(

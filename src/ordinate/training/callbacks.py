@@ -1,6 +1,7 @@
 """The parts of every training: its time limit, early stop, history, progress and checkpoints."""
 
 import logging
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,8 +123,16 @@ class Progress(Callback):
     def on_start(self, loop: "Loop") -> None:
         done = loop.method.current_epoch
         hidden = not loop.is_first
+        seconds = 0.1 if sys.stderr.isatty() else 10.0  # Every update is a line in a file.
         self.pace = Pace(loop)
-        self.bar = tqdm(total=loop.method.epochs, initial=done, unit="epoch", dynamic_ncols=True, disable=hidden)
+        self.bar = tqdm(
+            total=loop.method.epochs,
+            initial=done,
+            unit="epoch",
+            dynamic_ncols=True,
+            mininterval=seconds,
+            disable=hidden,
+        )
 
     def on_epoch_end(self, loop: "Loop") -> None:
         logs = loop.logs

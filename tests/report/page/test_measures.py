@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ordinate import BlendClassifier, BlendRegressor
 from ordinate.errors import OrdinateError
+from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import (
@@ -22,6 +23,7 @@ from ordinate.report.page.measures import (
     nearest,
     score_all,
 )
+from tests.estimators.examples import cloc, draw_table, ranks_of, supcr
 from tests.report.page.stand_ins import contents
 
 TRUE = np.random.default_rng(0).integers(0, 4, 200)
@@ -135,6 +137,25 @@ def test_coverage_is_measured_for_every_rank_and_close_to_what_is_promised(rng):
     assert list(found.columns) == ["promised", "measured", "mean_size", *"abcd"]
     np.testing.assert_allclose(found["measured"], found["promised"], atol=0.02)
     assert measure_coverage(contents(true[:79], true[:79], probabilities=probabilities[:79])) is None
+
+
+@pytest.mark.parametrize("kind", ["ranks", "targets"])
+def test_coverage_of_new_samples_is_that_of_the_intervals_that_the_model_predicts(kind):
+    X, y = draw_table(240)
+    model = supcr()
+    if kind == "ranks":
+        model, y = cloc(), ranks_of(y)
+    model.fit(X[:80], y[:80]).calibrate(X[80:160], y[80:160])
+    new, labels = X[160:], y[160:]
+    found = measure_coverage(gather(Predictions.of(model.fitted, new, labels)), model.held_out_)
+    for promised, measured, size in found[["promised", "measured", "mean_size"]].to_numpy():
+        low, high = model.predict_interval(new, promised)
+        assert measured == np.mean((low <= labels) & (labels <= high))
+        assert size == pytest.approx(np.mean(high - low) + (kind == "ranks"), rel=1e-12)
+    assert list(found["promised"]) == [0.8, 0.9, 0.95]
+    few = HeldOut(model.held_out_.labels[:10], model.held_out_.predicted[:10], model.held_out_.classes)
+    found = measure_coverage(gather(Predictions.of(model.fitted, new, labels)), few)
+    assert list(found["promised"]) == [0.8, 0.9]  # 10 samples calibrate no more.
 
 
 def test_duplicates_are_equal_to_the_last_bit():

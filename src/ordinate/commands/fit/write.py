@@ -73,7 +73,9 @@ def write(
     if len(predictions) < 3:
         pass
     elif trainer.plan.options.no_report:
-        if trained.name == BLEND and time.has_time_for(time.for_report):
+        if trained.name == BLEND and not time.has_time_for(time.for_report):
+            print("note: the time limit left no time to compare the model with simple ones")
+        elif trained.name == BLEND:
             compared = writer.compare(simple_models=time.has_time_for(time.for_report + 10))
     elif workspace.begin("report") > 1:
         print("note: no report, as an earlier run was killed while writing it")

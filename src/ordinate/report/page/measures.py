@@ -16,12 +16,20 @@ from ordinate.counts import counted
 from ordinate.data.numbers import quoted_text
 from ordinate.data.rows import random_part
 from ordinate.data.splits import keep_together, split_folds
-from ordinate.decisions import interval_coverage_report, rank_coverage_report
+from ordinate.decisions import (
+    interval_coverage,
+    interval_coverage_report,
+    least_samples,
+    rank_coverage,
+    rank_coverage_report,
+)
+from ordinate.decisions.conformal import Report
 from ordinate.decisions.label_errors import residual_suspicion, suggested_ranks, suspicion
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_kappa, r2, rank_cosine_matrix, spearman
 from ordinate.metrics.embedding import unit_norm
+from ordinate.model.held_out import HeldOut, ends
 from ordinate.model.labels import TargetLabels
 from ordinate.report.page.contents import Contents, Labels, plain_features
 from ordinate.report.page.reference_models import reference_predictions
@@ -219,25 +227,48 @@ def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
     return Calibration(counts, mean, share, round(error(hits), 12), float(np.quantile(drawn, 0.95)))
 
 
-def measure_coverage(contents: Contents, least: int = 80) -> pd.DataFrame | None:
-    """Return a row for every promised coverage, by split conformal prediction within the samples.
+def measure_coverage(contents: Contents, held_out: HeldOut | None = None, least: int = 40) -> pd.DataFrame | None:
+    """Return a row for every promised coverage, of the sets or intervals that the model predicts.
+
+    Args:
+        contents: What the report is about.
+        held_out: Other samples, with which the sets are calibrated; None calibrates with halves of these.
+        least: Fewest samples to measure on.
 
     Returns:
         The columns ``promised``, ``measured``, ``mean_size`` (in ranks, or in units of the target) and, for ranks, the
-        measured coverage of every rank under its name; None for fewer than 80 samples.
+        measured coverage of every rank under its name; None for too few samples.
     """
-    if len(contents) < least:  # Half of them calibrate.
+    if len(contents) < (least if held_out else 2 * least):
         return None
     rows = []
     for promised in (0.8, 0.9, 0.95):
+        if held_out is not None and len(held_out.labels) < least_samples(promised):
+            continue
         if contents.names is None or contents.probabilities is None:
-            report = interval_coverage_report(contents.true, contents.predicted, promised, repeats=20)
+            report = _interval_coverage(contents, held_out, promised)
             size, by_rank = report["mean_width"], {}
         else:
-            report = rank_coverage_report(contents.true, contents.probabilities, promised, repeats=20)
+            report = _rank_coverage(contents, contents.probabilities, held_out, promised)
             size, by_rank = report["mean_size"], dict(zip(contents.names, report["coverage_by_rank"], strict=True))
         rows.append({"promised": promised, "measured": report["coverage"], "mean_size": size, **by_rank})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows) if rows else None
+
+
+def _interval_coverage(contents: Contents, held_out: HeldOut | None, promised: float) -> Report:
+    if held_out is None:
+        return interval_coverage_report(contents.true, contents.predicted, promised, repeats=20)
+    bounds = ends(contents.model, contents.predicted, held_out.calibrate(promised))
+    return interval_coverage(contents.true, np.stack(bounds, axis=-1))
+
+
+def _rank_coverage(
+    contents: Contents, probabilities: NDArray[np.float64], held_out: HeldOut | None, promised: float
+) -> Report:
+    if held_out is None:
+        return rank_coverage_report(contents.true, probabilities, promised, repeats=20)
+    sets = ends(contents.model, probabilities, held_out.calibrate(promised))
+    return rank_coverage(contents.true, np.stack(sets, axis=-1), len(contents.names or ()))
 
 
 @dataclass(frozen=True)
@@ -361,7 +392,9 @@ class Measures:
     suspects: pd.DataFrame
 
 
-def measure(contents: Contents, suspects: pd.DataFrame | None, *, simple_models: bool = True) -> Measures:
+def measure(
+    contents: Contents, suspects: pd.DataFrame | None, held_out: HeldOut | None = None, *, simple_models: bool = True
+) -> Measures:
     """Measure the predictions of a report; suspects are found where they are not given."""
     calibration, order = None, None
     if contents.names:
@@ -374,7 +407,7 @@ def measure(contents: Contents, suspects: pd.DataFrame | None, *, simple_models:
     return Measures(
         predictors=score_all(contents, simple_models=simple_models),
         calibration=calibration,
-        coverage=measure_coverage(contents),
+        coverage=measure_coverage(contents, held_out),
         order=order,
         groups=group_by_label(contents),
         neighbours=neighbours,

@@ -16,6 +16,7 @@ from ordinate.data.streamed import StreamedPixels
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.model.contributions import background_of
+from ordinate.model.held_out import HeldOut
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 from ordinate.report.output import PAGE, check_ending, check_output, write
@@ -46,6 +47,7 @@ def write_report(
     projections: tuple[str, ...] = PROJECTIONS,
     suspects: pd.DataFrame | None = None,
     costs: pd.DataFrame | None = None,
+    held_out: HeldOut | None = None,
     command: str | None = None,
     facts: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
@@ -70,6 +72,8 @@ def write_report(
         suspects: Labels to check, with the columns ``row`` (0 to n-1), ``label``, ``suggested`` and ``suspicion``, the
             worst first, of a model of one label; None suspects labels that the predictions contradict.
         costs: Costs of decisions: a column of rules, then columns of numbers.
+        held_out: Other samples that calibrate the model's sets or intervals, of a model of one label, so that the page
+            measures those which ``predict_interval`` gives; None calibrates with halves of the samples.
         command: Command that made the model or the page.
         facts: Further facts for reproduction, such as the sha256 of the data.
         notes: Notes on the data, such as which columns were left out.
@@ -128,7 +132,8 @@ def write_report(
     targets = _names_of_targets(target, len(contents))
     if has_suspects and len(contents) > 1:
         raise OrdinateError("suspects", f"a table, and the model predicts {counted(len(contents), 'target')}", "None")
-    measures = [measure(each, suspects, simple_models=simple_models) for each in contents]
+    calibrating = held_out if len(contents) == 1 else None  # Intervals of several targets hold all at once.
+    measures = [measure(each, suspects, calibrating, simple_models=simple_models) for each in contents]
     compared = Compared.of(contents, [each.predictors for each in measures], targets)
     cautions = [*cautions_of_notes(notes), *cautions_of_targets(contents, measures, targets)]
     compared = replace(compared, cautions=cautions)
@@ -141,7 +146,9 @@ def write_report(
         columns = _columns(X, training)
         if len(contents) == 1:
             reasons = _explain(contents[0], X, measures[0], training, importance_seconds / 2)
-    options = ReportOptions(targets, given, names, has_suspects, costs, command, facts or {}, notes)
+    options = ReportOptions(
+        targets, given, names, has_suspects, calibrating is not None, costs, command, facts or {}, notes
+    )
     values = view(contents, X, measures, importance, projected, options, compared, columns, reasons)
     return write(document.render("report.html", "report.js", **values), path)
 

@@ -36,6 +36,7 @@ class ReportOptions:
     given: int
     names: Sequence[str] | None
     has_suspects: bool
+    has_held_out: bool
     costs: pd.DataFrame | None
     command: str | None
     facts: Mapping[str, str]
@@ -100,6 +101,7 @@ def view(
         "cautions": compared.cautions,
         "labels": _labels(groups),
         "columns": list(columns),
+        "are_columns_of_training": contents.training_labels is not None,
         "notes": [note.removeprefix("note: ") for note in options.notes],
         "is_learning_shown": plots.has_learning_curve(model.history),
         "intended_use": intended_use(options.targets),
@@ -109,6 +111,7 @@ def view(
         "count": len(contents),
         "groups": groups,
         "shown_note": shown["note"],
+        "has_held_out": options.has_held_out,
         "boundaries": boundary_names(contents.names or []),
         "suspects": _suspects(_all_suspects(measures_by_target, options.targets), contents, options),
         "facts": [*options.facts.items(), *versions().items(), ("Seed", str(model.origin.params["random_state"]))],

@@ -226,17 +226,16 @@ def _about_boundaries(
         )
 
 
-def _about_probabilities(
-    contents: Contents, calibration: Calibration, most_error: float = 0.1, least_difference: float = 0.02
-) -> Iterator[Caution]:
+def _about_probabilities(contents: Contents, calibration: Calibration, most_error: float = 0.1) -> Iterator[Caution]:
     if calibration.error <= max(most_error, calibration.by_chance):
         return
     promised = np.nansum(calibration.promised * calibration.counts) / len(contents)
     right = np.mean(contents.errors == 0)
+    by_chance = 2 * np.sqrt(right * (1 - right) / len(contents))  # About the half of a 95% interval.
     title = "Its probabilities are off"
-    if promised > right + least_difference:
+    if promised > right + by_chance:
         title = "Its probabilities are too sure"
-    elif promised < right - least_difference:
+    elif promised < right - by_chance:
         title = "Its probabilities are not sure enough"
     yield Caution(
         title,
