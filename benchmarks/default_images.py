@@ -31,7 +31,7 @@ from ordinate.data.images.files import ImageFiles
 from ordinate.decisions import predict_ranks
 from ordinate.functional.similarity import unit
 from ordinate.heads.ranks import Temperature
-from ordinate.report.page.measures import calibrate
+from ordinate.report.page.measures import measure_calibration
 from ordinate_papers.datasets.images import load
 from ordinate_papers.protocols.classifiers import svm_accuracy
 
@@ -112,7 +112,7 @@ def calibration_errors(model: Any, folder: Path, table: pd.DataFrame) -> dict[st
 
     def error() -> float:
         probabilities = model.fitted.predicted(embeddings)
-        return round(calibrate(probabilities.max(1), probabilities.argmax(1) == ranks).error, 4)
+        return round(measure_calibration(probabilities.max(1), probabilities.argmax(1) == ranks).error, 4)
 
     found = {"ece": error()}
     predictor: Any = model.fitted.predictor

@@ -24,7 +24,7 @@ from ordinate import BlendClassifier, CLOCClassifier, OTDClassifier
 from ordinate.decisions import predict_ranks
 from ordinate.heads.ranks import Temperature, VoteProbabilities
 from ordinate.metrics import ranked_probability_score
-from ordinate.report.page.measures import calibrate
+from ordinate.report.page.measures import measure_calibration
 from ordinate.report.text import table
 from runs import Run, complete, parser_of, where
 
@@ -115,7 +115,7 @@ def scores(probabilities: Array, ranks: Array, least: float = 1e-7) -> dict[str,
     return {
         "log loss": float(-np.log(np.maximum(probabilities[every, ranks], least)).mean()),
         "RPS": float(ranked_probability_score(ranks, probabilities)),
-        "ECE": calibrate(probabilities[every, predicted], predicted == ranks).error,
+        "ECE": measure_calibration(probabilities[every, predicted], predicted == ranks).error,
         "accuracy": float((predicted == ranks).mean()),
         "MAE": float(np.abs(predicted - ranks).mean()),
     }

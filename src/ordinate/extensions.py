@@ -16,7 +16,7 @@ Task = Literal["ranks", "continuous"]
 
 
 @dataclass(frozen=True)
-class Model:
+class NamedModel:
     """What the name of a model stands for.
 
     Args:
@@ -26,7 +26,7 @@ class Model:
         embeds: Whether it learns an embedding.
 
     Example:
-        >>> Model({"ranks": "ordinate.estimators.cloc:CLOCClassifier"}).estimator("ranks").__name__
+        >>> NamedModel({"ranks": "ordinate.estimators.cloc:CLOCClassifier"}).estimator("ranks").__name__
         'CLOCClassifier'
     """
 
@@ -41,24 +41,24 @@ class Model:
         return estimator
 
 
-def of_ranks(estimator: str, *packages: str, **settings: object) -> Model:
+def of_ranks(estimator: str, *packages: str, **settings: object) -> NamedModel:
     """Return a model of ranks.
 
     Example:
         >>> of_ranks("cheese.narrow:NarrowCLOC", margin_floor=0.25).settings
         {'margin_floor': 0.25}
     """
-    return Model({"ranks": estimator}, settings, packages)
+    return NamedModel({"ranks": estimator}, settings, packages)
 
 
-def of_targets(estimator: str, *packages: str, **settings: object) -> Model:
+def of_targets(estimator: str, *packages: str, **settings: object) -> NamedModel:
     """Return a model of continuous targets.
 
     Example:
         >>> of_targets("cheese.wide:WideSupCR", "scikit-image").packages
         ('scikit-image',)
     """
-    return Model({"continuous": estimator}, settings, packages)
+    return NamedModel({"continuous": estimator}, settings, packages)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Extension:
         ['narrow_cloc']
     """
 
-    models: Mapping[str, Model] = field(default_factory=dict)
+    models: Mapping[str, NamedModel] = field(default_factory=dict)
     encoders: Mapping[str, str] = field(default_factory=dict)
     recipes: Traversable | None = None
     data_sets: str | None = None

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ordinate.data.images.augmentation import Size
 from ordinate.optional import optional
 from ordinate_papers.warped_views import WarpedViews
 
 if TYPE_CHECKING:
     from torchvision.transforms.v2 import Transform
-
-Size = tuple[int, int]
 
 
 class OneByOne:

@@ -3,24 +3,24 @@
 from importlib.resources import files
 from typing import get_args
 
-from ordinate.extensions import Extension, Model, Task, of_ranks, of_targets
+from ordinate.extensions import Extension, NamedModel, Task, of_ranks, of_targets
 from ordinate.options import LinearLoss
 
 ESTIMATORS = "ordinate_papers.estimators"
 METRIC_LEARNING = "pytorch_metric_learning"
 
 
-def _representation(loss: str, *packages: str, **settings: str) -> Model:
+def _representation(loss: str, *packages: str, **settings: str) -> NamedModel:
     module = f"{ESTIMATORS}.representation"
     estimators: dict[Task, str] = {"ranks": f"{module}:RepresentationClassifier"}
     if loss in ("supcon", "simclr", "dino"):
         estimators["continuous"] = f"{module}:RepresentationRegressor"
-    return Model(estimators, {"loss": loss, **settings}, packages)
+    return NamedModel(estimators, {"loss": loss, **settings}, packages)
 
 
-def _neighbours(metric: str, **settings: str) -> Model:
+def _neighbours(metric: str, **settings: str) -> NamedModel:
     estimator = f"{ESTIMATORS}.codes:NeighbourClassifier"
-    return Model({"ranks": estimator}, {"metric": metric, **settings}, embeds=False)
+    return NamedModel({"ranks": estimator}, {"metric": metric, **settings}, embeds=False)
 
 
 # SupCR and SupReMix with a linear head that is trained with each loss of targets, as their papers compare them.

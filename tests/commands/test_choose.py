@@ -13,11 +13,11 @@ import ordinate
 from ordinate.commands.division import Division, units_of
 from ordinate.commands.fit.choose import _choose_by_errors, _print_reason
 from ordinate.commands.fit.command import _again, fit
-from ordinate.commands.fit.plan import Plan, make_plan
+from ordinate.commands.fit.plan import FitPlan, make_plan
 from ordinate.commands.fit.train import Trained, Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Dataset
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.unseen_errors import UnseenErrors
@@ -43,7 +43,7 @@ def train(label="grade", **options):
 
 
 def training(folds=None, label="grade", groups=None, validation=()):
-    samples = Samples(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
+    samples = Dataset(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
     plan = make_plan(FitOptions("table.csv", target=label, folds=folds), samples)
     units, _ = units_of(plan.label, samples)
     division = Division(np.arange(50), np.array(validation, dtype=np.int64), np.arange(50, 60), units)
@@ -256,7 +256,7 @@ def test_folds_that_would_do_nothing_are_an_error(options, why):
 def test_the_command_that_repeats_a_choice_among_folds_is_one():
     options = FitOptions("pictures", target="grade", folds=2)
     trained = Trained("otd", None, np.arange(3), epochs=None, is_exact=True, tried=None)
-    plan = Plan(replace(options, encoder="resnet18"), Label(np.arange(3), [0, 1, 2]), ("otd",))
+    plan = FitPlan(replace(options, encoder="resnet18"), Label(np.arange(3), [0, 1, 2]), ("otd",))
     assert _again(options, plan, trained).method == "otd"
 
 

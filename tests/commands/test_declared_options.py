@@ -8,7 +8,7 @@ import pytest
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import add_options, check_numbers, command_line, default_of, option
 from ordinate.errors import OrdinateError
-from ordinate_papers.commands.options import TableOptions
+from ordinate_papers.commands.options import TableCommandOptions
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def test_a_model_depends_on_settings_that_do_not_only_say_where_to_train():
         assert FitOptions("d", set=[setting]).determining != plain
 
 
-@pytest.mark.parametrize("options", [FitOptions, TableOptions])
+@pytest.mark.parametrize("options", [FitOptions, TableCommandOptions])
 def test_every_option_parses_to_its_default(options):
     parser = argparse.ArgumentParser()
     add_options(parser, options)

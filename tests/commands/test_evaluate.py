@@ -12,7 +12,7 @@ from ordinate.commands.evaluate import evaluate, names_of
 from ordinate.commands.report import report
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, mae, quadratic_weighted_kappa
-from ordinate.model.evaluation import evaluate as measure
+from ordinate.model.evaluation import evaluate as metrics_of
 from ordinate.report.text import METRICS
 from tests.commands.test_report import FRAME, RANKS, TARGET, X, folder, write_split  # noqa: F401  # folder: a fixture.
 from tests.estimators.examples import cloc, otd, supcr
@@ -101,7 +101,7 @@ def test_metrics_have_one_name_in_python_and_in_files(capsys):
     for place, (model, y, data) in enumerate([(ranks, RANKS, "data.csv"), (targets, TARGET, "targets.csv")]):
         model.save(f"model{place}")
         evaluate([f"model{place}"], data, "grade", "metrics.csv")
-        metrics = measure(model.fitted, FRAME, y)
+        metrics = metrics_of(model.fitted, FRAME, y)
         found = read()[f"model{place}"]
         assert found.to_dict() == pytest.approx({name: metrics[name] for name in found.index})
         lines = capsys.readouterr().out.splitlines()

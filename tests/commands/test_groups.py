@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands.division import divide
+from ordinate.commands.division import split_label_rows
 from ordinate.commands.labels import Label
 from ordinate.data.splits import Units
 from ordinate.estimators import samples as training_samples
@@ -64,8 +64,8 @@ def test_rows_that_are_divided_once_more_keep_to_their_own_groups(is_ranks, are_
     groups = np.random.default_rng(0).permutation(n) // 4
     units = Units(groups, are_groups)
     label = Label(np.arange(n) % 3 if is_ranks else np.arange(n) / 7, [0, 1, 2] if is_ranks else None)
-    rows, test = divide(label, units, np.arange(n), 0.3, seed=0)
-    part, validation = divide(label, units, rows, 0.3, seed=0)
+    rows, test = split_label_rows(label, units, np.arange(n), 0.3, seed=0)
+    part, validation = split_label_rows(label, units, rows, 0.3, seed=0)
     assert sorted([*part, *validation, *test]) == list(range(n))
     sides = [set(groups[side]) for side in (part, validation, test)]
     assert min(map(len, sides)) > 0

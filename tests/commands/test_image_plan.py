@@ -8,7 +8,7 @@ import pytest
 from ordinate.commands.fit import image_plan, plan
 from ordinate.commands.fit.image_plan import TIERS, Wanted, plan_images
 from ordinate.commands.fit.plan import filled_in, wanted_of_images
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label
 from ordinate.training.time_budget import TimeBudget
@@ -204,15 +204,15 @@ def test_the_plan_of_a_blend_is_typed_as_its_settings():
     ],
 )  # fmt: skip
 def test_the_plan_is_told(own, wanted, seconds, expected):
-    said = planned(own, 400, wanted, seconds).announcement("cloc", TimeLimit(None))
+    said = planned(own, 400, wanted, seconds).announcement("cloc", RunLimit(None))
     assert expected in said[0]
 
 
 def test_a_plan_says_what_to_do_for_more_or_less_time():
-    assert planned(PHOTOGRAPHS, 400).announcement("blend", TimeLimit(None))[1:] == ["for lower errors: --time-limit 60"]
-    long = planned(PHOTOGRAPHS, 20_000).announcement("blend", TimeLimit(None))
+    assert planned(PHOTOGRAPHS, 400).announcement("blend", RunLimit(None))[1:] == ["for lower errors: --time-limit 60"]
+    long = planned(PHOTOGRAPHS, 20_000).announcement("blend", RunLimit(None))
     assert long[1:] == ["note: --time-limit 10 keeps to ten minutes"]
-    late = TimeLimit(TimeBudget(60, clock=lambda: 50.0, start=0.0))
+    late = RunLimit(TimeBudget(60, clock=lambda: 50.0, start=0.0))
     assert "may exceed the time limit" in planned(PHOTOGRAPHS, 400, seconds=26).announcement("blend", late)[1]
 
 
@@ -221,4 +221,4 @@ def test_a_network_that_is_to_stay_as_it_is_is_not_fine_tuned(given):
     options = replace(OPTIONS, method="blend", pretrained=True, set=[given])
     found = planned(PHOTOGRAPHS, 400, wanted_of_images(options, Label(np.arange(3), [0, 1, 2])))
     assert found.fine_tuned == 0
-    assert len(found.announcement("blend", TimeLimit(None))) == 1  # A longer limit would change nothing.
+    assert len(found.announcement("blend", RunLimit(None))) == 1  # A longer limit would change nothing.

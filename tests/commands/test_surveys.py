@@ -12,7 +12,7 @@ import pytest
 import ordinate
 from ordinate import OTDClassifier, TableOptions
 from ordinate.cli import main
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 from ordinate.errors import OrdinateError
 from ordinate.model.batches import reading_of
 
@@ -150,7 +150,7 @@ def test_a_column_described_as_an_identifier_is_one():
     table = TABLE.assign(v1=np.random.default_rng(1).permutation(80) * 7.0 + 1000, v2=np.arange(80) * 3.0 + 7)
     described = [*(f"column {name}" for name in TABLE), "UNIQUE PERSONAL IDENTIFIER", "age in days"]
     pyreadstat.write_sav(table, "survey.sav", column_labels=described)
-    assert read_samples("survey.sav").attrs["descriptions"]["v1"] == "UNIQUE PERSONAL IDENTIFIER"
+    assert read_table_samples("survey.sav").attrs["descriptions"]["v1"] == "UNIQUE PERSONAL IDENTIFIER"
     assert main(["fit", "survey.sav", "--target", "agree", "--drop", "health", *QUICK, "--no-report"]) == 0
     assert set(columns_of_model()) == {"hours", "income", "v2"}
 
@@ -188,7 +188,7 @@ def test_a_model_that_keeps_refusals_keeps_them_in_prediction(capsys):
     assert main([*command, *QUICK, "--no-report"]) == 0
     assert columns_of_model()["asked"]["categories"] == ["Refused", "no", "yes"]
     model = ordinate.load("model")
-    read = read_samples("survey.sav", how=reading_of(model.fitted))
+    read = read_table_samples("survey.sav", how=reading_of(model.fitted))
     assert read["asked"].notna().all()
 
 
@@ -202,7 +202,7 @@ def test_a_split_may_be_blank_where_no_label_is():
 def test_dates_out_of_range_leave_the_dates_of_other_columns():
     dates = pd.to_datetime(["2020-01-31"] * 79 + ["2021-01-01"])
     pyreadstat.write_sav(TABLE.assign(seen=dates), "survey.sav", variable_format={"hours": "DATETIME20"})
-    assert read_samples("survey.sav")["seen"].dt.year.tolist()[-2:] == [2020, 2021]
+    assert read_table_samples("survey.sav")["seen"].dt.year.tolist()[-2:] == [2020, 2021]
 
 
 NUMBERED = TABLE[["hours", "agree", "income"]].assign(

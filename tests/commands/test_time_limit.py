@@ -12,11 +12,11 @@ import ordinate
 from ordinate.commands.fit import choose, command, plan
 from ordinate.commands.fit.command import fit
 from ordinate.commands.fit.plan import planned_images
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Dataset
 from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.pixels import Preprocessing
+from ordinate.data.images.pixels import ImagePreprocessing
 from ordinate.errors import OrdinateError
 from ordinate.training.time_budget import TimeBudget
 
@@ -84,18 +84,18 @@ def test_training_runs_share_the_time(monkeypatch, capsys):
     """Three parts of three candidates, and one on all samples: each has its share of what is left."""
     budget = TimeBudget(1000, clock=lambda: 0.0, start=0.0)
     shares = []
-    share = TimeLimit.share
+    share = RunLimit.share
 
     def seen(limit, runs):
         shares.append(runs)
         return share(limit, runs)
 
-    monkeypatch.setattr(TimeLimit, "share", seen)
+    monkeypatch.setattr(RunLimit, "share", seen)
     train("grade", folds=3, time_limit=30)
     assert shares[:5] == [8, 7, 6, 5, 4]  # Later ones may be given up.
-    assert TimeLimit(budget, start=0.0).share(4).until == 250
-    assert TimeLimit(budget, start=0.0).share(1).until == 1000
-    assert TimeLimit(None).share(4) is None
+    assert RunLimit(budget, start=0.0).share(4).until == 250
+    assert RunLimit(budget, start=0.0).share(1).until == 1000
+    assert RunLimit(None).share(4) is None
 
 
 def test_with_folds_the_blend_and_the_two_methods_are_tried(capsys):
@@ -149,17 +149,17 @@ def test_the_time_before_reading_counts_and_so_does_that_of_a_run_that_was_stopp
 
 
 def test_the_report_has_no_tsne_when_there_is_no_time_for_it():
-    limit = TimeLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0), start=3.0)
+    limit = RunLimit(TimeBudget(60, clock=lambda: 0.0, start=0.0), start=3.0)
     assert limit.projections(3000) == ("pca",)
     assert limit.projections(1000) == ("pca", "tsne")
-    assert TimeLimit(None).projections(3000) == ("pca", "tsne")
+    assert RunLimit(None).projections(3000) == ("pca", "tsne")
 
 
 def test_the_importance_of_columns_takes_a_tenth_of_the_time_so_far_and_leaves_time_for_the_report():
     started = time.monotonic() - 100
-    assert TimeLimit(None, started=started).for_importance == pytest.approx(10, abs=1)
+    assert RunLimit(None, started=started).for_importance == pytest.approx(10, abs=1)
     budget = TimeBudget(60, clock=lambda: 50.0, start=0.0)
-    limit = TimeLimit(budget, start=3.0, started=started)
+    limit = RunLimit(budget, start=3.0, started=started)
     assert limit.for_importance == pytest.approx(10 - 0.8 * 3)
 
 
@@ -168,8 +168,8 @@ def test_a_plan_does_not_depend_on_what_the_machine_has_done_so_far(spent, monke
     def plan_of(clock):
         monkeypatch.setattr(plan, "own_size", lambda *_: (96, 128))
         images, y = ImageFiles([f"{place}.png" for place in range(300)]), pd.Series([1, 2, 3] * 100, name="grade")
-        opened = Samples(images, y, "grade", "", preprocessing=Preprocessing((96, 128), 3))
-        limit = TimeLimit(TimeBudget(400, clock=lambda: clock, start=0.0))
+        opened = Dataset(images, y, "grade", "", preprocessing=ImagePreprocessing((96, 128), 3))
+        limit = RunLimit(TimeBudget(400, clock=lambda: clock, start=0.0))
         return planned_images(FitOptions("pictures", out="new"), opened, limit)
 
     assert plan_of(spent) == plan_of(0.0)
@@ -219,7 +219,7 @@ def test_limits_that_cannot_be_are_refused(options, message):
 @pytest.mark.parametrize(("after", "kept"), [(0.0, 0.0), (30.0, 30.0), (500.0, 240.0)])
 def test_trainings_on_images_leave_time_for_their_embeddings(after, kept):
     budget = TimeBudget(600, clock=lambda: 10.0, start=0.0)
-    alone = TimeLimit(budget)
+    alone = RunLimit(budget)
     assert 300 < alone.until < 600  # Metrics and report take the rest.
-    limit = TimeLimit(budget, after=after)
+    limit = RunLimit(budget, after=after)
     assert limit.until == alone.until - kept

@@ -19,7 +19,7 @@ from ordinate.cli import main
 from ordinate.commands.fit import command as fit_command
 from ordinate.commands.fit import plan as planning
 from ordinate.commands.fit.image_plan import ImagePlan
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.estimators.pipeline import draw_seed
 from ordinate.training.time_budget import TimeBudget
@@ -98,7 +98,7 @@ def fit_images_among(rank, folder):
     clock = time.monotonic
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as said:
         patch.setattr(planning, "plan_images", lambda *_, **__: SMALL)
-        patch.setattr(TimeLimit, "has_time_for", lambda *_: False)  # Report and pictures take the longest.
+        patch.setattr(RunLimit, "has_time_for", lambda *_: False)  # Report and pictures take the longest.
         patch.setattr(TimeBudget.__init__, "__kwdefaults__", {"clock": lambda: clock() + ahead, "start": None})
         fit_command.fit(FitOptions("knees", time_limit=10, set=["training.accelerator=cpu"], quiet=True, out="model"))
     return said.getvalue()

@@ -13,7 +13,7 @@ from ordinate.data.csv_files import read_csv, read_csv_parts, without_formulas
 from ordinate.data.csv_format import MISSING, Given, csv_given, marks_of, recognise
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labels_file import read_labels_file
-from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.data.tables.files import read_labelled, read_table_samples
 from ordinate.errors import OrdinateError
 
 TRAILING = "grade,stage,a\n0,3,1.5,\n1,2,3.5,\n"
@@ -26,7 +26,7 @@ def test_lines_that_end_in_a_separator_keep_their_columns(tmp_path, ending):
     X, y = read_labelled(path, "grade")
     assert y.tolist() == [0, 1]
     assert X.to_dict("list") == {"stage": [3, 2], "a": [1.5, 3.5]}
-    assert read_samples(path)["grade"].tolist() == [0, 1]
+    assert read_table_samples(path)["grade"].tolist() == [0, 1]
 
 
 def test_so_do_those_of_a_labels_csv(tmp_path):
@@ -49,7 +49,7 @@ def test_a_line_with_more_cells_than_columns_is_named(tmp_path, text, line, pack
     path = tmp_path / ("data.csv.gz" if packed else "data.csv")
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     with pytest.raises(OrdinateError, match=line):
-        read_samples(path)
+        read_table_samples(path)
 
 
 def test_a_table_without_a_header_is_noted(tmp_path, capsys):
@@ -336,7 +336,7 @@ def test_blanks_that_are_given_separate_cells(name):
 def test_columns_that_blanks_may_separate_are_an_error_that_names_sep(tmp_path):
     (tmp_path / "a.txt").write_text("a   b\n1 x y\n2 x\n")
     with pytest.raises(OrdinateError, match="has the one column 'a   b', expected separators; sep= names them, such"):
-        read_samples(tmp_path / "a.txt")
+        read_table_samples(tmp_path / "a.txt")
 
 
 def test_a_hash_in_the_header_alone_is_a_name():

@@ -15,7 +15,7 @@ import rdata
 
 from ordinate.data.file_kinds import kind_of
 from ordinate.data.modality import Request
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 from ordinate.data.tables.modality import MODALITY
 from ordinate.errors import OrdinateError
 from tests.data.tables.sas_table import write_iris
@@ -82,7 +82,7 @@ def test_a_file_of_another_kind_is_named_with_the_way_out(tmp_path, written):
         renamed = tmp_path / f"wrong{wrong}"
         renamed.write_bytes(content)
         with pytest.raises(OrdinateError, match=f"^{renamed}: is {kind}, whatever its name says{hint}"):
-            read_samples(renamed)
+            read_table_samples(renamed)
         with pytest.raises(OrdinateError, match=f"is {kind}, whatever"):
             MODALITY.read_labelled(renamed, Request("A"))
 
@@ -97,18 +97,18 @@ def test_text_under_another_name_is_named(tmp_path, wrong):
     path = tmp_path / f"a{wrong}"
     path.write_bytes(CSV)
     with pytest.raises(OrdinateError, match=f"^{path}: is text, whatever its name says; rename it to end in .csv"):
-        read_samples(path)
+        read_table_samples(path)
 
 
 def test_what_is_compressed_gets_the_ending_that_is_read(tmp_path):
     (tmp_path / "a.csv").write_bytes(gzip.compress(CSV))
     with pytest.raises(OrdinateError, match=r"is compressed with gzip, .*; rename it to end in \.csv\.gz$"):
-        read_samples(tmp_path / "a.csv")
+        read_table_samples(tmp_path / "a.csv")
     (tmp_path / "a.csv").rename(tmp_path / "a.csv.gz")
-    assert len(read_samples(tmp_path / "a.csv.gz")) == 3
+    assert len(read_table_samples(tmp_path / "a.csv.gz")) == 3
     (tmp_path / "b.csv.gz").write_bytes(CSV)
     with pytest.raises(OrdinateError, match=r"remove \.gz from its name if it is not compressed"):
-        read_samples(tmp_path / "b.csv.gz")
+        read_table_samples(tmp_path / "b.csv.gz")
 
 
 def test_tables_of_r_may_be_compressed(tmp_path):
@@ -116,7 +116,7 @@ def test_tables_of_r_may_be_compressed(tmp_path):
     plain = gzip.decompress((tmp_path / "a.rds").read_bytes())
     for content in (plain, gzip.compress(plain), lzma.compress(plain)):
         (tmp_path / "b.rds").write_bytes(content)
-        assert read_samples(tmp_path / "b.rds")["A"].tolist() == [1, 2, 3]
+        assert read_table_samples(tmp_path / "b.rds")["A"].tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("header", ["PAR1,PAR2", "FEA1,x", "PK,y", "SR,x", "RDA,RDX2", "BZh9,x", "{,}", "qoi,x", "X,A"])

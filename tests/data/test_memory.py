@@ -12,7 +12,7 @@ from ordinate.data import memory
 from ordinate.data.file_tree import FileTree
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import choose_preprocessing
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 from ordinate.data.volumes.options import VolumeOptions
 from ordinate.data.volumes.voxels import VolumeFiles, choose_volume_preprocessing
 from ordinate.errors import OrdinateError
@@ -49,7 +49,7 @@ def read_folder(folder):
 
 def read_npz(folder):
     np.savez_compressed(folder / "a.npz", X=np.zeros((50, 2)))
-    read_samples(folder / "a.npz")
+    read_table_samples(folder / "a.npz")
 
 
 def read_volume(folder):
@@ -70,7 +70,7 @@ def test_an_array_is_no_larger_than_its_bytes(tmp_path, shape):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("X.npy", content.getvalue() + bytes(16))
     with pytest.raises(OrdinateError, match=rf"a\.npz: .*X\.npy is not of shape \({shape[0]}, 2\)"):
-        read_samples(tmp_path / "a.npz")
+        read_table_samples(tmp_path / "a.npz")
 
 
 def test_an_image_above_the_limit_is_not_decoded(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from ordinate.commands.table_file import write_table
 from ordinate.data.new_files import new_file, new_folder
 from ordinate.errors import OrdinateError
 from ordinate.model.export import export_model
-from ordinate.report.output import write
+from ordinate.report.output import write_page
 from tests.command_line import draw
 from tests.estimators.examples import cloc, draw_table, ranks_of
 
@@ -34,7 +34,7 @@ def full(*_, **__):
 WRITERS = {
     "csv": ("p.csv", "pandas.DataFrame.to_csv", lambda path, _: write_table([TABLE], str(path))),
     "parquet": ("p.parquet", "pyarrow.parquet.ParquetWriter", lambda path, _: write_table([TABLE], str(path))),
-    "page": ("r.html", "pathlib.Path.write_text", lambda path, _: write("<html>", path)),
+    "page": ("r.html", "pathlib.Path.write_text", lambda path, _: write_page("<html>", path)),
     "model": ("m", "pathlib.Path.write_bytes", lambda path, model: model[0].save(path)),
     "graph": ("g.pt2", "pathlib.Path.write_text", lambda path, model: export_model(model[0].fitted, path)),
 }

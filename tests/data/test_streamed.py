@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from ordinate.data import streamed
-from ordinate.data.decoded import unreadable
+from ordinate.data.decoded import unreadable_samples
 from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.pixels import Preprocessing
+from ordinate.data.images.pixels import ImagePreprocessing
 from ordinate.data.loader import Loader
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.training_batches import ArrayBatches
@@ -23,7 +23,7 @@ def paths(tmp_path):
 
 
 def stream(paths, **options):
-    return StreamedPixels(ImageFiles(paths), Preprocessing((16, 16), 1), **options)
+    return StreamedPixels(ImageFiles(paths), ImagePreprocessing((16, 16), 1), **options)
 
 
 @pytest.mark.parametrize("rows", [[4, 2, 4], np.array([4, 2]), torch.tensor([3]), slice(5, None, 7), slice(None)])
@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_read_is_named_whichever_process_reads_it(paths, w
 def test_files_that_cannot_be_read_are_found_before_training(paths, workers):
     for row in (4, 17):
         paths[row].write_bytes(b"")
-    found = unreadable(stream(paths, workers=workers), "image", progress=False)
+    found = unreadable_samples(stream(paths, workers=workers), "image", progress=False)
     assert found == {row: f"{paths[row]}: is empty, expected an image" for row in (4, 17)}
 
 

@@ -10,7 +10,7 @@ from ordinate.cli import main
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import recognise
 from ordinate.data.tables.csv_table import CsvTable
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 
 R = np.random.default_rng(0)
 ANSWERS = pd.DataFrame(
@@ -59,7 +59,7 @@ def test_they_are_left_out_of_csv(tmp_path, answers, rows, before):
 def test_they_are_left_out_of_excel(tmp_path, answers, rows):
     path, said = tmp_path / "survey.xlsx", []
     with_rows(answers, rows).to_excel(path, index=False)
-    found = read_samples(path, said.append)
+    found = read_table_samples(path, said.append)
     pd.testing.assert_frame_equal(found, answers, check_dtype=False)
     assert said == [note(path, rows)]
     assert pd.api.types.is_numeric_dtype(found["Q1"])
@@ -84,7 +84,7 @@ def test_rows_of_other_tables_stay(tmp_path, text):
     path = tmp_path / "a.xlsx"
     plain = pd.read_csv(io.StringIO(text))
     plain.to_excel(path, index=False)
-    assert len(read_samples(path)) == len(plain)
+    assert len(read_table_samples(path)) == len(plain)
 
 
 @pytest.mark.filterwarnings("default:new.csv. left out:UserWarning")

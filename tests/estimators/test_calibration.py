@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ordinate import CLOCClassifier, OTDClassifier, Training
-from ordinate.estimators.calibration import calibrate
+from ordinate.estimators.calibration import calibrate_temperature
 from ordinate.heads.ranks import Temperature
 from ordinate.model.predictions import Predictions
 from tests.estimators.test_probabilities import draw
@@ -39,7 +39,7 @@ def test_the_temperature_is_the_one_of_the_scores_and_keeps_the_most_probable_ra
     model, trial, (X, y) = fit(kind, draw(80)), fit(kind, draw(80, seed=1)), draw(200, seed=2)
     before, weights = model.rank_probabilities(X), np.random.default_rng(0).uniform(size=200)
     unseen = Predictions.of(trial.fitted, X, y)
-    assert calibrate(model, [unseen], weights)
+    assert calibrate_temperature(model, [unseen], weights)
     embeddings = torch.from_numpy(trial.transform(X))
     predictor = trial.predictor_
     scores = predictor.head(embeddings) if kind is CLOCClassifier else predictor.scores(embeddings)
@@ -48,7 +48,7 @@ def test_the_temperature_is_the_one_of_the_scores_and_keeps_the_most_probable_ra
     assert float(expected.scale) != pytest.approx(1, rel=0.05)
     np.testing.assert_array_equal(model.rank_probabilities(X).argmax(1), before.argmax(1))
     assert "calibrated" not in " ".join(model.notes_)
-    assert not calibrate(model, [unseen])  # it has one
+    assert not calibrate_temperature(model, [unseen])  # it has one
 
 
 @both
@@ -61,5 +61,5 @@ def test_scores_of_a_calibrated_model_and_settings_that_exclude_it_change_nothin
         (fit(kind, draw(80), optimization="paper"), plain),
     ):
         before = model.rank_probabilities(X)
-        assert not calibrate(model, [Predictions.of(trial.fitted, X, y)])
+        assert not calibrate_temperature(model, [Predictions.of(trial.fitted, X, y)])
         np.testing.assert_array_equal(model.rank_probabilities(X), before)

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 import ordinate
 from ordinate import ImageOptions, SupCRRegressor, Training
 from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.pixels import Decoded, Preprocessing
+from ordinate.data.images.pixels import Decoded, ImagePreprocessing
 from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.supcr import SupCR
@@ -56,7 +56,7 @@ def test_the_grade_of_new_pictures_is_learned(trained):
     assert trained.score(NEW, NEW_RANKS) > 0.9
     assert trained.transform(NEW).shape == (30, 8)
     assert trained.n_features_in_ == 1
-    assert trained.reader_.preprocessing == Preprocessing((16, 16), 1)
+    assert trained.reader_.preprocessing == ImagePreprocessing((16, 16), 1)
 
 
 @for_every_estimator
@@ -118,7 +118,7 @@ class Pictures(Dataset):
 FORMS = {
     "channels last": lambda: DRAWN.transpose(0, 2, 3, 1),
     "floats": lambda: (DRAWN / 255).astype(np.float32),
-    "decoded": lambda: Decoded(DRAWN, Preprocessing((16, 16), 1)),
+    "decoded": lambda: Decoded(DRAWN, ImagePreprocessing((16, 16), 1)),
     "a Dataset of arrays": lambda: Pictures(lambda picture: picture, labelled=False),
     "a Dataset of tensors": lambda: Pictures(torch.from_numpy),
     "a Dataset of floats": lambda: Pictures(lambda picture: torch.from_numpy(picture) / 255),

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from ordinate import CLOCClassifier, SupCRRegressor, TextOptions, load
-from ordinate.commands.report import read_samples
+from ordinate.commands.report import read_report_samples
 from ordinate.commands.split_file import read_split
 from ordinate.model.held_out import HeldOut
 from tests.data.small_transformer import write_transformer
@@ -118,7 +118,7 @@ def test_a_damaged_split_is_refused(seed, model, good):
     random = np.random.default_rng(seed)
     pick(random, [damage, change_value])(folder / SPLIT, random)
     with succeeds_or_is_refused(str(folder), "model"):
-        read_samples(load(folder).fitted, read_split(str(folder)), str(good.data), "grade")
+        read_report_samples(load(folder).fitted, read_split(str(folder)), str(good.data), "grade")
 
 
 def damage(path, random):

@@ -9,7 +9,7 @@ from torch import Tensor
 from ordinate.data.loader import Loader
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.pipeline import learn_labels_and_reader, new_module
-from ordinate.estimators.samples import LabelledSamples
+from ordinate.estimators.samples import GivenSamples
 from ordinate.option_group import Settings
 from ordinate.optional import optional
 from ordinate.randomness import own_random_numbers
@@ -188,7 +188,7 @@ class LightningData(lightning.LightningDataModule):
         X: object,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        validation: LabelledSamples | None = None,
+        validation: GivenSamples | None = None,
         groups: ArrayLike | None = None,
     ) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ from ordinate.errors import OrdinateError
 from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
 from ordinate.model.model import Model
 
-Batch = TypeVar("Batch", bound=tuple[Sized, object])
+Pair = TypeVar("Pair", bound=tuple[Sized, object])
 Results = Iterator[tuple[Samples, NDArray[np.float64]]]  # Each batch comes with what a model returns for it.
 
 
@@ -124,7 +124,7 @@ def columns_of(
     return (part.reset_index(drop=True) for part in BatchedSamples(table, rows))
 
 
-def with_progress(batches: Iterable[Batch], total: int) -> Iterator[Batch]:
+def with_progress(batches: Iterable[Pair], total: int) -> Iterator[Pair]:
     """Yield pairs of a batch and its result, and show on a terminal, after two seconds, how many samples are done."""
     with tqdm(total=total, unit="sample", unit_scale=True, delay=2.0, disable=None, leave=False) as bar:
         for batch in batches:

@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ordinate.commands.labels import Label
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Dataset
 from ordinate.counts import counted
+from ordinate.data.rows import Rows
 from ordinate.data.splits import Units, keep_together, split_units
 from ordinate.errors import OrdinateError
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Division:
         return len(self.validation) > 0
 
 
-def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int) -> Division:
+def divide_rows(label: Label, samples: Dataset, test_fraction: float, seed: int) -> Division:
     """Return the rows to train, to validate and to measure on, those of weight 0 left out.
 
     Args:
@@ -61,7 +59,7 @@ def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int)
         rows, validation_rows, test_rows = (weighted[sides == side] for side in ("train", "validation", "test"))
         note = None
     else:
-        rows, test_rows = divide(label, units, weighted, test_fraction, seed)
+        rows, test_rows = split_label_rows(label, units, weighted, test_fraction, seed)
         validation_rows = test_rows[:0]
     if len(test_rows) < 2 or len(rows) < 4:
         raise OrdinateError(
@@ -74,7 +72,7 @@ def divide_rows(label: Label, samples: Samples, test_fraction: float, seed: int)
     return Division(rows, validation_rows, test_rows, units, note)
 
 
-def units_of(label: Label, samples: Samples) -> tuple[Units | None, str | None]:
+def units_of(label: Label, samples: Dataset) -> tuple[Units | None, str | None]:
     """Return what of the samples stays on one side of a split, groups and exact copies, and a note on copies."""
     groups = None
     if samples.groups is not None:
@@ -83,7 +81,7 @@ def units_of(label: Label, samples: Samples) -> tuple[Units | None, str | None]:
     return keep_together(samples.exact_copies, groups, least=10 if label.classes is None else 3 * len(label.classes))
 
 
-def divide(label: Label, units: Units | None, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
+def split_label_rows(label: Label, units: Units | None, rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
     """Divide rows in two, the second with a share of them; no unit in both."""
     of_rows = None if units is None else units.take(rows)
     rest, held_out = split_units(label.values[rows], of_rows, share, seed, stratify=label.is_ranks)

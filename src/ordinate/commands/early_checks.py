@@ -33,7 +33,7 @@ def check_fit(options: FitOptions) -> None:
         check_names(options, found)
         check_labels(options, found)
     check_columns(options)
-    check_costs(options.costs)
+    check_costs_file(options.costs)
     if not options.skip_unreadable:
         check_images(Path(options.data))
     if is_first_process():  # Other processes may find the files that the first one has created.
@@ -55,7 +55,7 @@ def check_inputs(options: ParsedOptions) -> None:
         check_data(options[name], [] if target is None else [target])
     if "query" in options:
         check_data(options["query"])
-    check_costs(options.get("costs"))
+    check_costs_file(options.get("costs"))
     coverage = options.get("coverage")
     if coverage is not None and not 0 < coverage < 1:
         raise OrdinateError("coverage", coverage, "a share above 0 and below 1, such as 0.9")
@@ -107,7 +107,7 @@ def check_names(options: FitOptions, found: CsvFormat) -> None:
             raise OrdinateError(name, problem=f"no column {column!r} in {path}", hint=hint)
 
 
-def check_costs(path: str | None) -> None:
+def check_costs_file(path: str | None) -> None:
     """Raise where the csv of costs is not there."""
     if path is not None and not Path(path).exists():
         raise OrdinateError("costs", problem=f"{path} cannot be read: no such file")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ordinate.commands.report import read_samples, training_samples
+from ordinate.commands.report import read_report_samples, training_samples
 from ordinate.commands.split_file import read_split, trained_on
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
@@ -28,7 +28,7 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     splits = {name: read_split(model) for name, model in zip(names, models, strict=True)}
     wanted = target or splits[names[0]]["target"] or fitted[names[0]].target
     say = cache(print)  # A note that concerns several models is printed once.
-    samples = {name: read_samples(fitted[name], splits[name], data, wanted, say=say) for name in names}
+    samples = {name: read_report_samples(fitted[name], splits[name], data, wanted, say=say) for name in names}
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ordinate.commands.batches import names_of_samples
 from ordinate.commands.load import FilesOfFit
-from ordinate.commands.report import read_samples
+from ordinate.commands.report import read_report_samples
 from ordinate.commands.samples import row_names
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import TABLE, check_new, write_table
@@ -64,7 +64,7 @@ def explain(
 def _explain_columns(fitted: Model, model: str, data: str, target: str | None, repeats: int, out: str | None) -> None:
     """Print the permutation importance of every column, or write it to ``out``; the rows are those of the report."""
     split = read_split(model)
-    samples = read_samples(fitted, split, data, target or split["target"] or fitted.target)
+    samples = read_report_samples(fitted, split, data, target or split["target"] or fitted.target)
     X, y = samples.take(samples.measured)
     X = in_memory(X)
     if not isinstance(X, pd.DataFrame):

@@ -104,10 +104,10 @@ class FilesOfFit:
         return found.take(found.measured)
 
     def _read(self, model: Model, data: str, say: Callable[[str], None]) -> Any:
-        from ordinate.commands.report import read_samples
+        from ordinate.commands.report import read_report_samples
 
         with csv_given(Given(known=self.split["csv"])):
-            return read_samples(model, self.split, data, self.split["target"], say=say)
+            return read_report_samples(model, self.split, data, self.split["target"], say=say)
 
     def of_table(self, path: str, model: Model) -> Self:
         """Return the same of a DataFrame, which was written to a path for training, with its samples in memory."""

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.labels import costs_of_rules, understand_labels
-from ordinate.commands.samples import Samples, decode, fit_to, modality_of_data, open_samples, with_preprocessing
+from ordinate.commands.samples import Dataset, decode, fit_to, modality_of_data, open_samples, with_preprocessing
 from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
@@ -22,8 +22,7 @@ from ordinate.data.modality import Request
 from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Samples as RowsOfSamples
-from ordinate.data.rows import take
+from ordinate.data.rows import Labels, Samples, take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.loading import load
@@ -33,7 +32,6 @@ from ordinate.model.held_out import HeldOut
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 from ordinate.report.page import write_report
-from ordinate.report.page.contents import Labels
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class ReportSamples:
     ``rows`` are the rows of the data that the samples are.
     """
 
-    X: RowsOfSamples
+    X: Samples
     y: Labels
     rows: NDArray[np.int64]
     names: list[str]
@@ -51,7 +49,7 @@ class ReportSamples:
     measured: NDArray[np.int64]
     trained: NDArray[np.int64] | None
 
-    def take(self, rows: NDArray[np.int64]) -> tuple[RowsOfSamples, Labels]:
+    def take(self, rows: NDArray[np.int64]) -> tuple[Samples, Labels]:
         """Return the samples of some rows, and their labels."""
         return take(self.X, rows), self.y[rows]
 
@@ -63,7 +61,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     split = read_split(model)
     target = target or split["target"] or fitted.target
     doubted = None if suspects is None else _read_suspects(suspects)
-    samples = read_samples(fitted, split, data, target)
+    samples = read_report_samples(fitted, split, data, target)
     X, y = samples.take(samples.measured)
     if doubted is not None:
         doubted = _among(doubted, samples.rows[samples.measured])
@@ -86,7 +84,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         suspects=doubted,
         costs=costs,
         held_out=held_out,
-        command=command_line(["report", model, data], target, out),
+        command=page_command(["report", model, data], target, out),
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
     size = path.stat().st_size / 1e6
@@ -111,7 +109,7 @@ def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
     return kept.assign(row=places.loc[kept["row"]].to_numpy())
 
 
-def command_line(words: list[str], target: str | list[str] | None, out: str) -> str:
+def page_command(words: list[str], target: str | list[str] | None, out: str) -> str:
     """Return what to type to get the page again."""
     of_target = ["--target", target] if isinstance(target, str) else []  # Several are those of the model.
     return shlex.join(["ordinate", *words, *of_target, *given_format().words, "--out", out])
@@ -123,7 +121,7 @@ def hashes(model: str) -> dict[str, str]:
     return {f"Model, sha256 of {name}": digest for name, digest in saved.items()}
 
 
-def read_samples(
+def read_report_samples(
     fitted: Model,
     split: Mapping[str, Any],
     data: str,
@@ -174,13 +172,13 @@ def read_samples(
 
 def training_samples(
     fitted: Model, model: str, split: Mapping[str, Any], target: str | list[str] | None, samples: ReportSamples
-) -> tuple[RowsOfSamples, Labels] | None:
+) -> tuple[Samples, Labels] | None:
     """Return the samples that a model was trained on; None if their file is not there any more, or has changed."""
     if samples.trained is None:
         path = trained_on(model)
         if path is None or not Path(path).exists():
             return None
-        samples = read_samples(fitted, split, path, split["target"] or target, say=lambda _: None)
+        samples = read_report_samples(fitted, split, path, split["target"] or target, say=lambda _: None)
     return None if samples.trained is None else samples.take(samples.trained)
 
 
@@ -203,7 +201,7 @@ def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
     return np.array([known[text] for text in shown])
 
 
-def _read(fitted: Model, data: str, request: Request) -> Samples:
+def _read(fitted: Model, data: str, request: Request) -> Dataset:
     reader = fitted.reader
     modality = modality_of_data(data)
     if not modality.holds_arrays and not modality.reads_with(reader):
@@ -215,7 +213,7 @@ def _read(fitted: Model, data: str, request: Request) -> Samples:
     return decode(with_preprocessing(samples, options, request.say), data, request, options)
 
 
-def _sides(split: Mapping[str, Any], samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def _sides(split: Mapping[str, Any], samples: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Return the rows to measure on, and those that the model was trained on if that is known."""
     every = np.arange(len(samples.y))
     rows = samples.in_data(every)

@@ -26,7 +26,6 @@ from ordinate.model.model import Model
 from ordinate.model.neighbour_index import NeighbourIndex, Neighbours
 from ordinate.report.text import table
 
-Labels = pd.Series | pd.DataFrame
 MOST_SHOWN = 100  # A page shows at most this many queries.
 
 
@@ -100,7 +99,7 @@ def _pixels(fitted: Model, images: Samples) -> NDArray[np.uint8]:
     return loaded(fitted.read(images)).numpy()
 
 
-def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, Labels | None]:
+def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, pd.Series | pd.DataFrame | None]:
     """Return the samples to search, and their labels, None without any."""
     modality = modality_of_files(data)
     if modality.holds_arrays:

@@ -19,7 +19,7 @@ from ordinate.training.options import Training
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Options = TypeVar("Options", bound="DataclassInstance")
+Built = TypeVar("Built", bound="DataclassInstance")
 
 FLAGS: Mapping[str, str] = {  # Settings that other options give.
     "encoder": "encoder", "decision": "decision", "class_order": "order", "critical_margins": "margin",
@@ -105,7 +105,7 @@ class TypedSettings:
                 continue
         raise OrdinateError(self.source(full), repr(self.texts[full]), description(*annotations))
 
-    def build(self, declared: type[Options], group: str, /, **others: object) -> Options:
+    def build(self, declared: type[Built], group: str, /, **others: object) -> Built:
         """Return a group of options with the settings, and with other values for those that were not given."""
         try:
             return declared(**{**others, **self.values(declared, group)})

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.division import units_of
-from ordinate.commands.fit.plan import Plan
-from ordinate.commands.fit.read import data_options, decoded, open_labelled, request_of
+from ordinate.commands.fit.plan import FitPlan
+from ordinate.commands.fit.read import data_options, decode_files, open_labelled, request_of
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, understand_label
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Dataset
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
@@ -44,7 +44,7 @@ def suspects(
         raise OrdinateError("--folds", folds, "at least 2")
     # A table of samples may go to the standard output, and notes do not belong there.
     request = request_of(options, partial(print, file=sys.stderr))
-    samples = decoded(options, request, open_labelled(options, request))
+    samples = decode_files(options, request, open_labelled(options, request))
     label = understand_label(samples.y, options.task, options.order, samples.name)
     if label.is_ranks:
         samples, label = _with_others_of_its_rank(samples, label, request.say)
@@ -52,7 +52,7 @@ def suspects(
     if note is not None:
         request.say(f"note: {note}")
     method = "cloc" if label.is_ranks else "supcr"
-    estimator = Plan(options, label, (method,), data_options(options, samples.modality)).estimator(method)
+    estimator = FitPlan(options, label, (method,), data_options(options, samples.modality)).estimator(method)
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
     if samples.known_paths is not None:
         found.insert(1, "path", samples.known_paths[found["row"]])
@@ -68,7 +68,7 @@ def suspects(
     print(f"\n{counted(len(found), 'sample')}, worst first: {out}")
 
 
-def _with_others_of_its_rank(samples: Samples, label: Label, say: Callable[[str], None]) -> tuple[Samples, Label]:
+def _with_others_of_its_rank(samples: Dataset, label: Label, say: Callable[[str], None]) -> tuple[Dataset, Label]:
     """Return the samples without those from whose rank nothing is left to learn once they are left out."""
     apart = np.arange(len(label.values)) if samples.groups is None else samples.groups.to_numpy()
     several = pd.Series(apart).groupby(label.values).transform("nunique").to_numpy() > 1

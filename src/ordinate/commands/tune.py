@@ -29,7 +29,7 @@ from ordinate.model.predictions import Predictions
 DEFAULTS, BEST, CHOSEN = "defaults", "best", "chosen"
 MOST_OUT_OF_FOLD = 20_000  # The blend knows its errors on so many samples.
 # A tuple holds the lowest and the highest value, on a logarithmic scale; a list holds all values.
-Values = tuple[float, float] | list[int]
+Choices = tuple[float, float] | list[int]
 
 
 def tune(options: FitOptions, trials: int | None = None) -> None:
@@ -95,16 +95,16 @@ class Tuning:
         return study
 
     @property
-    def space(self) -> Mapping[str, Values]:
+    def space(self) -> Mapping[str, Choices]:
         """The settings to choose from, without those that were given."""
-        of_method: dict[str, tuple[str, Values]] = {
+        of_method: dict[str, tuple[str, Choices]] = {
             BLEND: ("batch_size", [32, 64, 128, 256]),
             "cloc": ("mmnp_weight", (0.03, 10.0)),
             "otd": ("n_neighbors", [3, 9, 27]),
             "supcr": ("temperature", (0.5, 8.0)),
             "supremix": ("temperature", (0.1, 1.0)),
         }
-        space: list[tuple[str, Values]] = [
+        space: list[tuple[str, Choices]] = [
             ("training.learning_rate", (3e-4, 1e-2)),
             ("training.weight_decay", (0.01, 10.0)),
             ("embedding_dim", [16, 64, 256]),
@@ -205,7 +205,7 @@ class Tuning:
         return np.concatenate(found)
 
 
-def _drawn(trial: optuna.Trial, name: str, values: Values) -> str:
+def _drawn(trial: optuna.Trial, name: str, values: Choices) -> str:
     if isinstance(values, tuple):
         return f"{trial.suggest_float(name, *values, log=True):.3g}"
     return str(trial.suggest_categorical(name, values))

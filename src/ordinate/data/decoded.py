@@ -251,7 +251,7 @@ def decode_samples(
     return pixels, failures
 
 
-def unreadable(samples: StreamedPixels, noun: str, *, progress: bool) -> dict[int, str]:
+def unreadable_samples(samples: StreamedPixels, noun: str, *, progress: bool) -> dict[int, str]:
     """Return the reasons why samples that stream cannot be read, by their index; all of them are read for that."""
     failures: dict[int, str] = {}
     chunks = _decoded_in_chunks(samples.files, samples.preprocessing, noun, samples.workers, progress)

@@ -47,7 +47,7 @@ class StoredPixels:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet_pydicom() -> Iterator[None]:
     """Silence pydicom's warnings of values that deviate from the standard, which it gives when a value is asked for."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -62,7 +62,7 @@ def is_dicom(content: bytes) -> bool:
 def read_dicom(source: Path | io.BytesIO, *, header_only: bool = False) -> "Dataset":
     """Return a DICOM file as pydicom reads it, without its pixels if only the header is wanted."""
     pydicom = optional("pydicom", "dicom", "dicom")
-    with quiet():
+    with quiet_pydicom():
         file = pydicom.dcmread(source, stop_before_pixels=header_only, force=_has_no_preamble(source))
     if "TransferSyntaxUID" not in file.file_meta:
         file.file_meta.TransferSyntaxUID = _native_syntax(file)
@@ -103,7 +103,7 @@ def stored_pixels(file: "Dataset", name: str) -> StoredPixels:
         raise OrdinateError(name, f"colours as {printable(kind)}", " or ".join(COLOURS), "save it as RGB")
     require_memory(2 * file.Rows * file.Columns * channels * max(1, int(file.BitsAllocated) // 8), name)
     syntax = file.file_meta.TransferSyntaxUID
-    with quiet():
+    with quiet_pydicom():
         if _is_jpeg(syntax):
             return _decompressed(file, name, syntax, channels, kind)
         pixels = optional("pydicom.pixels", "dicom", "dicom")

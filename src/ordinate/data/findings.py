@@ -111,7 +111,7 @@ def collected() -> Iterator[list[Finding]]:
         _collected.reset(token)
 
 
-def report(findings: Iterable[Finding], max_named: int = 5) -> None:
+def report_findings(findings: Iterable[Finding], max_named: int = 5) -> None:
     """Warn of the notable ones among findings, or add them to those that are being collected."""
     collecting = _collected.get()
     if collecting is not None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.decoded import DecodedSamples, PixelReader, stream, unreadable
+from ordinate.data.decoded import DecodedSamples, PixelReader, stream, unreadable_samples
 from ordinate.data.modality import Modality, Reader, Request, are_paths
 from ordinate.data.named_files import NamedFiles
 from ordinate.data.options import DataOptions
@@ -81,7 +81,7 @@ class PixelModality(Modality):
         if streamed is not None:
             failures = {}
             if request.skip_unreadable:
-                failures = unreadable(streamed, self.name.removesuffix("s"), progress=request.progress)
+                failures = unreadable_samples(streamed, self.name.removesuffix("s"), progress=request.progress)
             return self.reader.decoded_class(streamed, preprocessing), failures
         pixels, failures = self.reader.decode_all(X, preprocessing, options.workers, request.progress)
         return self.reader.decoded_class(pixels, preprocessing), failures

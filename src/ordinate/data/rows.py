@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+Rows = NDArray[np.int64]  # Places of samples.
 Labels = NDArray[Any]  # Labels as the user gives them, ranks or targets.
 
 

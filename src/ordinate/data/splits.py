@@ -111,7 +111,7 @@ def _split_copies(
     labels: NDArray[np.generic], units: Units, share: float, seed: int, *, stratify: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split rows of which some are copies; a unit counts among the rank of its first row."""
-    check_share(share)
+    check_part(share)
     first, places = units.firsts()
     sizes = np.bincount(places)
     strata = np.unique(labels[first], return_inverse=True)[1] if stratify else np.zeros(len(first), dtype=np.int64)
@@ -167,7 +167,7 @@ def split_folds(
     return [(np.flatnonzero(np.isin(places, rest)), np.flatnonzero(np.isin(places, own))) for rest, own in drawn]
 
 
-def check_share(share: float) -> None:
+def check_part(share: float) -> None:
     """Raise where a share of the rows is not between 0 and 1, exclusive."""
     if not 0 < share < 1:
         raise OrdinateError("share", share, "a share of the rows above 0 and below 1")
@@ -185,7 +185,7 @@ def split_rows(
         >>> len(rest), len(held_out)
         (9, 3)
     """
-    check_share(share)
+    check_part(share)
     random = np.random.default_rng(seed)
     order = random.permutation(len(labels))
     if not stratify:
@@ -215,7 +215,7 @@ def split_groups(
     """
     from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold
 
-    check_share(share)
+    check_part(share)
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
     if len(codes) != len(labels) or codes.max(initial=0) == 0:
         raise OrdinateError(

@@ -79,7 +79,7 @@ class Reading:
 
 
 @dataclass
-class Found:
+class ColumnFindings:
     """What was found in the columns of a table, for notes.
 
     Args:
@@ -130,7 +130,7 @@ def typed(
     declared: Mapping[str, Declared],
     reading: Reading = Reading(),
     names: Collection[str] | None = None,
-) -> tuple[pd.DataFrame, Found]:
+) -> tuple[pd.DataFrame, ColumnFindings]:
     """Return a table with its columns as numbers, ordered and unordered categories, and what was found in them.
 
     Args:
@@ -149,7 +149,7 @@ def typed(
         >>> table["health"].tolist(), found.missing["health"]
         (['poor', 'good', nan, 'fair'], Counter({'-9 (Refused)': 1}))
     """
-    found = Found(unmatched=[text for text in reading.missing if text not in MISSING])
+    found = ColumnFindings(unmatched=[text for text in reading.missing if text not in MISSING])
     columns = {}
     is_as_given = True
     for name in frame.columns:
@@ -229,7 +229,7 @@ def _occurs(text: str, values: pd.Series, said: Declared | None) -> bool:
     return without_missing(values, (text,)) is not values
 
 
-def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: Found) -> pd.Series:
+def _of_codes(values: pd.Series, said: Declared, reading: Reading, found: ColumnFindings) -> pd.Series:
     """Return a column of codes, some of which may have labels, as what it is."""
     name = str(values.name)
     labels = {_code(code): " ".join(str(label).split()) for code, label in said.labels.items()}
@@ -284,7 +284,7 @@ def _without(
     named: set[Any],
     labels: Mapping[Any, str],
     name: str,
-    found: Found,
+    found: ColumnFindings,
 ) -> pd.Series:
     """Return a column with NaN at missing codes, which are counted."""
     codes = _codes(values)
@@ -326,7 +326,7 @@ def _is_number_column(
 
 
 def _categories(
-    values: pd.Series, different: list[Any], labels: Mapping[Any, str], name: str, found: Found | None
+    values: pd.Series, different: list[Any], labels: Mapping[Any, str], name: str, found: ColumnFindings | None
 ) -> pd.Series:
     """Return codes as the categories of their labels: ranks where their order says more than the alphabet.
 
@@ -364,7 +364,7 @@ def says_more_than_the_alphabet(labels: list[str]) -> bool:
     return known_order(labels) == labels
 
 
-def _of_target(values: pd.Series, reading: Reading, found: Found) -> pd.Series:
+def _of_target(values: pd.Series, reading: Reading, found: ColumnFindings) -> pd.Series:
     """Return labels without those that say that there is no answer; they are counted."""
     is_category = isinstance(values.dtype, pd.CategoricalDtype)
     if reading.keep_missing or not (is_category or _is_text(values)):

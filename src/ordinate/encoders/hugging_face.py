@@ -58,7 +58,7 @@ def load_vision_network(name: str) -> VisionNetwork:
     transformers = optional("transformers", "text", "encoder")
     source = name.removeprefix(HUGGING_FACE)
     try:
-        with quiet(transformers):
+        with quiet_transformers(transformers):
             network, report = transformers.AutoModel.from_pretrained(
                 source, dtype=torch.float32, output_loading_info=True, **access(source)
             )
@@ -66,7 +66,9 @@ def load_vision_network(name: str) -> VisionNetwork:
                 source, local_files_only=Path(source).is_dir()
             )
     except UNREADABLE as error:
-        raise unreadable(name, "a folder or a name on the Hugging Face hub of a network for images", error) from error
+        raise unreadable_network(
+            name, "a folder or a name on the Hugging Face hub of a network for images", error
+        ) from error
     missing = sorted(report["missing_keys"])
     if any(not key.startswith("pooler.") for key in missing):  # Many published weights lack this layer.
         raise OrdinateError(
@@ -86,7 +88,7 @@ def access(source: str) -> dict[str, bool]:
     return {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
 
 
-def unreadable(name: str, expected: str, error: Exception) -> OrdinateError:
+def unreadable_network(name: str, expected: str, error: Exception) -> OrdinateError:
     """Return the error of a network that could not be loaded."""
     reason = str(error).strip().split("\n")[0]
     return OrdinateError("encoder", problem=f"{name!r} cannot be loaded", expected=f"{expected}: {reason}")
@@ -146,7 +148,7 @@ def _named_elsewhere(config: Config) -> Iterator[tuple[str, object]]:
 
 
 @contextmanager
-def quiet(transformers: Any) -> Iterator[None]:
+def quiet_transformers(transformers: Any) -> Iterator[None]:
     """Silence progress bars and advice on weights that are not read, and leave the random state as it was."""
     log = transformers.utils.logging
     shown = log.is_progress_bar_enabled()

@@ -14,7 +14,7 @@ from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 
 
-def calibrate(
+def calibrate_temperature(
     model: EmbeddingEstimator, unseen: Sequence[Predictions], weights: ArrayLike | None = None, least: float = 1e-12
 ) -> bool:
     """Give the probabilities of CLOC or OTD a temperature, unless they have one or must not have one.

@@ -29,7 +29,7 @@ from ordinate.estimators.known_samples import DataOfFit, KnownSamples
 from ordinate.estimators.method import Method
 from ordinate.estimators.params import origin_of, warn_of_code
 from ordinate.estimators.pipeline import Fit, brings_weights, learn_labels_and_reader
-from ordinate.estimators.samples import CheckedSamples, LabelledSamples, check_options
+from ordinate.estimators.samples import CheckedSamples, GivenSamples, check_options
 from ordinate.model.folder import CARD
 from ordinate.model.held_out import HeldOut, sets_of
 from ordinate.model.labels import RankLabels, TargetLabels
@@ -147,7 +147,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X: ArrayLike | pd.DataFrame,
         y: "ArrayLike | ParquetTable | None" = None,
         sample_weight: ArrayLike | None = None,
-        validation: LabelledSamples | None = None,
+        validation: GivenSamples | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Train on samples X and labels y.
@@ -438,7 +438,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return found.similarity, known.rows[found.rows]
 
     def report(
-        self, path: str | Path, X: object = None, y: object = None, training: LabelledSamples | None = None
+        self, path: str | Path, X: object = None, y: object = None, training: GivenSamples | None = None
     ) -> Path:
         """Write one HTML page about the model and its predictions of labelled samples, which opens offline.
 

@@ -14,7 +14,7 @@ from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.other_containers import unpack
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Labels, Samples, column_of, take
+from ordinate.data.rows import Labels, Rows, Samples, column_of, take
 from ordinate.data.splits import Units, keep_together, split_folds
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
@@ -24,8 +24,6 @@ from ordinate.estimators.rank_classifier import RankClassifier
 from ordinate.estimators.samples import check_groups, check_input
 from ordinate.estimators.target_regressor import TargetRegressor
 from ordinate.model.labels import find_classes, to_ranks
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,10 @@ from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method
 from ordinate.estimators.samples import (
-    LabelledSamples,
+    GivenSamples,
     check_kind,
     checked_samples,
-    divide,
+    hold_out_samples,
     relative_weights,
     with_units,
 )  # fmt: skip
@@ -117,7 +117,7 @@ def learn_labels_and_reader(
     X: object,
     y: object,
     sample_weight: ArrayLike | None = None,
-    validation: LabelledSamples | None = None,
+    validation: GivenSamples | None = None,
     groups: ArrayLike | None = None,
     few: int = 20,
 ) -> FitData:
@@ -137,7 +137,7 @@ def learn_labels_and_reader(
     elif len(samples) >= few:
         share = method.validation_share(samples)
         if share > 0:
-            samples, held_out = divide(samples, share, seed, stratify=labels.stratified)
+            samples, held_out = hold_out_samples(samples, share, seed, stratify=labels.stratified)
     method.units = samples.units
     modality = modality_of(samples.X)
     options = method.data_options(modality)

@@ -6,17 +6,17 @@ from importlib.util import find_spec
 from typing import Any, get_args
 
 from ordinate.errors import OrdinateError, did_you_mean
-from ordinate.extensions import Model, Task, extensions, load_object, of_ranks, of_targets
+from ordinate.extensions import NamedModel, Task, extensions, load_object, of_ranks, of_targets
 from ordinate.options import LinearLoss
 
-CORE: Mapping[str, Model] = {
+CORE: Mapping[str, NamedModel] = {
     "cloc": of_ranks("ordinate.estimators.cloc:CLOCClassifier"),
     "otd": of_ranks("ordinate.estimators.otd:OTDClassifier"),
     "supcr": of_targets("ordinate.estimators.supcr:SupCRRegressor"),
     "supremix": of_targets("ordinate.estimators.supremix:SupReMixRegressor"),
     **{name: of_targets("ordinate.estimators.plain:EndToEndRegressor", loss=name) for name in get_args(LinearLoss)},
     "cross_entropy": of_ranks("ordinate.estimators.plain:CrossEntropyClassifier"),
-    "blend": Model(
+    "blend": NamedModel(
         {"ranks": "ordinate.estimators.blend:BlendClassifier", "continuous": "ordinate.estimators.blend:BlendRegressor"}
     ),
 }
@@ -46,7 +46,7 @@ def added_option_groups() -> Mapping[str, str]:
 
 
 @cache
-def models() -> Mapping[str, Model]:
+def models() -> Mapping[str, NamedModel]:
     """Return all models by name, the core's first."""
     found = dict(CORE)
     for extension in extensions():
@@ -54,7 +54,7 @@ def models() -> Mapping[str, Model]:
     return found
 
 
-def model(name: str) -> Model:
+def model(name: str) -> NamedModel:
     """Return what a name stands for.
 
     Raises:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ordinate.estimators.embedding_estimator import EmbeddingEstimator
     from ordinate.estimators.method import Method
 
-LabelledSamples = tuple[Any, ...]  # (X, y) or (X, y, sample_weight).
+GivenSamples = tuple[Any, ...]  # (X, y) or (X, y, sample_weight).
 
 
 def check_options(options: object, encoder: object) -> None:
@@ -302,7 +302,7 @@ def _other_number(y: Sized, X: Sized) -> OrdinateError:
     return OrdinateError("y", f"{counted(len(y), 'label')} for {counted(len(X), 'sample')}", "one per sample")
 
 
-def divide(
+def hold_out_samples(
     samples: CheckedSamples,
     share: float,
     seed: int,

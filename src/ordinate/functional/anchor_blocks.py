@@ -60,7 +60,7 @@ def _fast_block_size(m: int, device: torch.device) -> int:
 
 
 @dataclass(frozen=True)
-class Order:
+class SampleOrder:
     """An order of anchors and of references, and where each anchor itself stands among the references in it."""
 
     anchors: Int[Tensor, " n"]
@@ -75,7 +75,7 @@ def rows_of(values: Tensor | None, rows: slice | Tensor) -> Tensor | None:
     return values[rows]
 
 
-def in_order(row_sums: RowSums, order: Order) -> RowSums:
+def in_order(row_sums: RowSums, order: SampleOrder) -> RowSums:
     """Return row sums of anchors and references as they come, from those of anchors and references in an order."""
 
     def unordered(coefficients: Tensor | None, a: Tensor, b: Tensor, *others: Tensor) -> tuple[Tensor, Gradients]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
-from ordinate.functional.anchor_blocks import Order, RowSums, in_order, reduced, rows_of
+from ordinate.functional.anchor_blocks import RowSums, SampleOrder, in_order, reduced, rows_of
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
 from ordinate.functional.inputs import (
     check_devices,
@@ -51,7 +51,7 @@ class Contrast:
 
     def ascending(
         self, labels: Shaped[Tensor, " n"], ref_labels: Shaped[Tensor, " m"], *, stable: bool = False
-    ) -> Order:
+    ) -> SampleOrder:
         """Return the order of anchors and of references by these labels, and where anchors stand in it."""
         order = ref_order = labels.argsort(stable=stable)
         if ref_labels is not labels:
@@ -59,7 +59,7 @@ class Contrast:
         place = self.self_index
         if place is not None:
             place = ref_order.argsort()[place[order]]
-        return Order(order, ref_order, place)
+        return SampleOrder(order, ref_order, place)
 
     def units(self, steepest: float = 1.0) -> tuple[Float[Tensor, "n d"], Float[Tensor, "m d"]]:
         """Return anchors and references scaled to norm 1; an anchor's value rises with a cosine by ``steepest``."""
@@ -93,7 +93,7 @@ class Contrast:
         coefficients: Float[Tensor, " n"],
         *tensors: Tensor,
         reduction: str,
-        order: Order | None = None,
+        order: SampleOrder | None = None,
         offset: float = 0.0,
     ) -> Float[Tensor, "*n"]:
         """Return the sum over anchors of ``coefficients * (value - offset)``, or each summand for ``"none"``.

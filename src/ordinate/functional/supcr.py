@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ordinate import kernels
-from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, rows_of
+from ordinate.functional.anchor_blocks import Gradients, SampleOrder, anchor_blocks, block_sums, rows_of
 from ordinate.functional.contrast import (
     Contrast,
     Inputs,
@@ -137,7 +137,7 @@ class _Path:
 _Paths = list[tuple[torch.dtype, _Path]]
 
 
-def _paths(contrast: Contrast, options: SupCROptions) -> tuple[Order | None, _Paths]:
+def _paths(contrast: Contrast, options: SupCROptions) -> tuple[SampleOrder | None, _Paths]:
     """Choose the order of anchors and references, and the paths: the fastest first, the last never too narrow."""
     y, ref_y = contrast.labels, contrast.ref_labels
     wide = accumulation_dtype(y.device)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ordinate import kernels
 from ordinate.errors import OrdinateError
-from ordinate.functional.anchor_blocks import Gradients, Order, anchor_blocks, block_sums, rows_of
+from ordinate.functional.anchor_blocks import Gradients, SampleOrder, anchor_blocks, block_sums, rows_of
 from ordinate.functional.contrast import Contrast, Inputs, check_contrasted, check_exponents, prepare
 from ordinate.functional.global_batch import Group, gathered, holds_anywhere
 from ordinate.functional.inputs import check_constant, check_devices, check_targets, shape_or_type
@@ -180,7 +180,7 @@ def _dtype(contrast: Contrast, temperature: float, label_width: float) -> torch.
 
 def _shares(
     contrast: Contrast,
-    order: Order,
+    order: SampleOrder,
     neg_mix: Tensor | None,
     options: SupReMixOptions,
     generator: torch.Generator | None,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ordinate.functional.global_batch import all_processes
 from ordinate.options import AngularTriangleOptions, MMNPOptions, SupCROptions, SupReMixOptions
 
-Options = SupCROptions | MMNPOptions | SupReMixOptions | AngularTriangleOptions
+LossOptions = SupCROptions | MMNPOptions | SupReMixOptions | AngularTriangleOptions
 
 
 class FormulaLoss(nn.Module):
@@ -21,7 +21,7 @@ class FormulaLoss(nn.Module):
         gather_distributed: Whether, in several processes, it is the loss of their joined batches.
     """
 
-    def __init__(self, options: Options, *, gather_distributed: bool) -> None:
+    def __init__(self, options: LossOptions, *, gather_distributed: bool) -> None:
         super().__init__()
         self.options = options
         self.gather_distributed = gather_distributed

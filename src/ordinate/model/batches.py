@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.counts import counted
-from ordinate.data.findings import Finding, collected, report
+from ordinate.data.findings import Finding, collected, report_findings
 from ordinate.data.numbers import plain_text
 from ordinate.data.paths import lacks_columns, reading
 from ordinate.data.registry import modality_of_files
@@ -170,7 +170,7 @@ def map_batches(
             X = take(X, np.setdiff1d(np.arange(len(X)), list(failures)))  # noqa: PLW2901
         if len(X):
             yield X, result
-    report(findings)
+    report_findings(findings)
     if place and not read:
         raise OrdinateError(
             "X", problem=f"none of the {counted(place, 'file')} can be read: {next(iter(failures.values()))}"

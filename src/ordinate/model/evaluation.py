@@ -37,10 +37,10 @@ def evaluate(model: Model, X: Samples, y: ArrayLike) -> Metrics:
         >>> sorted(evaluate(model, X, X[:, 0] > 0.5))[:2]
         ['accuracy', 'adjacent_error_rates']
     """
-    return measure(Predictions.of(model, X, y))
+    return metrics_of(Predictions.of(model, X, y))
 
 
-def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) -> Metrics:
+def metrics_of(predictions: Predictions, sample_weight: ArrayLike | None = None) -> Metrics:
     """Return the metrics of predictions, ready for JSON.
 
     Ranks: accuracy, MAE, quadratic weighted kappa, error rates between adjacent ranks, K-NN accuracy of the
@@ -65,6 +65,6 @@ def measure(predictions: Predictions, sample_weight: ArrayLike | None = None) ->
 def measure_targets(
     predictions: Predictions, names: Sequence[str], sample_weight: ArrayLike | None = None
 ) -> dict[str, Metrics]:
-    """Return the metrics of each of several targets (n, p) by its name, see :func:`measure`."""
+    """Return the metrics of each of several targets (n, p) by its name, see :func:`metrics_of`."""
     columns = zip(names, predictions.true.T, predictions.predicted.T, strict=True)
     return {name: dict(continuous_report(true, predicted, sample_weight)) for name, true, predicted in columns}

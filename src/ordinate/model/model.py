@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from torch import Tensor, nn
 
 from ordinate.counts import counted
-from ordinate.data.findings import collected, report
+from ordinate.data.findings import collected, report_findings
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.other_containers import unpack
@@ -155,7 +155,7 @@ class Model:
             rows = samples.in_files(np.arange(len(samples)))
         if rows is not None:
             findings = [finding.of_rows(rows) for finding in findings]
-        report(findings)
+        report_findings(findings)
         return read
 
     def own_columns(self, X: Any) -> Any:
@@ -180,7 +180,7 @@ class Model:
             embeddings = self.embed(self.read(X))
         if self.novelty is not None:
             findings += self.novelty.findings(self.predictor, embeddings)
-        report(findings)
+        report_findings(findings)
         return embeddings
 
     def transform(self, X: object) -> NDArray[np.float64]:

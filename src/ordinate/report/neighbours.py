@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ordinate.counts import counted
 from ordinate.data.images.pixels import as_picture
-from ordinate.report.output import write
+from ordinate.report.output import write_page
 from ordinate.version import __version__
 
 PAGE = "ordinate.report.page"  # Its assets are shared.
@@ -50,7 +50,7 @@ def write_neighbours(queries: Sequence[Picture], neighbours: Sequence[Sequence[P
         style=Markup(style),  # noqa: S704  # The asset is ours.
         version=__version__,
     )
-    return write(page, path)
+    return write_page(page, path)
 
 
 def _shown(picture: Picture, most_side: int = 448) -> dict[str, str]:

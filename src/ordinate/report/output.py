@@ -53,7 +53,7 @@ def _possible_name(path: Path) -> Iterator[None]:
         raise OrdinateError("out", problem=f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def write(page: str, out: str | Path) -> Path:
+def write_page(page: str, out: str | Path) -> Path:
     """Write a page and return its path."""
     check_output(out)
     path = Path(out)

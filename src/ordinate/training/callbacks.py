@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ordinate.training.loop import Loop
 
 
-class TimeLimit(Callback):
+class StageLimit(Callback):
     """End each stage in time.
 
     A stage has its share of the time that is left when it starts, by its epochs and those of the stages that follow.

@@ -16,7 +16,7 @@ from ordinate.functional.global_batch import all_processes, place_among, process
 from ordinate.option_group import Settings
 from ordinate.options import Precision
 from ordinate.training.callback import Callback
-from ordinate.training.callbacks import Announcement, Checkpoint, EarlyStop, History, Progress, TimeLimit
+from ordinate.training.callbacks import Announcement, Checkpoint, EarlyStop, History, Progress, StageLimit
 from ordinate.training.checkpoints import CHECKPOINT, epoch_state, read_checkpoint, restore_epoch_state
 from ordinate.training.machine import check_accelerator, single_thread_if_small
 from ordinate.training.optimization import Optimizer
@@ -84,7 +84,7 @@ def train(
     """
     check_accelerator(accelerator)
     join_processes(accelerator)
-    limit = TimeLimit(training_end())
+    limit = StageLimit(training_end())
     parts: list[Callback] = [limit, EarlyStop(), History()]
     parts.append(Progress() if progress else Announcement())
     parts += callbacks
@@ -134,7 +134,7 @@ class Loop:
         precision: Precision,
         gradient_clip_val: float | None,
         accumulate_grad_batches: int,
-        limit: TimeLimit,
+        limit: StageLimit,
         callbacks: Sequence[Callback],
     ) -> None:
         group = all_processes()

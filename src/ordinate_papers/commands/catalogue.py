@@ -5,7 +5,7 @@ from typing import Any
 
 from ordinate.commands.catalogue import Command
 from ordinate.commands.options import add_options
-from ordinate_papers.commands.options import TableOptions
+from ordinate_papers.commands.options import TableCommandOptions
 from ordinate_papers.datasets.catalogue import SETS, dataset, look_up
 
 
@@ -24,7 +24,7 @@ def _check_datasets(given: dict[str, Any]) -> None:
 def _check_table(given: dict[str, Any]) -> None:
     from ordinate_papers.tables.catalogue import find
 
-    TableOptions(**given).check()
+    TableCommandOptions(**given).check()
     if given["name"] is not None:
         find(given["name"])
     for name in given["dataset"]:
@@ -48,7 +48,7 @@ COMMANDS = (
         "List the numbered tables and curves of the four papers and how much of each can be computed here. With a "
         "name, make the missing runs and print the paper's figure, ours and the difference. Results are kept in a "
         "file: no run is made twice, and a command that was stopped continues when it is given again.",
-        lambda parser: add_options(parser, TableOptions),
+        lambda parser: add_options(parser, TableCommandOptions),
         "ordinate_papers.commands.table:table",
         _check_table,
         extra="pictures",

@@ -7,7 +7,7 @@ from ordinate.errors import OrdinateError
 
 
 @dataclass(frozen=True)
-class TableOptions:
+class TableCommandOptions:
     """The options of ``ordinate table``, under their names there."""
 
     name: str | None = option(None, "table or figure, such as otd-2; without it, all are listed", nargs="?")

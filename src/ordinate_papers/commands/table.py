@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.counts import counted
-from ordinate_papers.commands.options import TableOptions
+from ordinate_papers.commands.options import TableCommandOptions
 from ordinate_papers.tables.catalogue import CATALOGUE, find
 from ordinate_papers.tables.pictures import write
 from ordinate_papers.tables.rendering import FilledTable, as_text
 from ordinate_papers.tables.results import ResultsFile
-from ordinate_papers.tables.table import Plan, Table
+from ordinate_papers.tables.table import RunPlan, Table
 from ordinate_papers.tables.tuning import tuned
 from ordinate_papers.tables.workers import complete
 
 
 def table(**given: Any) -> None:
     """List the tables, or complete one and show it."""
-    options = TableOptions(**given)
+    options = TableCommandOptions(**given)
     options.check()
     results = ResultsFile(options.results)
     if options.name is None:
@@ -36,14 +36,14 @@ def table(**given: Any) -> None:
         print(path)
 
 
-def _show_what_is_there(chosen: Table, plan: Plan, results: ResultsFile) -> None:
+def _show_what_is_there(chosen: Table, plan: RunPlan, results: ResultsFile) -> None:
     known = results.read(plan.all_runs)
     finished = sum(result.state != "waiting" for result in known.values())
     print(as_text(FilledTable(chosen, plan, known)))
     print(f"{counted(len(known), 'run')} can run here; {finished} of them have, {len(known) - finished} are to be done")
 
 
-def _complete(chosen: Table, plan: Plan, results: ResultsFile, options: TableOptions) -> FilledTable:
+def _complete(chosen: Table, plan: RunPlan, results: ResultsFile, options: TableCommandOptions) -> FilledTable:
     from ordinate_papers.tables.execute import execute  # It imports all that trains, which the list does not need.
 
     if options.tune is not None:

@@ -89,7 +89,7 @@ class LargeMarginNearestNeighbours(ClassNamePrefixFeaturesOutMixin, TransformerM
 
 
 @dataclass(frozen=True)
-class Found:
+class Minimum:
     """The point of the lowest loss over all pairs, that loss, and the L-BFGS iterations that it took."""
 
     point: NDArray[np.float64]
@@ -109,7 +109,7 @@ def descend(
     many: float = 0.1,
     tolerance: float = 1e-3,
     patience: int = 3,
-) -> Found:
+) -> Minimum:
     """Minimise a loss over impostors in rounds of L-BFGS, each with those that ``find`` gave after the two before it.
 
     Args:
@@ -150,7 +150,7 @@ def descend(
         length = min(2 * length, long)
         if (active > known).nnz > many * known.nnz:
             length = short
-    return Found(best, lowest_loss, iterations)
+    return Minimum(best, lowest_loss, iterations)
 
 
 def target_neighbours(

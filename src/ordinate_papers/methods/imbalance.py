@@ -281,11 +281,11 @@ class Imbalance(balance.BalanceOptions):
     def needs_trained_head(self) -> bool:
         return self.lds is not None or self.fds
 
-    def build(self, targets: Float[Tensor, "n p"], embedding_dim: int) -> "Balance":
-        return Balance(self, targets, embedding_dim)
+    def build(self, targets: Float[Tensor, "n p"], embedding_dim: int) -> "CorrectedBalance":
+        return CorrectedBalance(self, targets, embedding_dim)
 
 
-class Balance(balance.Balance):
+class CorrectedBalance(balance.Balance):
     """The state of :class:`Imbalance` in training: weights of the label bins and statistics of their embeddings.
 
     Args:
@@ -295,7 +295,7 @@ class Balance(balance.Balance):
 
     Example:
         >>> labels = torch.tensor([1.0, 1.0, 1.0, 1.0, 9.0])
-        >>> balance = Balance(Imbalance(lds="sqrt_inverse", bin_size=1), labels, embedding_dim=2)
+        >>> balance = CorrectedBalance(Imbalance(lds="sqrt_inverse", bin_size=1), labels, embedding_dim=2)
         >>> [round(weight, 2) for weight in balance.weights(labels).tolist()]
         [0.83, 0.83, 0.83, 0.83, 1.67]
     """

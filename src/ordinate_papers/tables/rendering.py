@@ -14,7 +14,7 @@ from ordinate.counts import counted
 from ordinate.report.text import table as aligned
 from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
-from ordinate_papers.tables.table import Cell, Plan, Table
+from ordinate_papers.tables.table import Cell, RunPlan, Table
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class FilledTable:
     """A table, the plan of its cells and the results of its runs."""
 
     table: Table
-    plan: Plan
+    plan: RunPlan
     results: Mapping[Run, Result]
 
     @cached_property

@@ -176,7 +176,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """The runs of a table.
 
     Args:
@@ -259,7 +259,7 @@ class Table(Choice):
                 names += [choice.dataset, choice.conditions.get("source")]
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def plan(self, seeds: int, *, quick: bool = False) -> Plan:
+    def plan(self, seeds: int, *, quick: bool = False) -> RunPlan:
         """Return the runs of every cell that can be computed here, one per seed from 0."""
         runs = {}
         reasons = {}
@@ -270,7 +270,7 @@ class Table(Choice):
                     runs[row, column] = [cell.run(seed, quick=quick) for seed in range(seeds)]
                 else:
                     reasons[row, column] = reason
-        return Plan(runs, reasons)
+        return RunPlan(runs, reasons)
 
     def on(self, names: Sequence[str]) -> "Table":
         """Return the table's columns of these data sets, or the comparison of its models on others.

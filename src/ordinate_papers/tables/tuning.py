@@ -15,7 +15,7 @@ from ordinate.optional import optional
 from ordinate.options import head_losses
 from ordinate_papers.tables.results import Result, ResultsFile
 from ordinate_papers.tables.run import Run, Settings
-from ordinate_papers.tables.table import Plan
+from ordinate_papers.tables.table import RunPlan
 from ordinate_papers.tables.workers import Execute, complete
 
 Space = Mapping[str, Sequence[float]]
@@ -25,8 +25,8 @@ SPACE: Space = {"learning_rate": (1e-4, 1e-2), "weight_decay": (1e-5, 10.0)}
 
 
 def tuned(
-    plan: Plan, trials: int, execute: Execute, results: ResultsFile, *, together: int = 2, **options: Any
-) -> Plan:
+    plan: RunPlan, trials: int, execute: Execute, results: ResultsFile, *, together: int = 2, **options: Any
+) -> RunPlan:
     """Return a plan whose models have the learning rate and the weight decay with the best validation error.
 
     Every model that is trained gets its trials for every data set and seed. They are evaluated by the mean absolute
@@ -64,7 +64,7 @@ def tuned(
     runs = {}
     for place, several in plan.runs.items():
         runs[place] = [_with(run, best.get(_validated(run), {})) for run in several]
-    return Plan(runs, plan.reasons)
+    return RunPlan(runs, plan.reasons)
 
 
 def space_of(run: Run) -> Space:

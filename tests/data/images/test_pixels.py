@@ -12,7 +12,7 @@ from ordinate.data.decoded import require_readable
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import (
     Decoded,
-    Preprocessing,
+    ImagePreprocessing,
     as_images,
     choose_preprocessing,
     decode,
@@ -26,15 +26,15 @@ PHOTO = Image.fromarray(COLOURS[0].transpose(1, 2, 0))
 
 
 def test_an_image_of_the_right_size_keeps_its_pixels():
-    assert (Preprocessing((40, 60), 3)(PHOTO) == COLOURS[0]).all()
+    assert (ImagePreprocessing((40, 60), 3)(PHOTO) == COLOURS[0]).all()
 
 
 def test_the_crop_is_the_middle_at_the_images_own_resolution():
-    assert (Preprocessing((20, 30), 3, crop=(20, 30))(PHOTO) == COLOURS[0, :, 10:30, 15:45]).all()
+    assert (ImagePreprocessing((20, 30), 3, crop=(20, 30))(PHOTO) == COLOURS[0, :, 10:30, 15:45]).all()
 
 
 def test_a_crop_larger_than_the_image_pads_with_black():
-    padded = Preprocessing((50, 60), 3, crop=(50, 60))(PHOTO)
+    padded = ImagePreprocessing((50, 60), 3, crop=(50, 60))(PHOTO)
     assert (padded[:, 5:45] == COLOURS[0]).all()
     assert (padded[:, :5] == 0).all()
     assert (padded[:, 45:] == 0).all()
@@ -43,18 +43,18 @@ def test_a_crop_larger_than_the_image_pads_with_black():
 def test_grey_is_the_luminance():
     weights = np.array([0.299, 0.587, 0.114])
     expected = np.tensordot(weights, COLOURS[0].astype(float), 1)
-    assert np.abs(Preprocessing((40, 60), 1)(PHOTO)[0] - expected).max() <= 1
+    assert np.abs(ImagePreprocessing((40, 60), 1)(PHOTO)[0] - expected).max() <= 1
 
 
 def test_resizing_keeps_the_mean():
-    small = Preprocessing((10, 15), 3)(PHOTO)
+    small = ImagePreprocessing((10, 15), 3)(PHOTO)
     assert small.shape == (3, 10, 15)
     assert np.abs(small.mean(axis=(1, 2)) - COLOURS[0].mean(axis=(1, 2))).max() < 2
 
 
 def test_equalising_spreads_grey_evenly_and_keeps_the_order():
     dark = Image.fromarray((np.arange(40 * 60) // 40).astype(np.uint8).reshape(40, 60))  # 0..59
-    spread = Preprocessing((40, 60), 1, equalize=True)(dark)[0]
+    spread = ImagePreprocessing((40, 60), 1, equalize=True)(dark)[0]
     assert (spread == np.asarray(ImageOps.equalize(dark))).all()
     assert spread.min() == 0
     assert spread.max() == 255
@@ -63,7 +63,7 @@ def test_equalising_spreads_grey_evenly_and_keeps_the_order():
 
 def test_equalising_a_photo_changes_its_luminance_alone():
     dull = Image.fromarray((COLOURS[0].transpose(1, 2, 0) // 4 + 90).astype(np.uint8))
-    after = Image.fromarray(Preprocessing((40, 60), 3, equalize=True)(dull).transpose(1, 2, 0)).convert("YCbCr")
+    after = Image.fromarray(ImagePreprocessing((40, 60), 3, equalize=True)(dull).transpose(1, 2, 0)).convert("YCbCr")
     before = dull.convert("YCbCr")
     luminance = np.asarray(after)[..., 0]
     assert np.ptp(luminance) > 2 * np.ptp(np.asarray(before)[..., 0])
@@ -72,13 +72,13 @@ def test_equalising_a_photo_changes_its_luminance_alone():
 
 def test_sixteen_bits_become_eight_by_their_range():
     values = np.array([[0, 65535], [32768, 257]], dtype=np.uint16)
-    assert Preprocessing((2, 2), 1)(Image.fromarray(values)).ravel().tolist() == [0, 255, 128, 1]
+    assert ImagePreprocessing((2, 2), 1)(Image.fromarray(values)).ravel().tolist() == [0, 255, 128, 1]
 
 
 def test_what_is_transparent_is_black():
     faint = Image.new("RGBA", (2, 1), (200, 100, 50, 255))
     faint.putpixel((1, 0), (200, 100, 50, 0))
-    assert Preprocessing((1, 2), 3)(faint)[:, 0].T.tolist() == [[200, 100, 50], [0, 0, 0]]
+    assert ImagePreprocessing((1, 2), 3)(faint)[:, 0].T.tolist() == [[200, 100, 50], [0, 0, 0]]
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_any_number_of_workers_reads_the_same(many, workers):
 
 def test_pixels_past_the_limit_lie_on_disk(many, monkeypatch):
     monkeypatch.setattr(decoded, "MAX_BYTES_IN_MEMORY", 1000)
-    read, _ = decode(many[1], Preprocessing((16, 16), 1), 2)
+    read, _ = decode(many[1], ImagePreprocessing((16, 16), 1), 2)
     assert isinstance(read, np.memmap)
     assert (read == many[0]).all()
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_named_and_black(tmp_path):
     paths = pictures.write(tmp_path, pictures.draw([0] * 20), [f"{i}.png" for i in range(20)])
     for path in paths[3:15]:
         path.write_bytes(b"")
-    read, failures = decode(ImageFiles(paths), Preprocessing((16, 16), 1), 0)
+    read, failures = decode(ImageFiles(paths), ImagePreprocessing((16, 16), 1), 0)
     assert sorted(failures) == list(range(3, 15))
     assert (read[3:15] == 0).all()
     assert read[:3].any()
@@ -123,10 +123,10 @@ def test_what_cannot_be_read_is_named_and_black(tmp_path):
 
 
 def test_what_was_decoded_is_not_decoded_again_and_only_taken_as_it_was():
-    done = Decoded(pictures.draw([0, 1]), Preprocessing((16, 16), 1))
+    done = Decoded(pictures.draw([0, 1]), ImagePreprocessing((16, 16), 1))
     assert decode(done, done.preprocessing)[0] is done.pixels
     with pytest.raises(OrdinateError, match="X: got samples decoded with"):
-        decode(done, Preprocessing((16, 16), 1, equalize=True))
+        decode(done, ImagePreprocessing((16, 16), 1, equalize=True))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_images_of_more_bits_keep_their_levels_in_one_range_for_all(kind, tmp_pa
 
 
 def test_values_beyond_those_of_training_are_its_ends(tmp_path):
-    take = Preprocessing((1, 4), 1, intensity=(100.0, 300.0))
+    take = ImagePreprocessing((1, 4), 1, intensity=(100.0, 300.0))
     beyond = Image.fromarray(np.array([[0.0, 100.0, 500.0, np.nan]], dtype=np.float32))
     assert take(beyond)[0, 0].tolist() == [0, 0, 255, 0]
 
@@ -234,8 +234,8 @@ def test_values_beyond_those_of_training_are_its_ends(tmp_path):
 def test_images_of_more_bits_than_in_training_are_refused_where_their_range_is_open(kind, tmp_path):
     files, _ = write_deep(tmp_path, kind)
     with pytest.raises(OrdinateError, match=r"image: got values from .*, expected 8 bits, as in training"):
-        Preprocessing((8, 256), 1).read(files, 1)
-    _, failures = decode(files, Preprocessing((8, 256), 1), 0)
+        ImagePreprocessing((8, 256), 1).read(files, 1)
+    _, failures = decode(files, ImagePreprocessing((8, 256), 1), 0)
     assert len(failures) == len(files)
 
 

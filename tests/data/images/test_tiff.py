@@ -11,7 +11,7 @@ from PIL import Image
 
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.files import ImageFiles
-from ordinate.data.images.pixels import Preprocessing, choose_preprocessing
+from ordinate.data.images.pixels import ImagePreprocessing, choose_preprocessing
 from ordinate.errors import OrdinateError
 
 RANDOM = np.random.default_rng(0)
@@ -327,7 +327,7 @@ def test_twelve_bits_of_colour_in_sixteen_are_not_black(tmp_path):
     paths = [write(tmp_path / f"{number}.tif", COLOUR // 3**number) for number in range(3)]
     files = ImageFiles(paths)
     chosen = choose_preprocessing(files)
-    assert chosen == Preprocessing((21, 34), 3, intensity=(COLOUR.min() // 9, COLOUR.max()))
+    assert chosen == ImagePreprocessing((21, 34), 3, intensity=(COLOUR.min() // 9, COLOUR.max()))
     shown = [chosen.read(files, number) for number in range(3)]
     for number, dark in itertools.product(range(3), range(3)):
         assert (shown[number].mean() > shown[dark].mean()) == (number < dark)

@@ -8,7 +8,7 @@ from pandas.testing import assert_frame_equal
 
 from ordinate.data.tables import csv_table
 from ordinate.data.tables.csv_table import CsvTable
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 from ordinate.errors import OrdinateError
 
 COLUMNS = {  # each is of another type where only some of its rows are seen
@@ -38,7 +38,7 @@ def write(path, separator=","):
 def test_batches_hold_what_pandas_reads_at_once(tmp_path, monkeypatch, name, separator, rows):
     monkeypatch.setattr(csv_table, "LOOKED_AT", 2)
     table = CsvTable(write(tmp_path / name, separator))
-    whole = read_samples(tmp_path / name)
+    whole = read_table_samples(tmp_path / name)
     batches = list(table.batches(rows))
     assert [len(batch) for batch in batches] == [len(whole.iloc[start : start + rows]) for start in range(0, 6, rows)]
     assert (len(table), list(table.columns)) == (6, list(whole.columns))

@@ -10,7 +10,7 @@ import pyreadstat
 import pytest
 
 from ordinate.data.tables.features import TableFeatures, check_unseen
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 from ordinate.errors import OrdinateError
 
 TIMES = pd.Series(pd.date_range("2019-11-30 21:30", periods=40, freq="37h"))
@@ -245,7 +245,7 @@ def test_the_unit_of_a_duration_makes_no_difference(tmp_path, trained, new):
     np.testing.assert_allclose(features.transform(frame), expected, rtol=1e-6)
     for name, write in {"a.parquet": frame.to_parquet, "a.feather": frame.to_feather, "a.csv": frame.to_csv}.items():
         write(tmp_path / name)
-        np.testing.assert_allclose(features.transform(read_samples(tmp_path / name)), expected, rtol=1e-6)
+        np.testing.assert_allclose(features.transform(read_table_samples(tmp_path / name)), expected, rtol=1e-6)
 
 
 def test_longer_durations_than_in_training_are_said():
@@ -280,7 +280,7 @@ def test_times_of_files_are_those_of_the_frame(tmp_path, ending):
     else:
         getattr(frame, {".xlsx": "to_excel"}.get(ending, f"to_{ending[1:]}"))(path)
     features = TableFeatures.fit(frame)
-    read = read_samples(path)
+    read = read_table_samples(path)
     np.testing.assert_allclose(features.transform(read), features.transform(frame), rtol=1e-6)
     assert TableFeatures.fit(read[list(frame)]).notes == features.notes
 

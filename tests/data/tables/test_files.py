@@ -14,7 +14,7 @@ from ordinate.commands.labels import understand_label
 from ordinate.data.file_formats import require_packages
 from ordinate.data.modality import Request
 from ordinate.data.rows import BatchedSamples
-from ordinate.data.tables.files import read_labelled, read_samples
+from ordinate.data.tables.files import read_labelled, read_table_samples
 from ordinate.data.tables.modality import MODALITY
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.errors import OrdinateError
@@ -86,7 +86,7 @@ def test_every_kind_of_table_is_read_alike(table):
     assert_frame_equal(X.reset_index(drop=True), TABLE.drop(columns="grade"), check_dtype=False)
     assert y.tolist() == [0, 2, 1]
     assert y.index.tolist() == [0, 1, 2]
-    assert_frame_equal(read_samples(table).reset_index(drop=True), TABLE, check_dtype=False)
+    assert_frame_equal(read_table_samples(table).reset_index(drop=True), TABLE, check_dtype=False)
 
 
 @pytest.mark.parametrize("name", ["a.dta", "a.sav"])
@@ -105,7 +105,7 @@ def test_labels_of_values_are_ordered_ranks(tmp_path, name):
 
 
 def test_the_path_may_be_text(csv):
-    assert_frame_equal(read_samples(str(csv("a,b\n1,2\n"))), pd.DataFrame({"a": [1], "b": [2]}))
+    assert_frame_equal(read_table_samples(str(csv("a,b\n1,2\n"))), pd.DataFrame({"a": [1], "b": [2]}))
 
 
 @for_every_table
@@ -125,7 +125,7 @@ def test_the_first_sheet_of_a_workbook_is_read_as_it_is_written(tmp_path):
         frame.to_excel(book, sheet_name="cases", index=False, startrow=2, startcol=1)
         TABLE.to_excel(book, sheet_name="old", index=False)
     with pytest.warns(UserWarning, match=r"a\.xlsx: reads the first of 2 sheets, 'cases'$"):
-        read = read_samples(path)
+        read = read_table_samples(path)
     assert_frame_equal(read, frame.assign(stage=["None", None]), check_dtype=False)
     assert read["seen"].dtype.kind == "M"
 
@@ -134,7 +134,7 @@ def test_the_first_sheet_of_a_workbook_is_read_as_it_is_written(tmp_path):
 def test_a_column_of_a_workbook_may_have_the_name_of_a_missing_value(tmp_path, name):
     frame = pd.DataFrame({name: [1.5, 2.5], "grade": ["NA", "low"]})
     frame.to_excel(tmp_path / "a.xlsx", index=False)
-    assert_frame_equal(read_samples(tmp_path / "a.xlsx"), frame.assign(grade=[None, "low"]), check_dtype=False)
+    assert_frame_equal(read_table_samples(tmp_path / "a.xlsx"), frame.assign(grade=[None, "low"]), check_dtype=False)
 
 
 DOUBLED = pd.DataFrame([[1, "x", 0, "u"], [2, "y", 0, "v"], [4, "x", 1, "u"]], columns=["a", "b", "a", "b"])
@@ -163,7 +163,7 @@ def test_of_several_columns_of_a_name_the_first_is_read(tmp_path, name):
     path, first = tmp_path / name, {"a": [1, 2, 4], "b": ["x", "y", "x"]}
     WRITERS_OF_DOUBLED[name](path)
     with pytest.warns(UserWarning, match="several columns are named 'a', 'b'; the first of each is read"):
-        read = read_samples(path)
+        read = read_table_samples(path)
     assert read.to_dict("list") == first
     with pytest.raises(OrdinateError, match="several columns are named 'b', expected one name per column"):
         MODALITY.read_labelled(path, Request("b", say=lambda _: None))
@@ -181,7 +181,7 @@ def test_doubled_parquet_is_an_error(tmp_path):
 def test_a_workbook_without_rows_is_an_error(tmp_path):
     pd.DataFrame().to_excel(tmp_path / "b.xlsx", index=False)
     with pytest.raises(OrdinateError, match=r"b\.xlsx: holds no rows"):
-        read_samples(tmp_path / "b.xlsx")
+        read_table_samples(tmp_path / "b.xlsx")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_an_npz_holds_x_and_the_target(npz, shape):
     path = npz(X=X, grade=np.array([2, 0, 1]), other=np.zeros(7))
     read, y = read_labelled(path, "grade")
     np.testing.assert_array_equal(read, X)
-    np.testing.assert_array_equal(read_samples(path), X)
+    np.testing.assert_array_equal(read_table_samples(path), X)
     assert y.tolist() == [2, 0, 1]
 
 
@@ -215,7 +215,7 @@ def test_a_ts_file_holds_series_and_one_target(tmp_path):
     series, y = read_labelled(path, "target")
     np.testing.assert_array_equal(series, [[[1, 2, 3]], [[4, np.nan, np.nan]]])
     assert y.tolist() == [0.5, 0.7]
-    np.testing.assert_array_equal(read_samples(path), series)
+    np.testing.assert_array_equal(read_table_samples(path), series)
 
 
 def test_reading_an_npz_runs_no_code_from_it(npz):
@@ -234,7 +234,9 @@ def test_reading_an_npz_runs_no_code_from_it(npz):
         ("d.csv", ""), ("xyzzy", ""), ("nowhere/data.csv", ""),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("read", [read_samples, lambda path: read_labelled(path, "grade")], ids=["samples", "labelled"])
+@pytest.mark.parametrize(
+    "read", [read_table_samples, lambda path: read_labelled(path, "grade")], ids=["samples", "labelled"]
+)
 def test_a_missing_file_is_an_error_that_knows_the_near_name(csv, name, hint, read):
     path = csv("a,grade\n1,2\n").parent / name
     with pytest.raises(OrdinateError, match=f"{path}: no such file{hint}$"):
@@ -244,7 +246,7 @@ def test_a_missing_file_is_an_error_that_knows_the_near_name(csv, name, hint, re
 def test_a_folder_is_an_error_that_says_so(tmp_path):
     (tmp_path / "data.csv").mkdir()
     with pytest.raises(OrdinateError, match=r"data\.csv: .*(folder|directory)"):
-        read_samples(tmp_path / "data.csv")
+        read_table_samples(tmp_path / "data.csv")
 
 
 @pytest.mark.parametrize("column", ["target", "dropped", "categorical"])
@@ -330,7 +332,7 @@ def test_a_single_array_under_the_name_of_an_npz_is_an_error(tmp_path):
     with (tmp_path / "a.npz").open("wb") as file:
         np.save(file, np.zeros((3, 2)))
     with pytest.raises(OrdinateError, match=r"a\.npz"):
-        read_samples(tmp_path / "a.npz")
+        read_table_samples(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(("drop", "categorical"), [([], ["grade"]), (["zip"], ["zip"])], ids=["target", "dropped"])

@@ -5,7 +5,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from ordinate.data.tables.features import unusable_columns
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 from ordinate.data.tables.json_files import read_json
 from ordinate.errors import OrdinateError
 
@@ -28,7 +28,7 @@ def test_what_pandas_writes_is_read(tmp_path, form):
 )
 def test_blank_lines_are_skipped_and_nested_values_are_unusable_columns(tmp_path, text):
     (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
-    read = read_samples(tmp_path / "a.jsonl")
+    read = read_table_samples(tmp_path / "a.jsonl")
     assert read["a"].tolist() == [1, 2, 3]
     assert list(unusable_columns(read)) == ["b"]
 

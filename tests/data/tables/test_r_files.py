@@ -11,7 +11,7 @@ from rdata.parser import RObjectType
 
 from ordinate.data.tables.date_forms import DURATION, TIME_OF_DAY, date_form
 from ordinate.data.tables.features import unusable_columns
-from ordinate.data.tables.files import read_samples
+from ordinate.data.tables.files import read_table_samples
 from ordinate.data.tables.r_files import read_r
 from ordinate.errors import OrdinateError
 from tests.data.tables.r_objects import data_frame, of_class, whole
@@ -105,13 +105,13 @@ def test_columns_of_a_data_frame_are_those_of_r(write, name, content):
 
 
 def test_labelled_columns_are_read_as_those_of_a_statistics_program(write):
-    read = read_samples(write("d.rds", TIBBLE), lambda _: None)
+    read = read_table_samples(write("d.rds", TIBBLE), lambda _: None)
     assert as_none(read["h"]) == ["low", "high", None]
     assert as_none(read["m"]) == ["no", "yes", None]
 
 
 def test_zones_long_integers_levels_of_na_and_ranges_of_missing_values_are_those_of_r(write):
-    read = read_samples(write("more.rds", MORE), lambda _: None)
+    read = read_table_samples(write("more.rds", MORE), lambda _: None)
     assert read["t"].dt.hour.tolist()[::2] == [10, 10]
     assert as_none(read["n"])[:2] == [1, 5]
     assert as_none(read["a"]) == ["low", None, "high"]
@@ -121,7 +121,7 @@ def test_zones_long_integers_levels_of_na_and_ranges_of_missing_values_are_those
 
 
 def test_a_column_of_lists_does_not_stop_a_file(write):
-    assert list(unusable_columns(read_samples(write("more.rds", MORE), lambda _: None))) == ["l"]
+    assert list(unusable_columns(read_table_samples(write("more.rds", MORE), lambda _: None))) == ["l"]
 
 
 X = np.array([1.0, 2.0, 3.0])
@@ -146,7 +146,7 @@ DAYS = {"mday": [31, np.nan, 1], "mon": [0, np.nan, 11], "year": [120, np.nan, 9
 )
 def test_spans_of_time_are_durations(tmp_path, column, expected):
     write_r(tmp_path / "a.rds", data_frame([("x", X), ("t", column)], 3))
-    read = read_samples(tmp_path / "a.rds")["t"]
+    read = read_table_samples(tmp_path / "a.rds")["t"]
     assert date_form(read) == DURATION
     assert as_none(read.dt.total_seconds()) == expected
 
@@ -155,7 +155,7 @@ def test_times_of_day_and_broken_down_times_are_times(tmp_path):
     clock = of_class(["hms", "difftime"], np.array([1.5, 3600, np.nan]), units=np.array(["secs"]))
     columns = [("x", X), ("h", clock), ("t", broken_down(**TIMES, **DAYS, zone=[0, 0, 0]))]
     write_r(tmp_path / "a.rds", data_frame(columns, 3, "tbl_df", "tbl"))
-    read = read_samples(tmp_path / "a.rds")
+    read = read_table_samples(tmp_path / "a.rds")
     assert date_form(read["h"]) == TIME_OF_DAY
     assert as_none(read["h"])[1:] == [datetime.time(1), None]
     assert as_none(read["t"]) == [pd.Timestamp("2020-01-31 10:30:05.5"), None, pd.Timestamp("1999-12-01")]
@@ -173,7 +173,7 @@ UNUSABLE = {
 @pytest.mark.parametrize("kind", UNUSABLE)
 def test_columns_of_other_things_do_not_stop_a_file(tmp_path, kind):
     write_r(tmp_path / "a.rds", data_frame([("x", X), ("odd", UNUSABLE[kind])], 3))
-    read = read_samples(tmp_path / "a.rds")
+    read = read_table_samples(tmp_path / "a.rds")
     assert read["x"].tolist() == [1, 2, 3]
     assert list(unusable_columns(read)) == ["odd"]
 
@@ -181,7 +181,7 @@ def test_columns_of_other_things_do_not_stop_a_file(tmp_path, kind):
 def test_of_columns_with_the_same_name_the_first_is_read(tmp_path):
     write_r(tmp_path / "a.rds", data_frame([("x", X), ("y", X), ("x", -X)], 3))
     with pytest.warns(UserWarning, match="several columns are named 'x'; the first of each is read"):
-        read = read_samples(tmp_path / "a.rds")
+        read = read_table_samples(tmp_path / "a.rds")
     assert read.to_dict("list") == {"x": [1, 2, 3], "y": [1, 2, 3]}
 
 
@@ -189,7 +189,7 @@ def test_the_one_data_frame_among_other_objects_is_read(tmp_path):
     frame = data_frame([("x", X), ("y", -X)], 3)
     others = {"a": [1, 2], "model": of_class(["lm"], [X, 2], RObjectType.VEC), "n": 3.0}
     write_r(tmp_path / "a.rda", {**others, "d": frame, "z": "text"})
-    assert read_samples(tmp_path / "a.rda").to_dict("list") == {"x": [1, 2, 3], "y": [-1, -2, -3]}
+    assert read_table_samples(tmp_path / "a.rda").to_dict("list") == {"x": [1, 2, 3], "y": [-1, -2, -3]}
 
 
 def test_bytes_of_r_are_an_error_that_names_them(tmp_path):
@@ -202,7 +202,7 @@ def test_bytes_of_r_are_an_error_that_names_them(tmp_path):
     with pytest.raises(
         OrdinateError, match=r"a\.rds: holds values of R's type raw, which cannot be read; in R, saveRDS"
     ):
-        read_samples(path)
+        read_table_samples(path)
 
 
 def test_several_data_frames_or_none_are_an_error(write):
@@ -216,7 +216,7 @@ def test_a_damaged_file_is_an_error_that_names_it(write, tmp_path):
     path = write("d.rds", TIBBLE)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(OrdinateError, match=r"d\.rds: could not be read: "):
-        read_samples(path)
+        read_table_samples(path)
     (tmp_path / "e.rds").write_bytes(np.arange(100, dtype=np.uint8).tobytes())
     with pytest.raises(OrdinateError, match=r"e\.rds: could not be read: "):
-        read_samples(tmp_path / "e.rds")
+        read_table_samples(tmp_path / "e.rds")

@@ -7,7 +7,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_error
 from sklearn.neighbors import KNeighborsClassifier
 
-from ordinate.data.images.pixels import Decoded, Preprocessing
+from ordinate.data.images.pixels import Decoded, ImagePreprocessing
 from ordinate.data.rows import take
 from ordinate.metrics import continuous_report
 from ordinate_papers.protocols.trial import score, train
@@ -23,7 +23,7 @@ def test_rows_are_taken_from_every_kind_of_samples():
     assert (take(frame, ROWS).to_numpy() == array[ROWS]).all()
     assert take(list("abcde"), ROWS) == ["e", "a", "c"]
     pixels = np.arange(5, dtype=np.uint8)[:, None, None, None]
-    assert take(Decoded(pixels, Preprocessing((1, 1), 1)), ROWS).pixels.ravel().tolist() == [4, 0, 2]
+    assert take(Decoded(pixels, ImagePreprocessing((1, 1), 1)), ROWS).pixels.ravel().tolist() == [4, 0, 2]
 
 
 def test_a_clone_is_trained_in_a_folder_of_its_own(tmp_path):

@@ -16,7 +16,7 @@ from ordinate_papers.tables.pictures import PICTURES, draw, write
 from ordinate_papers.tables.rendering import FilledTable
 from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
-from ordinate_papers.tables.table import Column, Curve, Plan, Row, Table
+from ordinate_papers.tables.table import Column, Curve, Row, RunPlan, Table
 from tests.papers.tables.test_rendering import RESULTS, RUNS
 
 
@@ -30,7 +30,7 @@ def test_a_curve_is_drawn_with_a_panel_a_group(tmp_path):
     rows = (Row("l1", (1.0, 2.0), model="l1", group="one"), Row("l1", model="l1", group="two"))
     columns = (Column("10", metric="mae"), Column("20", metric="r2"))
     table = Table("t", "", "", columns, rows, dataset="airfoil", curve=Curve("samples", "MAE", (10, 20)))
-    plan = Plan({(row, column): RUNS[0, 0] for row in range(2) for column in range(2)}, {})
+    plan = RunPlan({(row, column): RUNS[0, 0] for row in range(2) for column in range(2)}, {})
     filled = FilledTable(table, plan, RESULTS)
     ((_, figure),) = draw(filled)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
@@ -47,7 +47,7 @@ def fill(picture, *metrics, groups=("",)):
     table = Table("t", "", "", (Column("c", metric="order"),), rows, dataset="busi", picture=picture)
     runs = [Run("busi", "otd", settings={"row": i}) for i in range(len(rows))]
     done = {run: Result("done", each) for run, each in zip(runs, metrics, strict=True)}
-    return FilledTable(table, Plan({(i, 0): [run] for i, run in enumerate(runs)}, {}), done)
+    return FilledTable(table, RunPlan({(i, 0): [run] for i, run in enumerate(runs)}, {}), done)
 
 
 def test_logits_have_a_panel_for_every_share_of_the_epochs():
@@ -70,7 +70,7 @@ def test_cosines_have_a_file_for_every_data_set_and_a_panel_for_every_network(tm
 def test_a_search_among_what_is_no_image_has_no_picture():
     filled = fill("searches", {"queries": [0.0], "neighbours": [[1.0]]})
     run = replace(next(iter(filled.results)), dataset="car")
-    moved = replace(filled, plan=Plan({(0, 0): [run]}, {}), results={run: next(iter(filled.results.values()))})
+    moved = replace(filled, plan=RunPlan({(0, 0): [run]}, {}), results={run: next(iter(filled.results.values()))})
     assert not list(draw(moved))
 
 

@@ -8,7 +8,7 @@ import pytest
 from ordinate_papers.tables.rendering import FilledTable, as_csv, as_text
 from ordinate_papers.tables.results import Result
 from ordinate_papers.tables.run import Run
-from ordinate_papers.tables.table import Column, Plan, Row, Table
+from ordinate_papers.tables.table import Column, Row, RunPlan, Table
 
 TABLE = Table(
     "paper-1",
@@ -26,7 +26,7 @@ RUNS = {
     (0, 0): [Run("airfoil", "l1", seed=seed) for seed in (0, 1)],
     (1, 0): [Run("airfoil", "mse", seed=seed) for seed in (0, 1)],
 }
-PLAN = Plan(
+PLAN = RunPlan(
     {**RUNS, (0, 1): RUNS[0, 0], (1, 1): RUNS[1, 0]}, {(2, 0): "not in this release", (2, 1): "not in this release"}
 )
 RESULTS = {
@@ -95,7 +95,7 @@ def test_items_of_lists_are_read_and_those_past_the_end_are_missing():
 def test_a_wide_table_comes_in_blocks():
     columns = tuple(Column(f"a column {number}", metric="mae") for number in range(12))
     table = Table("t", "", "", columns, (Row("first", (1.0,) * 12, model="l1"),), dataset="airfoil")
-    plan = Plan({(0, place): RUNS[0, 0] for place in range(12)}, {})
+    plan = RunPlan({(0, place): RUNS[0, 0] for place in range(12)}, {})
     lines = as_text(FilledTable(table, plan, RESULTS)).splitlines()
     assert max(map(len, lines)) <= 150
     assert sum(line.startswith("first") for line in lines) > 1

@@ -12,7 +12,7 @@ from ordinate_papers.tables.catalogue import find
 from ordinate_papers.tables.execute import execute
 from ordinate_papers.tables.results import ResultsFile
 from ordinate_papers.tables.run import Run
-from ordinate_papers.tables.table import Plan
+from ordinate_papers.tables.table import RunPlan
 from ordinate_papers.tables.tuning import SPACE, space_of, tuned
 from tests.papers.tables import examples
 from tests.papers.tables.examples import read_log
@@ -31,7 +31,7 @@ def results(tmp_path):
 def bowls(*seeds, **conditions):
     """A plan of runs whose validation error is lowest at a learning rate of 2e-3 and a weight decay of 0.1."""
     runs = [Run("car", "otd", settings={"data": {"bowl": True, **conditions}}, seed=seed) for seed in seeds]
-    return Plan({(0, 0): runs}, {})
+    return RunPlan({(0, 0): runs}, {})
 
 
 def tuned_here(plan, trials, results, **options):
@@ -107,7 +107,7 @@ def small_plan(row, seeds):
     """One row of OTD's Table 2 on Hayes-Roth."""
     table = find("otd-2").on(["hayes_roth"])
     [place] = [place for place, cell in enumerate(table.rows) if cell.name == row]
-    return Plan({(0, 0): table.plan(seeds, quick=True).runs[place, 0]}, {})
+    return RunPlan({(0, 0): table.plan(seeds, quick=True).runs[place, 0]}, {})
 
 
 @pytest.mark.thorough

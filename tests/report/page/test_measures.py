@@ -13,12 +13,12 @@ from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import gather
 from ordinate.report.page.measures import (
-    calibrate,
     check_suspects,
     find_order,
     find_suspects,
     gain,
     group_by_label,
+    measure_calibration,
     measure_coverage,
     nearest,
     score_all,
@@ -119,7 +119,7 @@ def test_column_of_targets_are_between_round_numbers_and_hold_every_sample():
 
 def test_calibration_counts_every_sample_once_and_weighs_its_tenths(rng):
     confidence, right = rng.uniform(0.25, 1, 500), rng.random(500) < 0.5
-    found = calibrate(confidence, right)
+    found = measure_calibration(confidence, right)
     assert found.counts.sum() == 500
     expected = 0.0
     for low in np.arange(10) / 10:
@@ -127,7 +127,7 @@ def test_calibration_counts_every_sample_once_and_weighs_its_tenths(rng):
         if inside.any():
             expected += inside.mean() * abs(confidence[inside].mean() - right[inside].mean())
     assert found.error == pytest.approx(expected, abs=1e-9)
-    assert calibrate([1.0, 1.0], [True, True]).error == 0
+    assert measure_calibration([1.0, 1.0], [True, True]).error == 0
 
 
 def test_coverage_is_measured_for_every_rank_and_close_to_what_is_promised(rng):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from ordinate.data.images.pixels import Preprocessing
+from ordinate.data.images.pixels import ImagePreprocessing
 from ordinate.data.images.reader import ImageReader
 from ordinate.data.series.reader import SeriesScaler
 from ordinate.report.page import samples
@@ -22,7 +22,7 @@ RNG = np.random.default_rng(0)
 
 def of_pictures(pixels):
     n, channels, *size = pixels.shape
-    reader = ImageReader(Preprocessing(tuple(size), channels), np.zeros(channels), np.ones(channels))
+    reader = ImageReader(ImagePreprocessing(tuple(size), channels), np.zeros(channels), np.ones(channels))
     ranks = np.zeros(n, int)
     return show_samples(contents(ranks, ranks, inputs=torch.from_numpy(pixels), reader=reader), None)
 

@@ -9,7 +9,7 @@ import pytest
 from ordinate.report.card import limits
 from ordinate.report.page import words
 from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import calibrate, score_all
+from ordinate.report.page.measures import measure_calibration, score_all
 from tests.report.page.stand_ins import contents
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -72,9 +72,9 @@ def test_small_and_empty_ranks_are_named():
 
 def test_probabilities_that_promise_too_much_are_said_to():
     of = contents(TRUE, np.where(np.arange(200) % 2, TRUE, (TRUE + 2) % 4), trained_on=SEEN)
-    sure = calibrate(np.full(200, 0.95), of.errors == 0)
+    sure = measure_calibration(np.full(200, 0.95), of.errors == 0)
     assert "Its probabilities are too sure" in titles(of, sure)
-    unsure = calibrate(np.full(200, 0.25), of.errors == 0)
+    unsure = measure_calibration(np.full(200, 0.25), of.errors == 0)
     assert "Its probabilities are not sure enough" in titles(of, unsure)
 
 
@@ -87,7 +87,7 @@ def test_correct_probabilities_are_seldom_said_to_be_off_and_overconfident_ones_
         true = (rng.random((n, 1)) > likely.cumsum(axis=1)[:, :3]).sum(axis=1)
         probabilities = likely**power / (likely**power).sum(axis=1, keepdims=True)
         of = contents(true, likely.argmax(axis=1), probabilities=probabilities)
-        return any(words._about_probabilities(of, calibrate(of.confidence, of.errors == 0)))
+        return any(words._about_probabilities(of, measure_calibration(of.confidence, of.errors == 0)))
 
     assert np.mean([is_flagged(1.0) for _ in range(200)]) <= 0.1
     assert np.mean([is_flagged(6.0) for _ in range(50)]) >= 0.9

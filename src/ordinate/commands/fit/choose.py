@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.commands.division import Rows
 from ordinate.commands.fit.image_plan import BLEND
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit.train import Chosen, Trainer, measured_note
 from ordinate.counts import counted
-from ordinate.data.rows import column_of
+from ordinate.data.rows import Rows, column_of
 from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.blend import BlendParameters
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -25,7 +24,7 @@ from ordinate.training.time_budget import training_until
 PARTS = {"linear": "linear model", "trees": "random trees", "boosting": "boosted trees", "blend": BLEND}
 
 
-def choose(trainer: Trainer, time: TimeLimit, *, least_seconds: float = 10.0) -> Chosen:
+def choose(trainer: Trainer, time: RunLimit, *, least_seconds: float = 10.0) -> Chosen:
     """Train each candidate on parts of the training rows and choose by its errors on the others.
 
     On a table, a blend that could be trained is the only one, unless ``--folds`` asks for more. The candidate with the
@@ -50,7 +49,7 @@ def choose(trainer: Trainer, time: TimeLimit, *, least_seconds: float = 10.0) ->
 
 
 def _choose_by_errors(
-    trainer: Trainer, time: TimeLimit, *, most_behind: float = 2.0, least_measured: int = 20
+    trainer: Trainer, time: RunLimit, *, most_behind: float = 2.0, least_measured: int = 20
 ) -> Chosen:
     """Choose by the errors on each part of the samples; the blend knows its own after one training on all.
 

@@ -13,17 +13,17 @@ from ordinate.commands.config_file import write_config
 from ordinate.commands.division import Division, divide_rows
 from ordinate.commands.fit.choose import choose
 from ordinate.commands.fit.image_plan import BLEND
-from ordinate.commands.fit.plan import Plan, make_plan, planned_images, supports_several
+from ordinate.commands.fit.plan import FitPlan, make_plan, planned_images, supports_several
 from ordinate.commands.fit.read import open_labelled, read, request_of
 from ordinate.commands.fit.result import print_result
-from ordinate.commands.fit.time_limit import TimeLimit, as_text
+from ordinate.commands.fit.time_limit import RunLimit, as_text
 from ordinate.commands.fit.train import Trained, Trainer, train
 from ordinate.commands.fit.write import REPORT, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
 from ordinate.commands.labels import Label
 from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Dataset
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
 from ordinate.data.findings import collected
@@ -77,7 +77,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
     """
     check(options)
     folder = partial_folder(options.path)
-    limit = TimeLimit.of(options.time_limit, folder, started or time.monotonic())
+    limit = RunLimit.of(options.time_limit, folder, started or time.monotonic())
     opened = open_labelled(options, request_of(options))
     images = planned_images(options, opened, limit)
     if images is not None:
@@ -144,7 +144,7 @@ def _check_targets(options: FitOptions, method: str) -> None:
         raise OrdinateError("--target", f"{got} for {method}, which supports one target", expected)
 
 
-def _default_minutes(options: FitOptions, plan: Plan) -> float | None:
+def _default_minutes(options: FitOptions, plan: FitPlan) -> float | None:
     """Return the time limit of a training whose method, epochs and limit were left open; None for any other."""
     has_epochs = options.epochs is not None or "epochs" in options.settings.names()
     is_given = options.time_limit is not None or options.method != "auto" or has_epochs
@@ -156,7 +156,7 @@ def _default_minutes(options: FitOptions, plan: Plan) -> float | None:
     return 2.0 if len(plan.label.values) <= 20_000 else 5.0
 
 
-def _describe(samples: Samples, label: Label, division: Division) -> list[str]:
+def _describe(samples: Dataset, label: Label, division: Division) -> list[str]:
     """Check that held-out samples can be read as those to train on, and print how many there are of which kind.
 
     Returns:
@@ -213,7 +213,7 @@ def _note_on_order(ranks: Sequence[object] | None) -> str | None:
     return f"the ranks are numbers that neither rise nor fall; their order is the given one, {given}"
 
 
-def _again(options: FitOptions, plan: Plan, trained: Trained) -> FitOptions:
+def _again(options: FitOptions, plan: FitPlan, trained: Trained) -> FitOptions:
     """Return the options that train the same model again, without a plan or a limit."""
     again = plan.options
     if trained.epochs is not None:

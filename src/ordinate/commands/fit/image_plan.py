@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from ordinate.commands.fit.time_limit import TimeLimit, as_text, time_limit_argument
+from ordinate.commands.fit.time_limit import RunLimit, as_text, time_limit_argument
 from ordinate.counts import counted
+from ordinate.data.images.augmentation import Size
 from ordinate.data.images.options import ImageOptions
 from ordinate.encoders.image import SMALL_IMAGE
 from ordinate.estimators.fine_tuning import FOLDS, epochs_of_fine_tuning
@@ -19,8 +20,6 @@ LITE0 = "efficientnet_lite0"
 ENLARGED = 112  # A pretrained network sees more in small images if their longer side has so many pixels.
 STEP, FEATURES = 3.5e-6, 1e-6  # Seconds of a core per pixel: of a training step of LITE0, and of its features.
 CORES_OF_GPU = 60  # A GPU trains about as fast as so many cores.
-
-Size = tuple[int, int]
 
 
 class Tier(NamedTuple):
@@ -101,7 +100,7 @@ class ImagePlan:
     seconds: float = 0.0
     after: float = 0.0
 
-    def announcement(self, method: str, time: TimeLimit) -> list[str]:
+    def announcement(self, method: str, time: RunLimit) -> list[str]:
         """Return lines on what is trained, how long it takes, and the options for better results."""
         network, size = self.network, _pixels(self.size)
         weights = ""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ordinate.commands.fit.image_plan import BLEND, ImagePlan, Wanted, has_weights, plan_images
 from ordinate.commands.fit.read import data_options
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.label_methods import METHODS, require_fitting
 from ordinate.commands.labels import (
@@ -24,7 +24,7 @@ from ordinate.commands.labels import (
     understand_labels,
 )
 from ordinate.commands.options import ParsedOptions
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Dataset
 from ordinate.commands.settings import TypedSettings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.images.pixels import own_size
@@ -42,7 +42,7 @@ from ordinate.training.options import RUNTIME, Training
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """The methods to choose from, and everything that their estimators are built from.
 
     Args:
@@ -188,7 +188,7 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     )
 
 
-def planned_images(options: FitOptions, opened: Samples, time: TimeLimit) -> ImagePlan | None:
+def planned_images(options: FitOptions, opened: Dataset, time: RunLimit) -> ImagePlan | None:
     """Return the plan of a training on images that are still to be decoded.
 
     None for other data, or if a recipe plans the training.
@@ -232,7 +232,7 @@ def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
     return replace(options, **chosen)
 
 
-def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = None) -> Plan:
+def make_plan(options: FitOptions, samples: Dataset, images: ImagePlan | None = None) -> FitPlan:
     """Return what is to be trained on the samples.
 
     Args:
@@ -268,7 +268,7 @@ def make_plan(options: FitOptions, samples: Samples, images: ImagePlan | None = 
         raise OrdinateError("--margin", problem="is for CLOC", expected=argument("method", "cloc"))
     if margins:
         candidates = ("cloc",)  # Only CLOC has margins.
-    plan = Plan(options, label, candidates, data, costs, decision, margins, images)
+    plan = FitPlan(options, label, candidates, data, costs, decision, margins, images)
     for name in candidates:
         estimator = plan.estimator(name)
         estimator.checked_method()

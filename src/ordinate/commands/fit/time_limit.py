@@ -15,7 +15,7 @@ SPENT = "spent.json"  # The file of the time spent in the folder of a run.
 
 
 @dataclass(frozen=True)
-class TimeLimit:
+class RunLimit:
     """The time of a command.
 
     Args:

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.commands.division import Division, Rows, divide
-from ordinate.commands.fit.plan import Plan, epochs_of_cut
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.division import Division, split_label_rows
+from ordinate.commands.fit.plan import FitPlan, epochs_of_cut
+from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.options import in_options
-from ordinate.commands.samples import Samples
+from ordinate.commands.samples import Dataset
 from ordinate.counts import counted
-from ordinate.data.rows import column_of, take
+from ordinate.data.rows import Rows, column_of, take
 from ordinate.data.splits import COPIES, Units, assign_folds
 from ordinate.decisions import better_rule, compare_rules
 from ordinate.errors import OrdinateError, argument
-from ordinate.estimators.calibration import calibrate
+from ordinate.estimators.calibration import calibrate_temperature
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.model.labels import to_ranks
@@ -39,8 +39,8 @@ class Trainer:
         checkpoints: Folder of the checkpoints of training runs.
     """
 
-    plan: Plan
-    samples: Samples
+    plan: FitPlan
+    samples: Dataset
     division: Division
     checkpoints: Path
 
@@ -117,7 +117,7 @@ class Trainer:
             is_small = len(rows) <= few_samples or (units is not None and count < few_groups)
             folds = 5 if is_small and defaults_of(self.samples.modality).folds_are_cheap else 1
         if min(folds, count) < 2:
-            return [divide(label, self.units, rows, 0.2, seed)]
+            return [split_label_rows(label, self.units, rows, 0.2, seed)]
         y = label.values[rows]
         if label.classes is not None:
             y = to_ranks(y, np.asarray(label.classes))
@@ -179,7 +179,7 @@ class Trained:
     tried: dict[str, dict[str, float]] | None
 
 
-def train(chosen: Chosen, trainer: Trainer, time: TimeLimit) -> Trained:
+def train(chosen: Chosen, trainer: Trainer, time: RunLimit) -> Trained:
     """Train the chosen method on all rows, unless it is trained already, and print the notes of the training."""
     model, rows = chosen.model, chosen.rows
     if model is None or rows is None:
@@ -187,7 +187,7 @@ def train(chosen: Chosen, trainer: Trainer, time: TimeLimit) -> Trained:
         rows = trainer.division.rows
         with training_until(time.share(1)):
             model = trainer.train_on_all(chosen.name)
-    is_calibrated = calibrate(model, chosen.unseen, chosen.unseen_weights)
+    is_calibrated = calibrate_temperature(model, chosen.unseen, chosen.unseen_weights)
     is_exact = not (model.method_.hurried or is_calibrated)
     model.set_params(verbose=0, training__checkpoint_dir=None, training__callbacks=None)
     on_decision = decision_note(model.fitted, model.fitted.facts.get("decision_scores_")) or chosen.note

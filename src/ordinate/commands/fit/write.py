@@ -11,7 +11,7 @@ import torch
 
 from ordinate.commands.fit.choose import errors_as_text
 from ordinate.commands.fit.image_plan import BLEND
-from ordinate.commands.fit.time_limit import TimeLimit
+from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit.train import Trained, Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import costs_of_rules
@@ -25,7 +25,7 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import column_of, random_part, take
 from ordinate.decisions import compare_decisions
 from ordinate.errors import OrdinateError, are_arguments_typed, argument
-from ordinate.model.evaluation import Metrics, measure, measure_targets
+from ordinate.model.evaluation import Metrics, measure_targets, metrics_of
 from ordinate.model.folder import CARD
 from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
@@ -52,7 +52,7 @@ class Written:
 
 
 def write(
-    trained: Trained, trainer: Trainer, command: str, time: TimeLimit, workspace: Workspace
+    trained: Trained, trainer: Trainer, command: str, time: RunLimit, workspace: Workspace
 ) -> tuple[Path, Written]:
     """Write the model, its metrics, report and card to a folder of the workspace; return the folder with them.
 
@@ -117,7 +117,7 @@ class _Writer:
         if trained.tried:
             metrics["candidates"] = trained.tried
         weights = column_of(samples.weights, test)
-        metrics |= measure(predictions, weights)
+        metrics |= metrics_of(predictions, weights)
         if predictions.only_rank is not None:
             held_out_samples = counted(len(test), "held-out sample")
             print(f"note: the model predicts {quoted_text(predictions.only_rank)} for all {held_out_samples}")
@@ -136,7 +136,7 @@ class _Writer:
         (self.folder / SPLIT).write_text(json.dumps(split) + "\n")
         return metrics
 
-    def write_report(self, metrics: Metrics, time: TimeLimit) -> Compared:
+    def write_report(self, metrics: Metrics, time: RunLimit) -> Compared:
         """Write the report, and return what it compares."""
         from ordinate.report.page import write_report
 

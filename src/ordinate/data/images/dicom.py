@@ -13,7 +13,7 @@ from ordinate.data.dicom import (
     looked_up,
     lookup_table,
     padding,
-    quiet,
+    quiet_pydicom,
     read_dicom,
     rescaled,
     stored_pixels,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pydicom import Dataset
 
 
-@quiet()
+@quiet_pydicom()
 def open_dicom(content: bytes, name: str, max_pixels: int) -> "Image":
     """Return the picture in a DICOM file: grey, or RGB where it has colours.
 

@@ -10,7 +10,7 @@ from ordinate.data.dicom import is_dicom
 from ordinate.data.file_kinds import AS_PNG, PULL, kind_of
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.dicom import open_dicom
-from ordinate.data.images.pillow import check_pixels, decoded, header_of
+from ordinate.data.images.pillow import check_pixels, header_of, turned
 from ordinate.data.images.portable_maps import is_deep_map, open_deep_map
 from ordinate.data.images.tiff import is_tiff, open_tiff
 from ordinate.data.jpeg_streams import StreamHeader, decode_stream
@@ -65,7 +65,7 @@ def open_image(content: bytes, name: str, max_pixels: int) -> "Image | DeepImage
         raise OrdinateError(name, problem="is no image that can be read") from error
     if content.startswith(PNG) and content[PLACE_OF_PNG_DEPTH] == 16:
         return _deep_png(content, name, opened)
-    picture = decoded(opened)
+    picture = turned(opened)
     return DeepImage.of(picture) or picture
 
 

@@ -28,7 +28,7 @@ def header_of(content: bytes, name: str, max_pixels: int) -> "Image":
     return opened
 
 
-def decoded(opened: "Image") -> "Image":
+def turned(opened: "Image") -> "Image":
     """Return an image with its pixels, turned as its EXIF tag says."""
     opened.load()
     with suppress(Exception):  # A damaged tag does not turn the image.

@@ -25,7 +25,7 @@ CHUNK = 32  # A worker decodes so many images at a time.
 
 
 @dataclass(frozen=True)
-class Preprocessing:
+class ImagePreprocessing:
     """What is done to every image, the same in training and in prediction.
 
     Args:
@@ -40,7 +40,7 @@ class Preprocessing:
 
     Example:
         >>> from PIL import Image
-        >>> Preprocessing(size=(4, 6), channels=1)(Image.new("RGB", (30, 20))).shape
+        >>> ImagePreprocessing(size=(4, 6), channels=1)(Image.new("RGB", (30, 20))).shape
         (1, 4, 6)
     """
 
@@ -82,7 +82,7 @@ class Preprocessing:
 class Decoded(DecodedSamples):
     """Pixels (n, c, h, w) of images."""
 
-    preprocessing: Preprocessing
+    preprocessing: ImagePreprocessing
 
 
 def choose_preprocessing(
@@ -94,7 +94,7 @@ def choose_preprocessing(
     max_pixels: int = MAX_PIXELS,
     max_kept_side: int = 256,
     longer_side: int = 224,
-) -> Preprocessing:
+) -> ImagePreprocessing:
     """Return the preprocessing with what was left open chosen from up to 256 images, evenly spread.
 
     The size is the images' own (or the crop's) if they share one of at most ``max_kept_side`` pixels per side, and
@@ -125,12 +125,12 @@ def choose_preprocessing(
         if max(size) > max_kept_side or (crop is None and len(set(sizes)) > 1):
             scale = longer_side / max(size)
             size = (max(1, round(size[0] * scale)), max(1, round(size[1] * scale)))
-    chosen = Preprocessing(size, channels, crop, equalize, max_pixels, _joint(ranges))
+    chosen = ImagePreprocessing(size, channels, crop, equalize, max_pixels, _joint(ranges))
     check_size(chosen, CHUNK)
     return chosen
 
 
-def own_size(images: Images, preprocessing: Preprocessing) -> tuple[int, int]:
+def own_size(images: Images, preprocessing: ImagePreprocessing) -> tuple[int, int]:
     """Return the size (height, width) of the first image that can be read, or of the part that is cropped."""
     if preprocessing.crop is not None:
         return preprocessing.crop
@@ -142,7 +142,7 @@ def own_size(images: Images, preprocessing: Preprocessing) -> tuple[int, int]:
 
 
 def decode(
-    images: Images | Decoded, preprocessing: Preprocessing, workers: int = 2, progress: bool = False
+    images: Images | Decoded, preprocessing: ImagePreprocessing, workers: int = 2, progress: bool = False
 ) -> tuple[NDArray[np.uint8], dict[int, str]]:
     """Return the pixels (n, c, h, w) of images, see :func:`~ordinate.data.decoded.decode_samples`."""
     return decode_samples(images, preprocessing, "image", workers=workers, progress=progress, chunk=CHUNK)

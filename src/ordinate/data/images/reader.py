@@ -10,7 +10,7 @@ from ordinate.data.decoded import PixelReader
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded, Images, Preprocessing, choose_preprocessing, decode
+from ordinate.data.images.pixels import Decoded, ImagePreprocessing, Images, choose_preprocessing, decode
 from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, describe_encoder, is_named
@@ -22,11 +22,11 @@ class ImageReader(PixelReader):
     """Bring every image to one size and number of channels, see :class:`~ordinate.data.decoded.PixelReader`."""
 
     kind = "images"
-    preprocessing_class = Preprocessing
+    preprocessing_class = ImagePreprocessing
     files_class = ImageFiles
     decoded_class = Decoded
     decode_all = staticmethod(decode)
-    preprocessing: Preprocessing
+    preprocessing: ImagePreprocessing
     export_note: ClassVar[str] = (
         "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), turned as its EXIF tag "
         "says, transparency over black; more than 8 bits scaled so that reader.intensity, if given, becomes 0 and "
@@ -35,7 +35,7 @@ class ImageReader(PixelReader):
     )
 
     @staticmethod
-    def choose(samples: Images, options: ImageOptions) -> tuple[Preprocessing, list[str]]:
+    def choose(samples: Images, options: ImageOptions) -> tuple[ImagePreprocessing, list[str]]:
         chosen = choose_preprocessing(
             samples, options.resize or options.size, options.channels, options.crop, options.equalize,
             options.max_pixels,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ordinate.counts import counted
 from ordinate.data.images.deep import DeepImage
-from ordinate.data.images.pillow import check_pixels, decoded, header_of
+from ordinate.data.images.pillow import check_pixels, header_of, turned
 from ordinate.data.jpeg_streams import StreamHeader
 from ordinate.data.memory import require_memory
 from ordinate.errors import OrdinateError
@@ -101,7 +101,7 @@ def _by_pillow(content: bytes, page: Any, name: str, max_pixels: int) -> "Image 
         return None
     check_pixels(opened.width, opened.height, name, max_pixels)
     no_data = _no_data(page)
-    upright = decoded(opened)
+    upright = turned(opened)
     if no_data is None or upright.mode != "L":
         return upright
     if page.photometric == WHITE_IS_ZERO:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ordinate.counts import counted
 from ordinate.data.csv_format import MISSING
-from ordinate.data.findings import Finding, report
+from ordinate.data.findings import Finding, report_findings
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
 from ordinate.data.numbers import is_missing_word, limits_of, other_words_of, read_numbers
@@ -160,7 +160,7 @@ class TableFeatures(Reader):
                 findings += [finding.after(start) for finding in found]
             if not isinstance(places, slice):
                 out[places] = rows
-        report(findings)
+        report_findings(findings)
         return out
 
     def fill(self, frame: pd.DataFrame, out: NDArray[np.float32]) -> dict[str, set[str]]:

@@ -42,7 +42,7 @@ from ordinate.errors import OrdinateError, argument, warn
 TS_TARGET = "target"  # The only label of a .ts file gets this name.
 
 
-def read_samples(
+def read_table_samples(
     path: str | Path, say: Callable[[str], None] = warn, how: Reading = Reading()
 ) -> pd.DataFrame | np.ndarray:
     """Read samples without labels, for prediction: a DataFrame, the array ``X`` of an npz, or series."""

@@ -21,7 +21,7 @@ from ordinate.data.options import DataOptions
 from ordinate.data.paths import lacks_columns, require_names, require_unique
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
-from ordinate.data.tables.files import TS_TARGET, read_labelled, read_samples, require_codes, require_left
+from ordinate.data.tables.files import TS_TARGET, read_labelled, read_table_samples, require_codes, require_left
 from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
 from ordinate.data.times import are_times
@@ -131,7 +131,7 @@ class Tables(Modality):
             return ParquetTable(path)
         if ends_in(path, CSV):
             return CsvTable(path)
-        return read_samples(Path(path), warn, how)
+        return read_table_samples(Path(path), warn, how)
 
 
 def _other_columns(estimator: Any, X: Table, error: ValueError) -> OrdinateError:

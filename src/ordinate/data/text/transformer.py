@@ -11,7 +11,14 @@ from torch import Tensor, nn
 
 from ordinate.checks import HUGGING_FACE, check_network_folder
 from ordinate.data.saved_fields import JsonObject
-from ordinate.encoders.hugging_face import UNREADABLE, access, new_network, plain_config, quiet, unreadable
+from ordinate.encoders.hugging_face import (
+    UNREADABLE,
+    access,
+    new_network,
+    plain_config,
+    quiet_transformers,
+    unreadable_network,
+)
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.optional import optional
 
@@ -76,11 +83,11 @@ def load_pretrained(name: str) -> Pretrained:
         raise OrdinateError("encoder", repr(name), known, did_you_mean(name, ("auto", "bilstm", MINILM)))
     transformers = optional("transformers", "text", "encoder")
     try:
-        with quiet(transformers):
+        with quiet_transformers(transformers):
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **access(source))
             network = transformers.AutoModel.from_pretrained(source, dtype=torch.float32, **access(source))
     except UNREADABLE as error:
-        raise unreadable(name, known, error) from error
+        raise unreadable_network(name, known, error) from error
     config = plain_config(network)
     config["hidden_size"] = getattr(network.config, "hidden_size", None)  # Some networks have another name for it.
     if config.get("is_encoder_decoder") or not config["hidden_size"] or not hasattr(tokenizer, "backend_tokenizer"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinate.data.dicom import check_one_frame, padding, quiet, read_dicom, rescaled, stored_pixels
+from ordinate.data.dicom import check_one_frame, padding, quiet_pydicom, read_dicom, rescaled, stored_pixels
 from ordinate.data.file_formats import DICOM
 from ordinate.data.file_tree import is_hidden
 from ordinate.data.paths import reading
@@ -39,7 +39,7 @@ class DicomSeries:
         values = np.empty(self.shape, dtype=np.float32)
         is_padding = np.empty(self.shape, dtype=bool)
         for place, path in enumerate(self.paths):
-            with reading(path, "is damaged or no DICOM image"), quiet():
+            with reading(path, "is damaged or no DICOM image"), quiet_pydicom():
                 file = read_dicom(path)
                 stored = stored_pixels(file, str(path)).values
                 values[:, :, place] = rescaled(stored, file).T

@@ -29,7 +29,7 @@ _imported_in = os.getpid()
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def columns_of(self_index: Int[Tensor, " b"] | None, rows: int) -> NDArray[np.int64]:
+def own_columns(self_index: Int[Tensor, " b"] | None, rows: int) -> NDArray[np.int64]:
     """Return the column of each anchor itself, -1 where it is in none."""
     return np.full(rows, -1) if self_index is None else self_index.numpy()
 

@@ -10,7 +10,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ordinate.kernels.numba import ANY_ORDER, columns_of, in_threads
+from ordinate.kernels.numba import ANY_ORDER, in_threads, own_columns
 
 
 def _arcsine_by_root(square: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,7 +38,7 @@ def angle_rows(
     values = torch.empty_like(cosine[:, 0])
     coefficients = torch.ones_like(values) if coefficients is None else coefficients
     tensors = cosine, u, v, ranks, ref_ranks, shares, coefficients, values
-    columns = columns_of(self_index, len(cosine))
+    columns = own_columns(self_index, len(cosine))
     in_threads(_angle_rows, len(cosine), *(tensor.contiguous().numpy() for tensor in tensors), columns, near)
     return values, cosine
 

@@ -6,14 +6,14 @@ from jaxtyping import Float, Int
 from numba import njit
 from torch import Tensor
 
-from ordinate.kernels.numba import LOOP, columns_of, in_threads
+from ordinate.kernels.numba import LOOP, in_threads, own_columns
 
 
 def mmnp_rows(
     shifted: Float[Tensor, "b m"], first: int, last: int, self_index: Int[Tensor, " b"] | None
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b m"]]:
     """Return eq. 2 of anchors whose positives are the columns ``first`` to ``last - 1``, and its gradient."""
-    columns = columns_of(self_index, len(shifted))
+    columns = own_columns(self_index, len(shifted))
     sums, gradient = np.empty(len(shifted)), np.empty_like(shifted.numpy())
     in_threads(_mmnp_rows, len(shifted), shifted.numpy(), first, last, columns, sums, gradient)
     return torch.from_numpy(sums), torch.from_numpy(gradient)

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numba import njit
 from torch import Tensor
 
-from ordinate.kernels.numba import LOOP, columns_of, in_threads
+from ordinate.kernels.numba import LOOP, in_threads, own_columns
 
 MAX_PRODUCT = 1e40  # Denominators are multiplied up to here before a logarithm is taken.
 ROWS_AT_ONCE = 4  # The processor works on one row while it waits for another.
@@ -30,7 +30,7 @@ def supcr_rows(
         self_index: Column of each anchor itself, which is not a positive.
         weights: Weights of the anchors in the last result.
     """
-    columns = columns_of(self_index, len(e))
+    columns = own_columns(self_index, len(e))
     sums, least = np.empty(len(e)), np.empty(len(e))
     arguments = e.numpy(), y.numpy(), ref_y.numpy(), columns, weights.numpy(), sums, least
     in_threads(_supcr_rows, len(e), *arguments)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ordinate.kernels.mixture_rows import MIN_SQUARED_NORM, MixtureGradient, MixtureRows
-from ordinate.kernels.numba import ANY_ORDER, columns_of, in_threads
+from ordinate.kernels.numba import ANY_ORDER, in_threads, own_columns
 
 # The series of exp by powers, the highest first, is enough for float64 up to ln(2) / 2.
 TAYLOR = tuple(1 / factorial(n) for n in range(12, -1, -1))
@@ -48,7 +48,7 @@ class NumbaRows(MixtureRows):
         forces = torch.stack([pull, pull / count])
         sums = torch.empty_like(forces)
         in_threads(
-            _mixture_rows, len(cosine), cosine, share.numpy(), y, *bounds, columns_of(self.self_index, len(cosine)),
+            _mixture_rows, len(cosine), cosine, share.numpy(), y, *bounds, own_columns(self.self_index, len(cosine)),
             window, options.distance_magnifying, options.detach_mixtures, forces.numpy(), sums.numpy(),
             gradient.numpy(), references.numpy(),
         )  # fmt: skip

@@ -15,7 +15,7 @@ from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d, adapti
 from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.other_containers import unpack
-from ordinate.data.rows import Samples, random_part, take
+from ordinate.data.rows import Labels, Samples, random_part, take
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import StreamedPixels, loaded
 from ordinate.errors import OrdinateError
@@ -29,7 +29,6 @@ MOST_TRAINING = 100_000  # Held-out samples are compared with at most this many 
 MOST_STREAMED = 2000  # A page shows at most this many samples that are streamed.
 
 
-Labels = NDArray[Any]  # Ranks 0..C-1, or targets.
 LabelledSamples = tuple[Samples, ArrayLike]  # Samples and labels, of any kind that a model accepts.
 
 

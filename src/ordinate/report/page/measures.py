@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, Nearest
 
 from ordinate.counts import counted
 from ordinate.data.numbers import quoted_text
-from ordinate.data.rows import random_part
+from ordinate.data.rows import Labels, random_part
 from ordinate.data.splits import keep_together, split_folds
 from ordinate.decisions import (
     interval_coverage,
@@ -31,7 +31,7 @@ from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_
 from ordinate.metrics.embedding import unit_norm
 from ordinate.model.held_out import HeldOut, ends
 from ordinate.model.labels import TargetLabels
-from ordinate.report.page.contents import Contents, Labels, plain_features
+from ordinate.report.page.contents import Contents, plain_features
 from ordinate.report.page.reference_models import reference_predictions
 
 Metric = Callable[[Labels, Labels], float]
@@ -203,11 +203,11 @@ class Calibration:
     by_chance: float
 
 
-def calibrate(confidence: ArrayLike, right: ArrayLike) -> Calibration:
+def measure_calibration(confidence: ArrayLike, right: ArrayLike) -> Calibration:
     """Compare the probabilities (n,) of predictions with whether these are right (n,).
 
     Example:
-        >>> calibrate([0.95, 0.95, 0.65, 0.65], [True, True, True, False]).error
+        >>> measure_calibration([0.95, 0.95, 0.65, 0.65], [True, True, True, False]).error
         0.1
     """
     promised, hits = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
@@ -272,7 +272,7 @@ def _rank_coverage(
 
 
 @dataclass(frozen=True)
-class Order:
+class EmbeddingOrder:
     """Where ranks lie in the embedding: mean cosines (C, C), and whether they fall with the distance of ranks.
 
     Angles (C,) are between the mean directions of the lowest rank that has samples and of every rank, 0 to 180 degrees;
@@ -284,7 +284,7 @@ class Order:
     angles: NDArray[np.float64]
 
 
-def find_order(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], count: int) -> Order:
+def find_order(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], count: int) -> EmbeddingOrder:
     """Return where ``count`` ranks lie; embeddings (n, d) have norm 1.
 
     Example:
@@ -298,7 +298,7 @@ def find_order(embeddings: NDArray[np.float64], ranks: NDArray[np.int64], count:
     present = np.bincount(ranks, minlength=count) > 0
     directions = unit_norm(sums)
     angles = np.degrees(np.arccos(np.clip(directions @ directions[present.argmax()], -1, 1)))
-    return Order(cosines, is_rank_ordered(cosines), np.where(present, angles, np.nan))
+    return EmbeddingOrder(cosines, is_rank_ordered(cosines), np.where(present, angles, np.nan))
 
 
 @dataclass(frozen=True)
@@ -386,19 +386,19 @@ class Measures:
     predictors: list[Predictor]
     calibration: Calibration | None
     coverage: pd.DataFrame | None
-    order: Order | None
+    order: EmbeddingOrder | None
     groups: Groups
     neighbours: NDArray[np.int64]
     suspects: pd.DataFrame
 
 
-def measure(
+def measure_contents(
     contents: Contents, suspects: pd.DataFrame | None, held_out: HeldOut | None = None, *, simple_models: bool = True
 ) -> Measures:
     """Measure the predictions of a report; suspects are found where they are not given."""
     calibration, order = None, None
     if contents.names:
-        calibration = calibrate(contents.confidence, contents.errors == 0)
+        calibration = measure_calibration(contents.confidence, contents.errors == 0)
     if contents.names and not isinstance(contents.model.predictor, BlendHead):  # Its embedding has no order to show.
         order = find_order(contents.embeddings, contents.true, len(contents.names))
     neighbours = nearest(contents.embeddings)

@@ -19,12 +19,12 @@ from ordinate.model.contributions import background_of
 from ordinate.model.held_out import HeldOut
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
-from ordinate.report.output import PAGE, check_ending, check_output, write
+from ordinate.report.output import PAGE, check_ending, check_output, write_page
 from ordinate.report.page import document
 from ordinate.report.page.contents import MOST_SAMPLES, MOST_STREAMED, Contents, LabelledSamples, gather
 from ordinate.report.page.effects import Reason, explain_cases
 from ordinate.report.page.importance import measure_importance
-from ordinate.report.page.measures import Measures, check_suspects, measure
+from ordinate.report.page.measures import Measures, check_suspects, measure_contents
 from ordinate.report.page.overview import describe_columns
 from ordinate.report.page.projections import PROJECTIONS, project
 from ordinate.report.page.verdict import Compared
@@ -133,7 +133,7 @@ def write_report(
     if has_suspects and len(contents) > 1:
         raise OrdinateError("suspects", f"a table, and the model predicts {counted(len(contents), 'target')}", "None")
     calibrating = held_out if len(contents) == 1 else None  # Intervals of several targets hold all at once.
-    measures = [measure(each, suspects, calibrating, simple_models=simple_models) for each in contents]
+    measures = [measure_contents(each, suspects, calibrating, simple_models=simple_models) for each in contents]
     compared = Compared.of(contents, [each.predictors for each in measures], targets)
     cautions = [*cautions_of_notes(notes), *cautions_of_targets(contents, measures, targets)]
     compared = replace(compared, cautions=cautions)
@@ -150,7 +150,7 @@ def write_report(
         targets, given, names, has_suspects, calibrating is not None, costs, command, facts or {}, notes
     )
     values = view(contents, X, measures, importance, projected, options, compared, columns, reasons)
-    return write(document.render("report.html", "report.js", **values), path)
+    return write_page(document.render("report.html", "report.js", **values), path)
 
 
 def _with_own_columns(model: Model, training: LabelledSamples | None) -> LabelledSamples | None:

@@ -20,7 +20,7 @@ from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
 from ordinate.report.page.effects import Reason
 from ordinate.report.page.importance import MOST_COLUMNS, Importance
-from ordinate.report.page.measures import Calibration, Groups, Measures, Order, Predictor, Score
+from ordinate.report.page.measures import Calibration, EmbeddingOrder, Groups, Measures, Predictor, Score
 from ordinate.report.page.projections import Projection
 from ordinate.report.page.samples import packed, show_samples
 from ordinate.report.page.verdict import Compared
@@ -296,7 +296,7 @@ def large_error(errors: NDArray[np.float64]) -> float:
     return float(np.quantile(np.abs(errors), 0.95)) or 1.0
 
 
-def _order(names: Sequence[str], order: Order) -> Values:
+def _order(names: Sequence[str], order: EmbeddingOrder) -> Values:
     even = np.linspace(0, 180, len(names)).tolist()
     rows, described = [], []
     for name, angle, place in zip(names, order.angles, even, strict=True):
