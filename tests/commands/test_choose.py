@@ -17,7 +17,7 @@ from ordinate.commands.fit.plan import FitPlan, make_plan
 from ordinate.commands.fit.train import Trained, Trainer
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.unseen_errors import UnseenErrors
@@ -43,7 +43,7 @@ def train(label="grade", **options):
 
 
 def training(folds=None, label="grade", groups=None, validation=()):
-    samples = Dataset(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
+    samples = LabelledData(FRAME[["a", "b"]], FRAME[label], label, "", groups=groups)
     plan = make_plan(FitOptions("table.csv", target=label, folds=folds), samples)
     units, _ = units_of(plan.label, samples)
     division = Division(np.arange(50), np.array(validation, dtype=np.int64), np.arange(50, 60), units)

@@ -4,10 +4,10 @@ import pandas as pd
 
 from ordinate.commands.fit.plan import make_plan
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 
 TABLE = pd.DataFrame({"size": range(12), "grade": [0, 1, 2, 3] * 3})
-SAMPLES = Dataset(TABLE[["size"]], TABLE["grade"], "column 'grade'", "")
+SAMPLES = LabelledData(TABLE[["size"]], TABLE["grade"], "column 'grade'", "")
 COSTS = [[0, 1, 9, 10], [1, 0, 8, 9], [9, 8, 0, 1], [10, 9, 1, 0]]
 
 

@@ -14,7 +14,7 @@ from ordinate.commands.fit.command import fit
 from ordinate.commands.fit.plan import planned_images
 from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import ImagePreprocessing
 from ordinate.errors import OrdinateError
@@ -168,7 +168,7 @@ def test_a_plan_does_not_depend_on_what_the_machine_has_done_so_far(spent, monke
     def plan_of(clock):
         monkeypatch.setattr(plan, "own_size", lambda *_: (96, 128))
         images, y = ImageFiles([f"{place}.png" for place in range(300)]), pd.Series([1, 2, 3] * 100, name="grade")
-        opened = Dataset(images, y, "grade", "", preprocessing=ImagePreprocessing((96, 128), 3))
+        opened = LabelledData(images, y, "grade", "", preprocessing=ImagePreprocessing((96, 128), 3))
         limit = RunLimit(TimeBudget(400, clock=lambda: clock, start=0.0))
         return planned_images(FitOptions("pictures", out="new"), opened, limit)
 

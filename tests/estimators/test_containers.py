@@ -48,6 +48,13 @@ def test_a_table_of_another_library_is_the_same_table_in_pandas(table):
     np.testing.assert_array_equal(model.predict_proba(table()), expected.predict_proba(FRAME))
 
 
+def test_dictionaries_as_json_holds_them_are_rows_of_a_table():
+    model = cloc().fit(FRAME, RANKS)
+    np.testing.assert_array_equal(model.predict_proba(FRAME.to_dict("records")), model.predict_proba(FRAME))
+    with pytest.raises(OrdinateError, match="X: lacks the columns c, colour, size"):
+        model.predict([{"a": 1.0, "b": 2.0}])
+
+
 @pytest.mark.parametrize("kind", [csr_matrix, coo_array])
 def test_a_sparse_matrix_is_the_dense_one(kind):
     dense = np.where(X > 0, X, 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.labels import Label
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.counts import counted
 from ordinate.data.rows import Rows
 from ordinate.data.splits import Units, keep_together, split_units
@@ -37,7 +37,7 @@ class Division:
         return len(self.validation) > 0
 
 
-def divide_rows(label: Label, samples: Dataset, test_fraction: float, seed: int) -> Division:
+def divide_rows(label: Label, samples: LabelledData, test_fraction: float, seed: int) -> Division:
     """Return the rows to train, to validate and to measure on, those of weight 0 left out.
 
     Args:
@@ -72,7 +72,7 @@ def divide_rows(label: Label, samples: Dataset, test_fraction: float, seed: int)
     return Division(rows, validation_rows, test_rows, units, note)
 
 
-def units_of(label: Label, samples: Dataset) -> tuple[Units | None, str | None]:
+def units_of(label: Label, samples: LabelledData) -> tuple[Units | None, str | None]:
     """Return what of the samples stays on one side of a split, groups and exact copies, and a note on copies."""
     groups = None
     if samples.groups is not None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.division import Division
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.counts import counted
 from ordinate.data.tables.row_columns import find_group_columns
 from ordinate.errors import argument
@@ -14,7 +14,7 @@ from ordinate.errors import argument
 AMONG_TRAINING = "among the training samples"  # What notes say of held-out samples that are less new than they seem.
 
 
-def leakage_notes(samples: Dataset, division: Division) -> Iterator[str]:
+def leakage_notes(samples: LabelledData, division: Division) -> Iterator[str]:
     """Yield notes on held-out samples that have copies, or share an identifier, among those to train on."""
     if division.note is None:
         yield from _copies(samples, division)
@@ -25,7 +25,7 @@ def leakage_notes(samples: Dataset, division: Division) -> Iterator[str]:
         yield from _repeated_identifiers(samples, division)
 
 
-def _copies(samples: Dataset, division: Division, max_shown: int = 3) -> Iterator[str]:
+def _copies(samples: LabelledData, division: Division, max_shown: int = 3) -> Iterator[str]:
     codes, copy = samples.exact_copies, "an exact copy"
     if codes is None:
         codes, copy = samples.modality.copies(samples.X)
@@ -45,7 +45,7 @@ def _copies(samples: Dataset, division: Division, max_shown: int = 3) -> Iterato
     )
 
 
-def _repeated_identifiers(samples: Dataset, division: Division) -> Iterator[str]:
+def _repeated_identifiers(samples: LabelledData, division: Division) -> Iterator[str]:
     training = np.concatenate([division.rows, division.validation])
     for name in find_group_columns(samples.X):
         values = samples.X[name]

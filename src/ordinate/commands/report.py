@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.labels import costs_of_rules, understand_labels
-from ordinate.commands.samples import Dataset, decode, fit_to, modality_of_data, open_samples, with_preprocessing
+from ordinate.commands.samples import LabelledData, decode, fit_to, modality_of_data, open_samples, with_preprocessing
 from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
@@ -201,7 +201,7 @@ def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
     return np.array([known[text] for text in shown])
 
 
-def _read(fitted: Model, data: str, request: Request) -> Dataset:
+def _read(fitted: Model, data: str, request: Request) -> LabelledData:
     reader = fitted.reader
     modality = modality_of_data(data)
     if not modality.holds_arrays and not modality.reads_with(reader):
@@ -213,7 +213,7 @@ def _read(fitted: Model, data: str, request: Request) -> Dataset:
     return decode(with_preprocessing(samples, options, request.say), data, request, options)
 
 
-def _sides(split: Mapping[str, Any], samples: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def _sides(split: Mapping[str, Any], samples: LabelledData) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Return the rows to measure on, and those that the model was trained on if that is known."""
     every = np.arange(len(samples.y))
     rows = samples.in_data(every)

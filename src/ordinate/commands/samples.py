@@ -41,7 +41,7 @@ from ordinate.model.model import Model
 
 
 @dataclass(frozen=True)
-class Dataset:
+class LabelledData:
     """Labelled samples that were read and found usable.
 
     Args:
@@ -74,7 +74,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     preprocessing: Any = None
 
-    def take(self, places: NDArray[np.int64]) -> "Dataset":
+    def take(self, places: NDArray[np.int64]) -> "LabelledData":
         """Return some of the samples, by their places."""
         taken = {}
         for name in ("X", "y", "splits", "groups", "weights", "paths", "identity"):
@@ -83,7 +83,7 @@ class Dataset:
                 taken[name] = take(column, places, renumber=True)
         return replace(self, **taken, rows=self.in_data(places))
 
-    def resized(self, size: tuple[int, int]) -> "Dataset":
+    def resized(self, size: tuple[int, int]) -> "LabelledData":
         """Return images that are still to be decoded, with another size to decode them at."""
         return replace(self, preprocessing=replace(self.preprocessing, size=size))
 
@@ -132,11 +132,11 @@ def named_sets(data: str, holds: Literal["holds_images", "holds_others"]) -> Any
     return next((data_sets for data_sets in known if getattr(data_sets, holds)(data)), None)
 
 
-def read_named(data_sets: Any, data: str, request: Request) -> Dataset:
+def read_named(data_sets: Any, data: str, request: Request) -> LabelledData:
     """Read one of the data sets of the papers by its name, with its split; ranks are numbers from 0."""
     _refuse_columns(data, request)
     X, y, splits, digest = data_sets.read(data)
-    return Dataset(X, pd.Series(y), f"label of {data}", digest, pd.Series(splits))
+    return LabelledData(X, pd.Series(y), f"label of {data}", digest, pd.Series(splits))
 
 
 def _refuse_columns(data: str, request: Request) -> None:
@@ -145,7 +145,7 @@ def _refuse_columns(data: str, request: Request) -> None:
         raise OrdinateError(f"--{given}", problem=f"{data} is a data set with its own label and split", expected="none")
 
 
-def open_samples(data: str, request: Request) -> Dataset:
+def open_samples(data: str, request: Request) -> LabelledData:
     """Return the labelled samples of a file, folder, zip or image set; images and the like are still to be decoded."""
     modality = modality_of_data(data)
     image_sets = named_sets(data, "holds_images")
@@ -182,7 +182,7 @@ def open_samples(data: str, request: Request) -> Dataset:
     else:
         y = pd.Series(y)
         name, digest = f"label {y.name!r}", ""
-    return Dataset(
+    return LabelledData(
         labelled.samples, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
         rows=rows,
     )  # fmt: skip
@@ -198,12 +198,12 @@ def _weights(labelled: Labelled) -> NDArray[np.float64] | None:
         raise error.of(f"--weight: column {labelled.weights.name!r}") from None
 
 
-def with_preprocessing(samples: Dataset, options: Any, say: Callable[[str], None]) -> Dataset:
+def with_preprocessing(samples: LabelledData, options: Any, say: Callable[[str], None]) -> LabelledData:
     """Return samples with what is to be done to each when it is decoded."""
     return replace(samples, preprocessing=samples.modality.preprocessing(samples.X, options, say))
 
 
-def decode(samples: Dataset, data: str, request: Request, options: Any) -> Dataset:
+def decode(samples: LabelledData, data: str, request: Request, options: Any) -> LabelledData:
     """Return samples with their files read, without those that cannot be read if the request says so."""
     files, modality = samples.X, samples.modality
     X, failures = modality.decode(files, samples.preprocessing, options, request)
@@ -223,7 +223,7 @@ def decode(samples: Dataset, data: str, request: Request, options: Any) -> Datas
     return replace(samples, digest=_digest(samples))
 
 
-def _digest(samples: Dataset) -> str:
+def _digest(samples: LabelledData) -> str:
     """Return the sha256 of decoded samples and of their labels and other columns."""
     columns = [samples.y, samples.splits, samples.groups, samples.weights]
     pixels = getattr(samples.X, "pixels", samples.X)
@@ -272,7 +272,7 @@ def digest_of_files(path: Path) -> str:
     return digest.hexdigest()
 
 
-def text_columns(samples: Dataset, names: Sequence[str], data: str, say: Callable[[str], None]) -> Dataset:
+def text_columns(samples: LabelledData, names: Sequence[str], data: str, say: Callable[[str], None]) -> LabelledData:
     """Return samples of a table as the texts in one or two of its columns, and name the columns left out."""
     if not hasattr(samples.X, "columns"):
         raise OrdinateError(
@@ -295,7 +295,9 @@ def text_columns(samples: Dataset, names: Sequence[str], data: str, say: Callabl
     return replace(samples, X=texts, is_text=True)
 
 
-def leave_out_row_columns(samples: Dataset, keep: Sequence[str], data: str, say: Callable[[str], None]) -> Dataset:
+def leave_out_row_columns(
+    samples: LabelledData, keep: Sequence[str], data: str, say: Callable[[str], None]
+) -> LabelledData:
     """Return samples without the columns that identify the rows of a table, except those to keep, and name them."""
     X = samples.X
     if not hasattr(X, "columns"):

@@ -13,7 +13,7 @@ from ordinate.commands.fit.plan import FitPlan
 from ordinate.commands.fit.read import data_options, decode_files, open_labelled, request_of
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, understand_label
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
@@ -68,7 +68,9 @@ def suspects(
     print(f"\n{counted(len(found), 'sample')}, worst first: {out}")
 
 
-def _with_others_of_its_rank(samples: Dataset, label: Label, say: Callable[[str], None]) -> tuple[Dataset, Label]:
+def _with_others_of_its_rank(
+    samples: LabelledData, label: Label, say: Callable[[str], None]
+) -> tuple[LabelledData, Label]:
     """Return the samples without those from whose rank nothing is left to learn once they are left out."""
     apart = np.arange(len(label.values)) if samples.groups is None else samples.groups.to_numpy()
     several = pd.Series(apart).groupby(label.values).transform("nunique").to_numpy() > 1

@@ -1,6 +1,6 @@
 """Samples and labels that other libraries hold: datasets, loaders, sparse matrices, and tables."""
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
     """Return samples that other libraries hold as arrays and tables, and their labels where y is None.
 
     Samples of a Dataset or DataLoader are read once: what it draws at random, it draws once. Labels in parquet files
-    are read.
+    are read. A list of dictionaries is a table.
     """
     if isinstance(y, ParquetTable):
         y = _one_column(y)
@@ -25,6 +25,8 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
         return _of_batches(X, y)
     if isinstance(X, Dataset):
         return _of_items(X, y)
+    if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):  # As JSON holds a table.
+        return pd.DataFrame(X), y
     if hasattr(X, "toarray"):  # A sparse matrix.
         return X.toarray(), y
     if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # Polars, pyarrow and datasets have this method.

@@ -23,7 +23,7 @@ from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
 from ordinate.commands.labels import Label
 from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
 from ordinate.data.findings import collected
@@ -156,7 +156,7 @@ def _default_minutes(options: FitOptions, plan: FitPlan) -> float | None:
     return 2.0 if len(plan.label.values) <= 20_000 else 5.0
 
 
-def _describe(samples: Dataset, label: Label, division: Division) -> list[str]:
+def _describe(samples: LabelledData, label: Label, division: Division) -> list[str]:
     """Check that held-out samples can be read as those to train on, and print how many there are of which kind.
 
     Returns:

@@ -24,7 +24,7 @@ from ordinate.commands.labels import (
     understand_labels,
 )
 from ordinate.commands.options import ParsedOptions
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.commands.settings import TypedSettings, parameters
 from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.images.pixels import own_size
@@ -188,7 +188,7 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     )
 
 
-def planned_images(options: FitOptions, opened: Dataset, time: RunLimit) -> ImagePlan | None:
+def planned_images(options: FitOptions, opened: LabelledData, time: RunLimit) -> ImagePlan | None:
     """Return the plan of a training on images that are still to be decoded.
 
     None for other data, or if a recipe plans the training.
@@ -232,7 +232,7 @@ def filled_in(options: FitOptions, plan: ImagePlan | None) -> FitOptions:
     return replace(options, **chosen)
 
 
-def make_plan(options: FitOptions, samples: Dataset, images: ImagePlan | None = None) -> FitPlan:
+def make_plan(options: FitOptions, samples: LabelledData, images: ImagePlan | None = None) -> FitPlan:
     """Return what is to be trained on the samples.
 
     Args:

@@ -8,7 +8,7 @@ from ordinate.commands.early_checks import LEAST_ROWS
 from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.options import flag
 from ordinate.commands.samples import (
-    Dataset,
+    LabelledData,
     decode,
     leave_out_row_columns,
     modality_of_data,
@@ -58,7 +58,7 @@ def data_options(options: FitOptions, modality: Modality) -> Any:
     return options.settings.build(declared, "data", **{**options.of_recipe(modality.parameter), **given})
 
 
-def read(options: FitOptions, opened: Dataset | None = None, *, least_rows: int = LEAST_ROWS) -> Dataset:
+def read(options: FitOptions, opened: LabelledData | None = None, *, least_rows: int = LEAST_ROWS) -> LabelledData:
     """Return the samples to train and to measure on; those that are ``opened`` are decoded, None opens them."""
     request = request_of(options)
     samples = decode_files(options, request, opened or open_labelled(options, request))
@@ -75,7 +75,7 @@ def read(options: FitOptions, opened: Dataset | None = None, *, least_rows: int 
     return samples
 
 
-def open_labelled(options: FitOptions, request: Request) -> Dataset:
+def open_labelled(options: FitOptions, request: Request) -> LabelledData:
     """Return the samples, however many; images and the like are still to be decoded."""
     data_sets = named_sets(options.data, "holds_others")
     if data_sets is None:
@@ -89,16 +89,16 @@ def open_labelled(options: FitOptions, request: Request) -> Dataset:
     return _with_preprocessing(options, request, _of_file(options, request, samples))
 
 
-def decode_files(options: FitOptions, request: Request, samples: Dataset) -> Dataset:
+def decode_files(options: FitOptions, request: Request, samples: LabelledData) -> LabelledData:
     """Return opened samples with files of images and the like read."""
     return decode(samples, options.data, request, data_options(options, samples.modality))
 
 
-def _with_preprocessing(options: FitOptions, request: Request, samples: Dataset) -> Dataset:
+def _with_preprocessing(options: FitOptions, request: Request, samples: LabelledData) -> LabelledData:
     return with_preprocessing(samples, data_options(options, samples.modality), request.say)
 
 
-def _opened(options: FitOptions, request: Request) -> Dataset:
+def _opened(options: FitOptions, request: Request) -> LabelledData:
     modality = modality_of_data(options.data)
     if not modality.holds_arrays:
         _check_modality(options, modality)
@@ -109,7 +109,7 @@ def _opened(options: FitOptions, request: Request) -> Dataset:
     return _of_file(options, request, samples)
 
 
-def _of_file(options: FitOptions, request: Request, samples: Dataset) -> Dataset:
+def _of_file(options: FitOptions, request: Request, samples: LabelledData) -> LabelledData:
     """Return the samples of a file, which may hold any kind of data."""
     if options.text:
         samples = text_columns(samples, options.text, options.data, request.say)

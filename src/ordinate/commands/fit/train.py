@@ -11,7 +11,7 @@ from ordinate.commands.division import Division, split_label_rows
 from ordinate.commands.fit.plan import FitPlan, epochs_of_cut
 from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.options import in_options
-from ordinate.commands.samples import Dataset
+from ordinate.commands.samples import LabelledData
 from ordinate.counts import counted
 from ordinate.data.rows import Rows, column_of, take
 from ordinate.data.splits import COPIES, Units, assign_folds
@@ -40,7 +40,7 @@ class Trainer:
     """
 
     plan: FitPlan
-    samples: Dataset
+    samples: LabelledData
     division: Division
     checkpoints: Path
 
