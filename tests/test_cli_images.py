@@ -224,6 +224,7 @@ def test_a_blend_with_fine_tuned_networks_can_be_trained_again(monkeypatch, caps
     data = write(drawn=pictures.draw(RANKS, side=48))
     chosen = image_plan.ImagePlan(True, "efficientnet_lite0", (48, 48), True, fine_tuned=2, side=32, seconds=7, after=1)
     monkeypatch.setitem(BlendClassifier.__init__.__kwdefaults__, "epochs", 20)
+    monkeypatch.setattr("ordinate.estimators.fine_tuning.epochs_of_fine_tuning", lambda _: 4)
     with monkeypatch.context() as patch:
         patch.setattr(planning, "plan_images", lambda *_, **__: chosen)
         assert main(["fit", data, "--target", "grade", "--no-report", "--quiet", "--out", "model"]) == 0
@@ -245,6 +246,7 @@ def test_a_blend_keeps_the_weights_and_the_epochs_that_are_given():
     torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), "weights.pth")
     arguments = [
         "--target", "grade", "--method", "blend", "--encoder", "test_resnet", "--epochs", "2", "--no-report", "--quiet",
+        "--image-size", "16x16",
     ]  # fmt: skip
     assert main(["fit", write(), *arguments, "--set", "data.pretrained=weights.pth", "--out", "model"]) == 0
     config = read("model/config.json")["params"]

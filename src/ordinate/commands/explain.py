@@ -83,12 +83,15 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
     """Print what each column contributes to the predictions of some rows, or write it to ``out``, too."""
     X = read_all(fitted, data)
     samples = read_unlabelled(data, how=reading_of(fitted))
-    names = [plain_text(name) for name in names_of_samples(samples, read_split(model)["identity"]).tolist()]
+    identity = [name for name in read_split(model)["identity"] if name in getattr(samples, "columns", ())][:1]
+    names = [plain_text(name) for name in names_of_samples(samples, identity).tolist()]
     rows = [_row_of(text, names, data) for text in asked_for]
     background, of = _background(fitted, model, data, X)
     asked = take(X, np.array(rows))
     found = column_contributions(fitted, asked, background)
-    found.insert(0, "row", rows)
+    for name in identity:
+        found.insert(0, name, [names[row] for row in rows])
+    found.insert(0, "row", rows, allow_duplicates=True)  # A column may have this name.
     if out is not None:
         write_table([found], out)
     mean = "mean prediction"
@@ -97,7 +100,8 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
         mean = "mean predicted rank, from 0," if lowest == "0" else f"mean predicted rank, from 0 ({lowest}),"
     labels = map(quoted_text, fitted.predict(asked))
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
-        baseline, parts = found["baseline"].iloc[place], found.iloc[place, 2:].astype(float)
+        baseline, *added = found.iloc[place, -asked.shape[1] - 1 :].astype(float)
+        parts = pd.Series(added, index=asked.columns)
         parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]
         named = f"row {row}"
         if names[row] != str(row):

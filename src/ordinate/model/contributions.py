@@ -74,11 +74,10 @@ def column_contributions(
     random = np.random.default_rng(seed)
     half = np.array([random.permutation(X.shape[1]) for _ in range(pairs)])
     order = np.concatenate([half, half[:, ::-1]])
-    rows = [_of_sample(model, X.iloc[[place]], known, order) for place in range(len(X))]
-    found = pd.DataFrame(rows, columns=["baseline", *X.columns], index=X.index)
+    rows = np.array([_of_sample(model, X.iloc[[place]], known, order) for place in range(len(X))])
     if model.is_of_ranks:
-        found["baseline"] += first_label([plain_text(label) for label in model.ranks])
-    return found
+        rows[:, 0] += first_label([plain_text(label) for label in model.ranks])
+    return pd.DataFrame(rows, columns=["baseline", *X.columns], index=X.index)
 
 
 def background_of(samples: Samples) -> Any:

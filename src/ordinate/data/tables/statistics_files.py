@@ -41,8 +41,8 @@ def read_statistics(path: Path, drop: Collection[str] = ()) -> tuple[pd.DataFram
     if dropped and not name.endswith(PORTABLE):
         options["usecols"] = [each for each in names if each not in drop]
     frame, said = read(path, disable_datetime_conversion=True, **options)
-    texts = frame.select_dtypes(["object", "string"])
-    frame = frame.assign(**{str(each): column.replace("", None) for each, column in texts.items()})
+    for each in frame.select_dtypes(["object", "string"]):
+        frame[each] = frame[each].replace("", None)
     declared = {str(each): _declared(str(each), said) for each in (*frame.columns, *dropped)}
     return _with_times(frame, said.original_variable_types, declared, path), declared
 
@@ -71,7 +71,9 @@ def _with_times(
             as_numbers.append(name)
     if as_numbers:
         warn(f"{path}: dates of {first_named(map(repr, as_numbers))} are out of range; their numbers are read")
-    return frame.assign(**times)
+    for name, values in times.items():
+        frame[name] = values
+    return frame
 
 
 def _declared(name: str, said: Any) -> Declared:

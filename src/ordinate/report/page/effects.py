@@ -43,9 +43,10 @@ def measure_effect(model: Model, X: pd.DataFrame, column: str, *, most_values: i
         values = sorted(values)
     predictions = []
     for value in values:
-        same = pd.Series([value] * len(X), index=X.index).astype(X[column].dtype)
+        changed = X.copy()
+        changed[column] = pd.Series([value] * len(X), index=X.index).astype(X[column].dtype)
         with collected():  # Such samples need not look like those of training.
-            predictions.append(float(expected_label(model, model.read(X.assign(**{column: same}))).mean()))
+            predictions.append(float(expected_label(model, model.read(changed)).mean()))
     return Effect([plain_text(value) for value in values], predictions, is_number)
 
 
