@@ -135,7 +135,7 @@ def test_a_table_without_rows_or_columns_is_an_error(path):
 
 @pytest.mark.parametrize(("make", "stratified"), [(cloc, True), (supcr, False)])
 def test_no_more_than_so_many_samples_are_held_out_for_validation(make, stratified, monkeypatch):
-    monkeypatch.setitem(samples.divide.__kwdefaults__, "most", 4)
+    monkeypatch.setitem(samples.hold_out_samples.__kwdefaults__, "most", 4)
     seen, step = [], StagedMethod.validation_step
     monkeypatch.setattr(StagedMethod, "validation_step", lambda method, x, y: seen.append(len(y)) or step(method, x, y))
     X, target = draw_frame(n=90)

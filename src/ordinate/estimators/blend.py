@@ -101,6 +101,11 @@ class BlendClassifier(BlendParameters, RankClassifier):
     def new_method(self) -> "RankBlend":
         return RankBlend(self)
 
+    @property
+    def usual_decision(self) -> str:
+        """The decision rule of the blend, on images as on tables."""
+        return "median"
+
 
 @estimator_dataclass
 class BlendRegressor(BlendParameters, TargetRegressor):
