@@ -25,6 +25,7 @@ from grid import OF_RANKS, OF_TARGETS, read_concrete, read_development
 from ordinate import Training
 from ordinate.data.splits import split_rows
 from ordinate.estimators.registry import build
+from ordinate.extensions import Task
 
 RESULTS = Path(__file__).parent / "results" / "table_rates.jsonl"
 TARGETS, RANKS = ("airfoil", "concrete"), ("esl", "lev", "era", "swd", "balance")
@@ -45,7 +46,7 @@ def parts(name: str) -> tuple[Any, ...]:
 def measure(name: str, method: str, rate: float, seed: int) -> dict[str, Any]:
     """Train an estimator with a learning rate, and return its error on rows that it has not seen."""
     X, unseen, y, expected = parts(name)
-    task = "continuous" if name in TARGETS else "ranks"
+    task: Task = "continuous" if name in TARGETS else "ranks"
     model = build(method, task, training=Training(learning_rate=rate), random_state=seed)
     started = time.process_time()
     model.fit(X, y)

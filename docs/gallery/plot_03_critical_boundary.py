@@ -58,10 +58,9 @@ axes.set(xlabel="accuracy over all ranks", ylabel="error rate between ranks 1 an
 axes.legend()
 
 # %%
-# A margin of 2 is the largest possible difference of two cosines. It makes mistakes between ranks 1 and 2 rare, but one
-# in six correct predictions becomes wrong, because the embedding has no room left for the other boundaries. Whether
-# this trade is worthwhile depends on your application. This is not always so: on KOA's X-rays a fixed margin changed
-# little (:doc:`/measured/images`).
+# A margin of 2 is the largest possible difference of two cosines. It lowers the error between ranks 1 and 2 and costs
+# accuracy, because the embedding has less room left for the other boundaries. Whether this trade is worthwhile depends
+# on your application. This is not always so: on KOA's X-rays a fixed margin changed little (:doc:`/measured/images`).
 #
 # If the two directions of a mistake have different costs, use costs
 # (:ref:`sphx_glr_generated_gallery_plot_04_costs.py`). They change the decision, but not the training.

@@ -7,7 +7,8 @@ SupReMix: what a mixture is
 Contrastive learning benefits from hard cases: negatives that are similar to the anchor, and positives that are not.
 Real batches contain few of either. SupReMix creates them by mixing embeddings of the batch:
 
-- **Mix-neg**: the anchor mixed with a sample of another label. It is close to the anchor, so it is a hard negative.
+- **Mix-neg**: the anchor mixed with a sample of another label. It is nearer to the anchor than that sample, so it is a
+  harder negative.
 - **Mix-pos**: a sample with a lower label mixed with one with a higher label, in the proportion that gives the mixture
   the *anchor's* label. No sample of that label is part of it, so it is a hard positive. Only samples within a *window*
   around the anchor's label are mixed, because embeddings are linear in the label only locally.
@@ -46,7 +47,7 @@ for below in (i for i in within if i < anchor):
         axes.plot(*samples[[below, above]].T, color="tab:green", linewidth=0.8)
         axes.plot(*mixture, "P", color="tab:green", markersize=9)
 for other in (1, 7):
-    mixture = 0.25 * samples[other] + 0.75 * samples[anchor]  # lambda_1 = 0.25: drawn from Beta(2, 8) in training
+    mixture = 0.2 * samples[anchor] + 0.8 * samples[other]  # lambda_1 = 0.2, the mean of Beta(2, 8), of the anchor
     axes.plot(*samples[[other, anchor]].T, color="tab:red", linewidth=0.8, linestyle=":")
     axes.plot(*mixture, "X", color="tab:red", markersize=9)
 axes.plot([], [], "P", color="tab:green", label="Mix-pos: label 4 from others")

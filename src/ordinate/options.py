@@ -35,6 +35,16 @@ def head_losses() -> tuple[str, ...]:
     return (*get_args(LinearLoss), *added_heads())
 
 
+def check_optimizer(optimizer: object) -> None:
+    """Raise an error for what is neither a name nor makes optimizers."""
+    if isinstance(optimizer, str):
+        check_choice(optimizer, get_args(OptimizerName), "optimizer")
+    elif not callable(optimizer):
+        names = ", ".join(map(repr, get_args(OptimizerName)))
+        expected = f"{names}, or what makes an optimizer of parameters, such as torch.optim.RAdam"
+        raise OrdinateError("optimizer", type(optimizer).__name__, expected)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SupCROptions:
     """Options of the SupCR loss (Rank-N-Contrast).

@@ -76,3 +76,11 @@ def test_margins_are_trained():
     start = fitted.criterion_.margins.detach().clone()
     fitted.partial_fit(X, RANKS, epochs=5)
     assert not torch.isclose(fitted.criterion_.margins, start, atol=1e-3).any()
+
+
+def test_samples_in_float64_reach_a_network_in_float32():
+    torch.manual_seed(0)
+    given = {"module__in_features": 3, "module__out_features": 2, "train_split": None, "max_epochs": 2, "verbose": 0}
+    pipeline = make_pipeline(StandardScaler(), EmbeddingNet(nn.Linear, criterion=SupCRLoss, **given), Ridge())
+    assert pipeline.fit(X, TARGETS).predict(X).shape == (64,)
+    assert pipeline[1].transform(X).dtype == np.float32

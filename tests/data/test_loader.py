@@ -28,9 +28,10 @@ def test_the_rest_of_an_epoch_is_read_and_nothing_before(workers):
         whole.set_epoch(epoch)
         rest.set_epoch(epoch)
         rest.start = start
-        assert list(loader) == list(whole)[start:]
+        expected = list(whole)[start:]
+        assert list(loader) == expected
         if workers == 0:
-            assert loader.dataset.asked[start - 5 :] == list(whole)[start:]
+            assert loader.dataset.asked[start - 5 :] == expected
     assert len(rest) == 5
 
 

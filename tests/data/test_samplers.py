@@ -81,7 +81,7 @@ def test_seed_and_epoch_alone_decide_the_order(sampler):
     orders = [epoch(run, number) for number in range(3)]
     assert epoch(resumed, 2) == orders[2]
     assert epoch(run, 0) == orders[0]
-    assert list(run) == orders[0]
+    assert list(run) == orders[1]  # The next pass is the next epoch.
 
 
 @for_every_sampler
@@ -106,10 +106,17 @@ def test_a_loader_takes_it_as_either_kind_of_sampler(sampler, workers):
     ]
     for number in range(2):
         expected = epoch(sampler(), number)
-        batches.set_epoch(number)
         for loader in loaders:
+            batches.set_epoch(number)
             assert len(loader) == len(expected)
             assert [batch.tolist() for (batch,) in loader] == expected
+
+
+@for_every_sampler
+def test_a_loop_that_sets_no_epoch_gets_the_next_one_with_each_pass(sampler):
+    loader = DataLoader(torch.arange(1002), batch_sampler=sampler())
+    passes = [[batch.tolist() for batch in loader] for _ in range(3)]
+    assert passes == [epoch(sampler(), number) for number in range(3)]
 
 
 @pytest.mark.parametrize("options", [{"batch_sampler": ...}, {"sampler": ..., "batch_size": None}], ids=str)

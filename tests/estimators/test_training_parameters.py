@@ -7,11 +7,12 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from ordinate import ImageOptions, load
+from ordinate import ImageOptions, Training, load
 from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
 from ordinate.training.callback import Callback
 from ordinate.training.loggers import CSVLogger, TensorBoardLogger
+from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.data import pictures
@@ -225,3 +226,9 @@ def test_only_networks_on_images_from_random_weights_learn_with_a_hundredth(tmp_
     for options, samples, expected in given:
         seen = steps_of(cloc(**steady, **options), np.arange(12) % 3, samples)
         assert {step[1] for step in seen} == {expected}
+
+
+@pytest.mark.parametrize("declared", [Training, Optimization])
+def test_an_optimizer_that_is_made_already_is_named_by_its_class(declared):
+    with pytest.raises(OrdinateError, match=r"optimizer: got SGD, expected 'adam', .*such as torch\.optim\.RAdam"):
+        declared(optimizer=torch.optim.SGD([torch.zeros(1)], lr=0.1))

@@ -65,6 +65,21 @@ def test_margins_that_are_all_fixed_leave_nothing_to_learn():
 # shared and frozen margins
 
 
+@pytest.mark.parametrize("optimizer", [torch.optim.AdamW, torch.optim.SGD])
+def test_frozen_margins_stay_also_where_an_optimizer_keeps_gradients(optimizer):
+    loss = MMNPLoss(4)
+    embedded = Z.detach().clone().requires_grad_()
+    steps = optimizer([{"params": [embedded]}, {"params": loss.parameters()}], lr=0.1)
+    for step in range(6):
+        steps.zero_grad(set_to_none=False)
+        loss(embedded, RANKS).backward()
+        steps.step()
+        if step == 2:
+            loss.freeze()
+            frozen = loss.margins.clone()
+    assert torch.equal(loss.margins, frozen)
+
+
 def test_a_shared_margin_is_one_value_for_all_boundaries_that_are_not_fixed():
     loss = MMNPLoss(5, margins={(2, 3): 0.9}, shared=True)
     start = loss.margins.detach()

@@ -4,6 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
+from torch import Tensor
 
 from ordinate.optional import optional
 
@@ -20,6 +21,8 @@ class EmbeddingNet(TransformerMixin, _NeuralNet):
     A batch that is too small for a loss is an error: ``iterator_train__drop_last=True`` drops the last batch of
     each epoch. skorch also computes the loss of validation samples in such batches, unless ``train_split=None``.
 
+    Samples are converted to the type of number of the network, such as the float64 that scikit-learn makes to float32.
+
     Example:
         >>> import numpy as np
         >>> from sklearn.linear_model import Ridge
@@ -27,7 +30,7 @@ class EmbeddingNet(TransformerMixin, _NeuralNet):
         >>> from sklearn.preprocessing import StandardScaler
         >>> from torch import nn
         >>> from ordinate.losses import SupCRLoss
-        >>> X = np.random.default_rng(0).normal(size=(40, 3)).astype("float32")
+        >>> X = np.random.default_rng(0).normal(size=(40, 3))
         >>> net = EmbeddingNet(
         ...     nn.Linear, module__in_features=3, module__out_features=2, criterion=SupCRLoss,
         ...     criterion__temperature=1.0, train_split=None, iterator_train__drop_last=True, max_epochs=2, verbose=0,
@@ -35,6 +38,12 @@ class EmbeddingNet(TransformerMixin, _NeuralNet):
         >>> make_pipeline(StandardScaler(), net, Ridge()).fit(X, X.sum(axis=1)).predict(X).shape
         (40,)
     """
+
+    def infer(self, x: Any, **fit_params: Any) -> Any:
+        """Return what the network makes of a batch."""
+        if isinstance(x, Tensor) and x.is_floating_point():
+            x = x.to(next(self.module_.parameters()).dtype)
+        return super().infer(x, **fit_params)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the embeddings (n, d)."""

@@ -60,7 +60,8 @@ class InOrder(SharedBatches):
 class ShuffledBatches(SharedBatches):
     """Shuffled batches of nearly equal size that together hold every sample once.
 
-    The order follows from the seed and the epoch alone, so that a resumed training draws what it would have drawn.
+    The order follows from the seed and the epoch alone, so that a resumed training draws what it would have drawn. Each
+    pass is the next epoch; :meth:`set_epoch` chooses another one.
     Every process draws the same batches and uses its part of each.
 
     A ``DataLoader`` takes it as ``sampler`` with ``batch_size=None``, or in a single process as ``batch_sampler``.
@@ -112,8 +113,8 @@ class ShuffledBatches(SharedBatches):
         return self.count
 
     def __iter__(self) -> Iterator[list[int]]:
-        random = self.random_numbers()
-        share = self.share()
+        random, share = self.random_numbers(), self.share()
+        self.epoch += 1
         for batch in self.split(random):
             yield self.complete(batch, random)[share].tolist()
 

@@ -124,9 +124,9 @@ class SeededBatches(WrappedBatches):
         self.seed = seed
 
     def __iter__(self) -> Iterator[tuple[int, list[int]]]:
-        process = place_among(all_processes())
+        process, epoch = place_among(all_processes()), self.batches.epoch
         for place, rows in enumerate(self.batches):
-            known: tuple[int, ...] = (self.seed, self.batches.epoch, place)
+            known: tuple[int, ...] = (self.seed, epoch, place)
             if process > 0:
                 known = (*known, process)
             yield hash(known) % 2**63, rows

@@ -22,7 +22,8 @@ class Head(OptionGroup):
             neighbours see at most 50,000 training samples; neighbours are near by the similarity of the loss.
         loss: ``"l1"``, ``"mse"`` or ``"huber"``, or on bins of the targets ``"dex"``, ``"dldl_v2"``, ``"or"`` or
             ``"corn"`` of the papers' package, or a loss of another extension.
-        n_neighbors: Number of training embeddings whose targets the head ``"neighbours"`` averages.
+        n_neighbors: Number of training embeddings whose targets the head ``"neighbours"`` averages, by the inverse of
+            their distance.
         bin_size: Size of the bins of heads on bins in units of y, one number or one per dimension; None for the
             smallest difference between two targets, or the size that makes 128 bins if that is larger.
 

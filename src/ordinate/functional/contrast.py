@@ -144,9 +144,10 @@ def prepare(
     if isinstance(ref_emb, tuple):  # As the losses of pytorch-metric-learning take indices of pairs or triplets.
         hint = "MetricLearningLoss of ordinate.adapters takes indices of pairs and triplets"
         raise OrdinateError("ref_emb", "a tuple", "a tensor (m, d)", hint)
-    for name, given, other in (("ref_emb", ref_emb, ref_labels), ("ref_labels", ref_labels, ref_emb)):
+    pairs = (("ref_emb", ref_emb, "ref_labels", ref_labels), ("ref_labels", ref_labels, "ref_emb", ref_emb))
+    for name, given, counterpart, other in pairs:
         if given is None and other is not None:
-            raise OrdinateError(name, "None", "a tensor whenever its counterpart is given")
+            raise OrdinateError(name, "None", f"a tensor, because there is {counterpart}, the third or fourth argument")
     if ref_emb is None or ref_labels is None:
         if self_index is not None:
             raise OrdinateError("self_index", "positions without ref_emb", "None: every anchor is left out already")

@@ -107,8 +107,13 @@ def check_targets(
     return to_accumulation_dtype(targets)
 
 
-def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: str = "labels") -> Int[Tensor, " n"]:
-    """Return ranks 0..C-1 as int64; floats pass where they are whole numbers, gaps between ranks are allowed."""
+def check_ranks(
+    labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: str = "labels", hint: str | None = None
+) -> Int[Tensor, " n"]:
+    """Return ranks 0..C-1 as int64; floats pass where they are whole numbers, gaps between ranks are allowed.
+
+    ``hint`` says where the number of classes comes from.
+    """
     _check_length(labels, n, name)
     check_constant(labels, name)
     if labels.dim() == 2 and labels.shape[1] == 1:
@@ -120,9 +125,8 @@ def check_ranks(labels: Shaped[Tensor, "n *p"], n: int, num_classes: int, name: 
         raise OrdinateError(name, f"fractions such as {labels[ranks != labels][0].item():g}", "whole ranks")
     low, high = torch.stack(ranks.aminmax()).tolist()  # A GPU is waited for once.
     if low < 0 or high >= num_classes:
-        raise OrdinateError(
-            name, f"ranks {low} to {high}", f"0 to {num_classes - 1} ({counted(num_classes, 'class', 'classes')})"
-        )
+        expected = f"0 to {num_classes - 1} ({counted(num_classes, 'class', 'classes')})"
+        raise OrdinateError(name, f"ranks {low} to {high}", expected, hint)
     return ranks
 
 

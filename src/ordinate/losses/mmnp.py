@@ -89,8 +89,12 @@ class MMNPLoss(TripletFormulaLoss):
         return torch.where(self.fixed, self.fixed_margins, self.floor + softplus(self.raw))
 
     def freeze(self) -> None:
-        """Hold all margins where they are (phase two)."""
+        """Hold all margins where they are (phase two).
+
+        As of any parameter, ``state_dict`` does not hold that it is frozen: call this again after loading one.
+        """
         self.raw.requires_grad_(False)
+        self.raw.grad = None  # An optimizer would go on with it.
 
     def unfreeze(self) -> None:
         """Learn the margins that are not fixed (phase one)."""

@@ -62,6 +62,7 @@ class SupReMixLoss(FormulaLoss):
         self_index: Int[Tensor, " n"] | None = None,
         generator: Generator | None = None,
     ) -> Float[Tensor, "*n"]:
+        """Return the loss, see :meth:`FormulaLoss.forward`; ``generator`` draws the mixtures."""
         given = {"ref_labels": ref_labels, "weights": weights, "generator": generator}
         return self.joined(embeddings, labels, ref_emb, self_index, **given)
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from ordinate.checks import check_choice, check_positive, check_share
 from ordinate.option_group import Settings
-from ordinate.options import OptimizerName, Schedule
+from ordinate.options import OptimizerName, Schedule, check_optimizer
 from ordinate.training.adam import FusedAdam
 
 
@@ -63,8 +63,7 @@ class Optimization:
     warmup: float = 0.1
 
     def __post_init__(self) -> None:
-        if not callable(self.optimizer):
-            check_choice(self.optimizer, get_args(OptimizerName), "optimizer")
+        check_optimizer(self.optimizer)
         check_choice(self.schedule, get_args(Schedule), "schedule")
         check_positive(self.learning_rate, "learning_rate")
         check_positive(self.weight_decay, "weight_decay", or_zero=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from ordinate.checks import check_choice, check_positive, check_share, check_train_encoder, check_whole
 from ordinate.errors import OrdinateError
 from ordinate.option_group import OptionGroup, Settings
-from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule
+from ordinate.options import OptimizationName, OptimizerName, Precision, Schedule, check_optimizer
 from ordinate.training.callback import Callback
 
 RUNTIME = ("accelerator", "callbacks", "checkpoint_dir")  # Options that do not change what is trained.
@@ -86,8 +86,8 @@ class Training(OptionGroup):
 
     def __post_init__(self) -> None:
         check_choice(self.optimization, get_args(OptimizationName), "optimization")
-        if self.optimizer is not None and not callable(self.optimizer):
-            check_choice(self.optimizer, get_args(OptimizerName), "optimizer")
+        if self.optimizer is not None:
+            check_optimizer(self.optimizer)
         if self.schedule is not None:
             check_choice(self.schedule, get_args(Schedule), "schedule")
         for name in ("learning_rate", "encoder_learning_rate", "head_learning_rate", "gradient_clip_val"):
