@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.model_selection import train_test_split
 from skordinal import datasets
 
 from grid import OF_RANKS, OF_TARGETS, read_concrete, read_development
@@ -36,11 +35,12 @@ def parts(name: str) -> tuple[Any, ...]:
     if name in TARGETS:
         read = read_concrete() if name == "concrete" else read_development(name)
         return read.X, read.X_validation, read.y, read.y_validation
-    data = getattr(datasets, f"load_{name}" if name != "balance" else "load_balance_scale")()
+    data = getattr(datasets, {"balance": "load_balance_scale"}.get(name, f"load_{name}"))()
     X, y = np.asarray(data.data, dtype=np.float64), np.unique(data.target, return_inverse=True)[1]
     rows, _ = split_rows(y, 0.3, 0, stratify=True)
-    found: list[Any] = train_test_split(X[rows], y[rows], test_size=0.25, random_state=0, stratify=y[rows])
-    return tuple(found)
+    train, held_out = (rows[part] for part in split_rows(y[rows], 0.25, 0, stratify=True))
+    held_out = held_out[np.isin(y[held_out], y[train])]
+    return X[train], X[held_out], y[train], y[held_out]
 
 
 def measure(name: str, method: str, rate: float, seed: int) -> dict[str, Any]:

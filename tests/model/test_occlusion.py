@@ -24,10 +24,22 @@ def model(request):
     return request.param(**QUICK).fit(X, RANKS.astype(float))
 
 
+def blurred(image, height, width):
+    """Three means over windows that reach a patch's size to each side, as far as the image goes, pixel by pixel."""
+    pixels = image.astype(float)
+    for _ in range(3):
+        means = np.empty_like(pixels)
+        for row, column in np.ndindex(*image.shape[1:]):
+            top, left = max(0, row - height), max(0, column - width)
+            window = pixels[:, top : row + height + 1, left : column + width + 1]
+            means[:, row, column] = window.mean((1, 2))
+        pixels = means
+    return np.round(pixels).astype(np.uint8)
+
+
 def test_a_patch_as_large_as_the_image_hides_all_of_it(model):
     image = model.fitted.read(X)[0]
-    grey = np.round(255 * np.array(model.reader_.mean)).astype(np.uint8)
-    both = np.stack([X[0], np.broadcast_to(grey[:, None, None], X[0].shape)])
+    both = np.stack([X[0], blurred(X[0], *X[0].shape[1:])])
     if isinstance(model, CLOCClassifier):
         whole, hidden = model.predict_proba(both) @ [0, 1, 2]
     else:
@@ -38,11 +50,20 @@ def test_a_patch_as_large_as_the_image_hides_all_of_it(model):
 def test_only_what_the_prediction_depends_on_is_marked(model, monkeypatch):
     monkeypatch.setattr(occlusion, "expected_label", lambda _, x: x[:, :, 4:6, 10:12].double().mean((1, 2, 3)).numpy())
     image = torch.zeros(3, 16, 24, dtype=torch.uint8)
+    image[:, 4:6, 10:12] = 200
     found = occlusion_map(model.fitted, image, patches=8)  # Patches of 2 x 3 pixels, one apart.
     rows, columns = np.nonzero(found)
     assert (rows.min(), rows.max(), columns.min(), columns.max()) == (3, 6, 8, 13)
-    assert found.min() < 0 <= found.max()
-    assert np.unravel_index(found.argmin(), found.shape)[0] in (4, 5)
+    assert found.min() == 0 < found.max()
+    assert np.unravel_index(found.argmax(), found.shape)[0] in (4, 5)
+
+
+def test_a_plain_background_is_not_marked(model):
+    image = torch.zeros(3, 16, 24, dtype=torch.uint8)
+    image[:, :, 16:] = torch.from_numpy(X[0])[:, :, :8]
+    found = occlusion_map(model.fitted, image, patches=16)
+    np.testing.assert_allclose(found[:, :4], 0, atol=1e-6)
+    assert np.abs(found[:, 16:]).max() > 1e-3
 
 
 def test_several_targets_and_other_samples_are_refused():

@@ -204,7 +204,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="file, or folder or zip of images, with the samples to search by")
     parser.add_argument("--among", required=True, metavar="DATA", help="file, or folder or zip of images, to search in")
     parser.add_argument(
-        "--target", metavar="COLUMN", help="column of DATA's label, to print it; not required for one folder per rank"
+        "--target", metavar="COLUMN", help="column of DATA's label, to print it (that of training, if DATA has it)"
     )
     parser.add_argument("--k", type=int, default=10, help="neighbours of each query (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)

@@ -53,6 +53,8 @@ def explain(
             return
         _explain_columns(fitted, model, data, target, repeats, out)
     elif kind == "images":
+        if rows:
+            raise OrdinateError("--row", problem="is for tables, and this is a model of images")
         if out is None:
             raise OrdinateError("out", problem="is missing", expected="a new folder for the pictures")
         check_free(Path(out))
@@ -170,7 +172,7 @@ def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
         explained(pixels[place].numpy(), values, largest, caption).save(out / file)
         rows.append([file, label, f"{expected:z.3f}", f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
     print(
-        "red parts raise the prediction and blue parts lower it, compared with a grey patch instead of them; the full "
+        "red parts raise the prediction and blue parts lower it, compared with the same parts blurred; the full "
         f"colour stands for {largest:.3g}\n"
     )
     print(table(["picture", "predicted", of, "most raised", "most lowered"], rows))

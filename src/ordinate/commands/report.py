@@ -24,6 +24,7 @@ from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Samples, take
 from ordinate.decisions import compare_decisions
+from ordinate.decisions.label_errors import is_doubted
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.loading import load
 from ordinate.model.batches import reading_of
@@ -60,7 +61,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     fitted = load(model).fitted
     split = read_split(model)
     target = target or split["target"] or fitted.target
-    doubted = None if suspects is None else _read_suspects(suspects)
+    doubted = None if suspects is None else _read_suspects(suspects, of_ranks=fitted.is_of_ranks)
     samples = read_report_samples(fitted, split, data, target)
     X, y = samples.take(samples.measured)
     if doubted is not None:
@@ -91,7 +92,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     print(f"report on {counted(len(y), 'sample')}: {path}, {size:.1f} MB, in {time.monotonic() - start:.0f} s")
 
 
-def _read_suspects(path: str) -> pd.DataFrame:
+def _read_suspects(path: str, *, of_ranks: bool) -> pd.DataFrame:
     with csv_given(Given()):  # It has its own format.
         frame = read_csv(Path(path), path)
     absent = {"row", "label", "suggested", "suspicion"} - set(frame.columns)
@@ -99,7 +100,7 @@ def _read_suspects(path: str) -> pd.DataFrame:
         raise OrdinateError(
             "--suspects", problem=f"{path} lacks {', '.join(sorted(absent))}", expected="what `suspects` wrote"
         )
-    return frame[frame["label"] != frame["suggested"]]
+    return frame[(frame["label"] != frame["suggested"]) & is_doubted(frame["suspicion"], of_ranks=of_ranks)]
 
 
 def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:

@@ -34,15 +34,17 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
 
     Near are samples whose embeddings are similar as the model's loss compares them: by the cosine, or by distance.
     Rows of a table are named by the column that identifies them, if training left out one, and otherwise by their
-    numbers from 0; images are named by their paths. ``target`` is the column of the labels in ``among``; images in one
-    folder per rank have labels without it. A missing label stays empty. ``among`` is read in batches, of which only the
-    embeddings are kept. Of images, a file ``out`` that ends in ``.html`` shows the first queries with their neighbours.
+    numbers from 0; images are named by their paths. ``target`` is the column of the labels in ``among``, or else that
+    of training; images in one folder per rank have labels without it. A missing label stays empty. ``among`` is read in
+    batches, of which only the embeddings are kept. Of images, a file ``out`` that ends in ``.html`` shows the first
+    queries with their neighbours.
     """
     fitted = load(model).fitted
     is_page = out is not None and out.lower().endswith(".html")
     if is_page and not isinstance(fitted.reader, ImageReader):
         raise OrdinateError("out", problem=f"{out} would show pictures", expected="a csv or parquet file")
-    references, labels = _references(among, target, reading_of(fitted, target))
+    usual = fitted.target if isinstance(fitted.target, str) else None
+    references, labels = _references(among, target, usual, reading_of(fitted, target or usual))
     check_neighbours(k, len(references))
     file = FileOfSamples(fitted, query)
     queries = file.read()
@@ -99,24 +101,30 @@ def _pixels(fitted: Model, images: Samples) -> NDArray[np.uint8]:
     return loaded(fitted.read(images)).numpy()
 
 
-def _references(data: str, target: str | None, how: Reading) -> tuple[Samples, pd.Series | pd.DataFrame | None]:
-    """Return the samples to search, and their labels, None without any."""
+def _references(
+    data: str, target: str | None, usual: str | None, how: Reading
+) -> tuple[Samples, pd.Series | pd.DataFrame | None]:
+    """Return the samples to search, and their labels, None without any; ``usual`` is the target of the model."""
     modality = modality_of_files(data)
     if modality.holds_arrays:
         samples = read_unlabelled(data, how=how)
         if hasattr(samples, "columns"):  # The label is one of the columns.
+            if target is None and usual in samples.columns:
+                target = usual
             if target is not None:
                 require_names(samples.columns, [target], Path(data))
                 return samples, pd.concat(columns_of(samples, [target], [target]), ignore_index=True)[target]
             return samples, None
-    try:
-        with reading(data):
-            labelled = modality.read_labelled(data, Request(target, say=lambda _: None, how=how))
-    except OrdinateError:
-        if target is not None:
-            raise
-        return read_unlabelled(data, how=how), None
-    return labelled.samples, labelled.labels
+    for name in (usual, None) if target is None else (target,):
+        try:
+            with reading(data):
+                labelled = modality.read_labelled(data, Request(name, say=lambda _: None, how=how))
+        except OrdinateError:
+            if target is not None:
+                raise
+            continue
+        return labelled.samples, labelled.labels
+    return read_unlabelled(data, how=how), None
 
 
 def _embed(fitted: Model, references: Samples, data: str, target: str | None) -> NDArray[np.float64]:

@@ -65,6 +65,11 @@ def every_row(outside: int, rows: int, least: int = 10) -> bool:
     return outside == rows >= least
 
 
+def most_rows(outside: int, rows: int) -> bool:
+    """Return whether more rows lie outside than inside."""
+    return 2 * outside > rows
+
+
 @dataclass(frozen=True)
 class MoreThan:
     """Whether more rows lie outside than is usual for rows drawn as those of training were.

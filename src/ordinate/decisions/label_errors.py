@@ -51,6 +51,19 @@ def suspicion(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64
     return (distances[np.arange(len(ranks)), ranks] - least) / (1 + 2 * least)
 
 
+def is_doubted(suspicion: ArrayLike, *, of_ranks: bool) -> NDArray[np.bool_]:
+    """Return which labels (n,) are worth a look, by their :func:`suspicion` or :func:`residual_suspicion`.
+
+    Ranks are from 0.4, about two fifths of a rank; targets beyond three robust standard deviations.
+
+    Example:
+        >>> is_doubted([0.3, 0.5, 5.0], of_ranks=True), is_doubted([0.3, 0.5, 5.0], of_ranks=False)
+        (array([False,  True,  True]), array([False, False,  True]))
+    """
+    scores = np.asarray(suspicion, dtype=np.float64)
+    return scores >= 0.4 if of_ranks else scores > 3 * 1.4826
+
+
 def suggested_ranks(labels: ArrayLike, probabilities: ArrayLike) -> NDArray[np.int64]:
     """Return the rank of least expected distance to the truth, which is the median; the label itself if none is nearer.
 

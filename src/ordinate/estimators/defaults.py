@@ -14,7 +14,8 @@ class Defaults:
 
     Args:
         batch_size: Samples per batch.
-        learning_rate: Highest learning rate of a network that starts from random weights, see benchmarks/grid.py.
+        learning_rate: Highest learning rate of a network that starts from random weights, see benchmarks/grid.py and
+            benchmarks/table_rates.py.
         weight_decay: Weight decay of classifiers; None leaves it to the method.
         patience: Epochs without a gain after which a regressor's encoder stops; None trains all epochs.
         decision: Rule from probabilities to a rank; None for the one of the method's paper.
@@ -34,7 +35,10 @@ class Defaults:
 
 
 BY_KIND = {
-    "tables": Defaults(patience=50, decision="median", calibrates=True, has_columns=True, folds_are_cheap=True),
+    "tables": Defaults(
+        learning_rate=3e-3, patience=50, decision="median", calibrates=True, has_columns=True, folds_are_cheap=True
+    ),
+    "series": Defaults(learning_rate=3e-3),
     "images": Defaults(batch_size=64, learning_rate=1e-2, weight_decay=0.05),
     "volumes": Defaults(batch_size=64, weight_decay=0.05),
 }

@@ -22,6 +22,7 @@ from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import require_names
 from ordinate.data.rows import BatchedSamples, Labels, random_part
+from ordinate.data.streamed import loaded
 from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError, did_you_mean, warn
 from ordinate.estimators.estimator_dataclass import estimator_dataclass
@@ -386,10 +387,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise OrdinateError(name, problem=problem, expected=expected, hint=f"{name}=table gives them")
         return known
 
-    def explain(
-        self, X: pd.DataFrame | str | Path, background: pd.DataFrame | str | Path | None = None
-    ) -> pd.DataFrame:
-        """Return what each column of a table contributes to the predictions of samples.
+    def explain(self, X: NewSamples, background: pd.DataFrame | str | Path | None = None) -> Any:
+        """Return what each column of a table, or each part of images, contributes to the predictions of samples.
 
         Args:
             X: Samples (n) to explain, or the path of a file of them.
@@ -400,11 +399,16 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             A row for each sample: ``baseline``, the mean prediction of the samples that it is compared with, and what
             each column adds to it. The sum is the prediction: the target, or the expected rank, in units of the label
             if ranks are consecutive numbers, and from 0 otherwise. See
-            :func:`~ordinate.model.contributions.column_contributions`.
+            :func:`~ordinate.model.contributions.column_contributions`. Of images the maps (n, height, width) of
+            :func:`~ordinate.model.occlusion.occlusion_map`, which need no background.
         """
         from ordinate.model.contributions import background_of, column_contributions
 
         fitted = self.fitted
+        if fitted.reader.kind == "images":
+            from ordinate.model.occlusion import occlusion_map
+
+            return np.stack([occlusion_map(fitted, image) for image in loaded(fitted.read(self._in_memory(X)))])
         if background is None:
             known = self._required("background", "samples to compare with, such as those of training")
             background = background_of(known.take(known.trained)[0])

@@ -23,20 +23,23 @@ def intended_use(targets: Sequence[str]) -> str:
     )
 
 
-def limits(measured: int | None, seen: str = " that it has not seen") -> list[str]:
+def limits(measured: int | None, seen: str = " that it has not seen", *, of_table: bool = True) -> list[str]:
     """Return the limits that every model has.
 
     Args:
         measured: Number of samples that it was measured on; None if it was not measured.
         seen: Whether training had these, in words that follow "samples".
+        of_table: Whether samples are rows of a table.
     """
+    warns, part = "", "part"
+    if of_table:
+        warns, part = "; ordinate predict warns of values that training has not seen", "column"
     first = "It was not measured when it was saved: evaluate it on samples that it was not trained on."
     if measured is not None:
         first = f"It was measured on {counted(measured, 'sample')}{seen}."
     return [
-        f"{first} Samples from elsewhere may be predicted worse; ordinate predict warns of values that training has "
-        "not seen.",
-        "It has learned associations: changing a column of a sample need not change its label.",
+        f"{first} Samples from elsewhere may be predicted worse{warns}.",
+        f"It has learned associations: changing a {part} of a sample need not change its label.",
     ]
 
 
@@ -48,6 +51,7 @@ def model_card(
     notes: Sequence[str],
     facts: Mapping[str, str],
     *,
+    of_table: bool = True,
     writer: str = "`ordinate fit`",
 ) -> str:
     """Return the card of a model in Markdown.
@@ -59,6 +63,7 @@ def model_card(
         data: Facts on the data.
         notes: Notes on the data.
         facts: Facts for reproduction, such as versions.
+        of_table: Whether samples are rows of a table.
         writer: What has written the card.
     """
     lines = [f"# Model card: {' and '.join(targets)}", "", f"Written by {writer} on {date.today().isoformat()}."]
@@ -66,7 +71,7 @@ def model_card(
         lines += ["", "## How good it is", "", f"On {counted(measured, 'held-out sample')}:", ""]
         lines += [f"- {target}: {verdict}" for target, verdict in compared.verdicts.items()]
     lines += ["", "## Intended use", "", intended_use(targets), "", "## Limits", ""]
-    lines += [f"- {limit}" for limit in limits(measured)]
+    lines += [f"- {limit}" for limit in limits(measured, of_table=of_table)]
     if compared is not None:
         lines += [f"- {caution.title}. {caution.reason}" for caution in compared.cautions]
     lines += ["", "## Data", "", *_listed(data), *[f"- {note}" for note in notes]]
@@ -86,7 +91,8 @@ def card_of(model: Model) -> str:
         data = {"Mean of the label in training": ", ".join(f"{mean:.4g}" for mean in labels.mean)}
     facts = {"Method": model.name, **versions(), "Seed": str(model.origin.params["random_state"])}
     targets = [target] if isinstance(target, str) else target
-    return model_card(targets, None, None, data, model.notes, facts, writer="`save`")
+    of_table = model.reader.kind == "table"
+    return model_card(targets, None, None, data, model.notes, facts, of_table=of_table, writer="`save`")
 
 
 def versions() -> dict[str, str]:

@@ -280,7 +280,7 @@ def make_plan(options: FitOptions, samples: LabelledData, images: ImagePlan | No
 
 def _may_blend(options: FitOptions) -> bool:
     """Return whether the blend is tried: it trains in one process, and most settings are for the methods."""
-    of_blend = {"class_weight", "data.pretrained", "fine_tuned", "fine_tuned_side"}
+    of_blend = {"class_weight", "data.pretrained", "data.size", "fine_tuned", "fine_tuned_side"}
     elsewhere = {*(f"training.{name}" for name in RUNTIME), *of_blend}
     return elsewhere.issuperset(options.settings.texts) and joined_processes() == 1
 

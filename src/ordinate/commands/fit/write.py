@@ -177,7 +177,8 @@ class _Writer:
         facts = {"Method": self.trained.name, **versions(), "Seed": str(self.options.seed), "Command": self.command}
         writer = "`ordinate fit`" if are_arguments_typed() else "`ordinate.fit`"
         targets = self.options.targets or ["the label"]
-        card = model_card(targets, compared, measured, data, samples.notes, facts, writer=writer)
+        of_table = self.predictions.model.reader.kind == "table"
+        card = model_card(targets, compared, measured, data, samples.notes, facts, of_table=of_table, writer=writer)
         (self.folder / CARD).write_text(card, encoding="utf-8")
 
     @property

@@ -7,15 +7,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ordinate.data.decoded import PixelReader
+from ordinate.data.findings import Finding, most_rows, report_findings
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded, ImagePreprocessing, Images, choose_preprocessing, decode
+from ordinate.data.streamed import StreamedPixels
 from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, describe_encoder, is_named
 from ordinate.encoders.pixels import ImageEncoder
 from ordinate.errors import OrdinateError
+
+COLOURED = 0.05  # Coloured images have channels whose means differ by more, from 0 to 1.
 
 
 class ImageReader(PixelReader):
@@ -82,6 +86,14 @@ class ImageReader(PixelReader):
         return ImageOptions(
             size=used.size, channels=used.channels, crop=used.crop, equalize=used.equalize, max_pixels=used.max_pixels
         )
+
+    def transform(self, samples: Any) -> Tensor | StreamedPixels:
+        pixels = super().transform(samples)
+        if isinstance(pixels, Tensor) and max(self.mean) - min(self.mean) > COLOURED:
+            is_grey = (pixels[:, :1] == pixels[:, 1:]).flatten(1).all(1)
+            text = "images are grey, and those of training were coloured"
+            report_findings([Finding(text, int(is_grey.sum()), len(pixels), most_rows)])
+        return pixels
 
     def describe(self, x: Tensor) -> str:
         height, width = self.preprocessing.size

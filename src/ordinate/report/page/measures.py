@@ -24,7 +24,7 @@ from ordinate.decisions import (
     rank_coverage_report,
 )
 from ordinate.decisions.conformal import Report
-from ordinate.decisions.label_errors import residual_suspicion, suggested_ranks, suspicion
+from ordinate.decisions.label_errors import is_doubted, residual_suspicion, suggested_ranks, suspicion
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, is_rank_ordered, mae, quadratic_weighted_kappa, r2, rank_cosine_matrix, spearman
@@ -102,11 +102,6 @@ PARTS = {
     "fine_tuned": "its fine-tuned networks alone",
 }
 SAME = {"linear": "linear model", "trees": "random forest", "boosting": "gradient boosting"}  # Parts as simple models.
-
-
-def is_simple(predictor: Predictor) -> bool:
-    """Return whether a predictor is simpler than the model: the networks of a blend are most of it."""
-    return predictor.name not in (PARTS["members"], PARTS["fine_tuned"])
 
 
 def _by_simple_models(contents: Contents, leave_out: Sequence[str] = ()) -> dict[str, Labels]:
@@ -347,21 +342,19 @@ def nearest(embeddings: NDArray[np.float64], k: int = 10) -> NDArray[np.int64]:
 def find_suspects(contents: Contents, neighbours: NDArray[np.int64]) -> pd.DataFrame:
     """Return samples that look mislabelled, worst first: row, label, the label expected, and the suspicion.
 
-    The suspicion of ranks is :func:`~ordinate.decisions.label_errors.suspicion`, at least 0.4, from the mean of the
+    The suspicion of ranks is :func:`~ordinate.decisions.label_errors.suspicion`, from the mean of the
     model's probabilities and the shares of the ranks among the ``neighbours`` (n, k). That of targets is
-    :func:`~ordinate.decisions.label_errors.residual_suspicion`, above three robust standard deviations.
+    :func:`~ordinate.decisions.label_errors.residual_suspicion`.
     """
     if contents.names is None or contents.probabilities is None:
         suggested: Labels = contents.predicted
         scores = residual_suspicion(contents.true, suggested, min(50, len(contents)))
-        kept = scores > 3 * 1.4826
     else:
         votes = np.eye(len(contents.names))[contents.true[neighbours]].mean(axis=1)
         probabilities = (contents.probabilities + votes) / 2
         suggested = suggested_ranks(contents.true, probabilities)
         scores = suspicion(contents.true, probabilities)
-        kept = scores >= 0.4
-    rows = np.flatnonzero(kept)
+    rows = np.flatnonzero(is_doubted(scores, of_ranks=contents.names is not None))
     rows = rows[np.argsort(-scores[rows], kind="stable")]
     labels, names = ([contents.label_name(label) for label in values[rows]] for values in (contents.true, suggested))
     return pd.DataFrame({"row": rows, "label": labels, "suggested": names, "suspicion": scores[rows].round(4)})

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from ordinate.report.page.contents import Contents
-from ordinate.report.page.measures import Predictor, Score, gain, is_simple
+from ordinate.report.page.measures import Predictor, Score, gain
 from ordinate.report.page.words import Caution, percent, rounded
 
 WITH_ARTICLE = {"linear model": "a linear model", "random forest": "a random forest"}
@@ -67,7 +67,7 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
         result = f"{percent(model.scores['accuracy'].value)} right, off by {rounded(error, 2)} grades on average"
     if contents.are_mostly_seen:
         return Verdict(result, "most of these samples are those that it was trained on", "unclear")
-    best, *further = sorted(filter(is_simple, others), key=_error_of)
+    best, *further = sorted(others, key=_error_of)
     lead = gain(contents, best)
     if lead.low > 0:
         return Verdict(result, _better(best, lead), "better")

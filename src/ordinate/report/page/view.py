@@ -105,7 +105,7 @@ def view(
         "notes": [note.removeprefix("note: ") for note in options.notes],
         "is_learning_shown": plots.has_learning_curve(model.history),
         "intended_use": intended_use(options.targets),
-        "limits": limits(len(contents), contents.known_from_training),
+        "limits": limits(len(contents), contents.known_from_training, of_table=model.reader.kind == "table"),
         "projections": [(each.key, each.name) for each in projected],
         "method": contents.method,
         "count": len(contents),
@@ -367,9 +367,10 @@ def _calibration(calibration: Calibration) -> Values:
     for place, (count, promised, share) in enumerate(measured):
         tenth = f"{place / 10:.1f} to {(place + 1) / 10:.1f}"
         rows.append([tenth, f"{count:,}", _or_dash(promised, ".1%"), _or_dash(share, ".1%")])
+    error, by_chance = 100 * calibration.error, 100 * calibration.by_chance
     sentence = (
-        f"On average the probability of the predicted rank is {100 * calibration.error:.1f} points off the share that "
-        f"is right; of correct probabilities it is up to {100 * calibration.by_chance:.1f} points off by chance."
+        f"On average the probability of the predicted rank is {error:.1f} points off the share that is right. Of as "
+        f"many samples, correct probabilities would be up to {by_chance:.1f} points off by chance."
     )
     return {"sentence": sentence, "rows": rows}
 

@@ -17,7 +17,7 @@ from ordinate.model.labels import first_label
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.effects import Effect
 from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import FEW, Calibration, Measures, Predictor, gain, is_simple
+from ordinate.report.page.measures import FEW, Calibration, Measures, Predictor, gain
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _about_the_samples(contents: Contents) -> Iterator[Caution]:
 
 
 def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> Iterator[Caution]:
-    best = min(filter(is_simple, predictors[1:]), key=lambda other: other.scores["mae"].value)
+    best = min(predictors[1:], key=lambda other: other.scores["mae"].value)
     lead = gain(contents, best)
     own, other = predictors[0].scores["mae"].value, best.scores["mae"].value
     compared = f"The MAE of “{best.name}” is {other:.3g}, the model's {own:.3g}"
