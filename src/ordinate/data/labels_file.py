@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pandas as pd
 
@@ -110,7 +110,9 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFi
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
     if absent and not (skip_absent and present.any()):
         hint = None
-        if skip_absent is False and present.any():
+        if any(PureWindowsPath(name).is_absolute() or name.startswith("/") for name in absent):
+            hint = f"paths begin at the folder of the {LABELS}; absolute ones are not read"
+        elif skip_absent is False and present.any():
             hint = f"{argument('skip_unreadable', True)} leaves them out"
         raise OrdinateError(where, problem=absent_files(absent, noun), hint=hint)
     left_out = tuple(f"{name}: no such file" for name in absent)

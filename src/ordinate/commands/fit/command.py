@@ -180,6 +180,11 @@ def _describe(samples: LabelledData, label: Label, division: Division) -> list[s
         problem = sentinel_problem(pd.Series(values))
         if problem is not None:
             print(f"note: the label {problem}; if these are missing labels, {argument('missing')} names them")
+    if not hasattr(samples.X, "columns") and label.values.ndim == 1 and samples.exact_copies is not None:
+        others = pd.Series(label.values).groupby(samples.exact_copies).transform("nunique")
+        if (others > 1).any():
+            contradicting = counted(int((others > 1).sum()), "sample")
+            print(f"note: {contradicting} equal another that has another label; no model can be right on all of them")
     note = _note_on_order(label.classes)
     if note is not None:
         print(f"note: {note}")
