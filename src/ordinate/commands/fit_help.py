@@ -63,8 +63,9 @@ def setting_texts(declared: "type[DataclassInstance]", group: str) -> list[tuple
 
     Example:
         >>> from ordinate.estimators.head_options import Head
-        >>> setting_texts(Head, "head")[2]
-        ('head.n_neighbors=5', 'Number of training embeddings whose targets the head "neighbours" averages.')
+        >>> name, text = setting_texts(Head, "head")[2]
+        >>> name, text[:29]
+        ('head.n_neighbors=5', 'Number of training embeddings')
     """
     documented = _documentation(declared)
     found = []
