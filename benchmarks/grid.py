@@ -54,6 +54,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_sp
 import leaderboard
 from ordinate import ImageOptions, TextOptions, Training
 from ordinate.data.rows import take
+from ordinate.estimators.defaults import BY_KIND, Defaults
 from ordinate.estimators.registry import build
 from ordinate.metrics import accuracy, mae, ranked_probability_score, rmse
 from ordinate_papers.datasets import reading
@@ -69,12 +70,12 @@ RATES: dict[str, tuple[float, ...]] = {
     "adamw": (1e-3, 3e-3, 1e-2, 3e-4, 3e-2),
     "sgd": (0.2, 0.5, 0.03, 0.1, 0.01, 1.0),
 }
-DEFAULT: Options = {"optimizer": "adamw", "learning_rate": 1e-3}  # What `fit` does.
 OWN_OPTION: dict[str, tuple[str, tuple[float, ...]]] = {
     "supcr": ("temperature", (0.5, 1.0, 4.0, 8.0)),
     "supremix": ("temperature", (0.05, 0.1, 0.5, 1.0)),
     "cloc": ("mmnp_weight", (0.1, 0.3, 3.0, 10.0)),
 }
+KINDS = {"floodmodeling1": "series", "stsb_dir": "text"}  # Of sets that are neither tables nor images.
 NEAR = (0.5, 0.7, 1.4, 2.0)  # Factors of the best learning rate.
 OF_TARGETS = ("l1", "supcr", "supremix", "mse")
 OF_RANKS = ("cross_entropy", "cloc", "otd")
@@ -319,8 +320,14 @@ def similarities(queries: Array, references: Array, raw_queries: Array, raw_refe
 # Stages
 
 
+def default_of(name: str) -> Options:
+    """Return what `fit` does with a network that starts from random weights, by the kind of data of a set."""
+    kind = BY_KIND.get("images" if SETS[name].holds_images else KINDS.get(name, "tables"), Defaults())
+    return {"optimizer": "adamw", "learning_rate": kind.learning_rate}
+
+
 def first_stage() -> Iterator[Options]:
-    """Yield the options of stage 1, the default first."""
+    """Yield the options of stage 1."""
     for optimizer, rates in RATES.items():
         for rate in rates:
             yield {"optimizer": optimizer, "learning_rate": rate}
@@ -450,7 +457,8 @@ def is_gain(score: str) -> bool:
 def shown(options: Options) -> str:
     """Return options as text."""
     names = {"adamw": "AdamW", "sgd": "SGD"}
-    extra = [f"{key.replace('_', ' ')} {value:g}" for key, value in options.items() if key not in DEFAULT]
+    others = {key: value for key, value in options.items() if key not in ("optimizer", "learning_rate")}
+    extra = [f"{key.replace('_', ' ')} {value:g}" for key, value in others.items()]
     return ", ".join([f"{names[options['optimizer']]} {options['learning_rate']:g}", *extra])
 
 
@@ -468,7 +476,7 @@ def as_markdown(cells: list[Cell]) -> str:
         for score in measures:
             winners = {method: winner for method in found if (winner := best(found[method], score))}
             for method, winner in winners.items():
-                usual = [each for each in found[method] if each.options == DEFAULT and score in each.scores]
+                usual = [each for each in found[method] if each.options == default_of(name) and score in each.scores]
                 default, ratio = "", ""
                 if usual:
                     default = f"{usual[0].scores[score]:.4f}"
