@@ -76,6 +76,20 @@ def test_images_with_a_labels_csv_leave_a_model_that_predicts_new_ones(form, cap
     np.testing.assert_allclose(grades.filter(like="probability").sum(axis=1), 1, atol=1e-4)
 
 
+def test_what_labels_csv_holds_in_addition_is_told_and_what_contradicts(capsys):
+    twice = pd.concat([TABLE.assign(eye="left"), TABLE[:2].assign(grade=[2, 0], eye="left")])
+    data = write(twice)
+    assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 0
+    said = capsys.readouterr().out
+    assert (
+        "note: knees/labels.csv: 'subject', 'eye' are not used; if several samples are of one patient, --group" in said
+    )
+    assert "note: 4 samples equal another that has another label; no model can be right on all of them" in said
+    twice.assign(path=[str(Path("knees", name).resolve()) for name in twice["path"]]).to_csv("knees/labels.csv")
+    assert fit(data, "--target", "grade", "--out", "other") == 2
+    assert "absolute ones are not read" in capsys.readouterr().err
+
+
 def test_a_folder_a_rank_needs_no_target(capsys):
     write(None, [f"{('mild', 'grave', 'worst')[rank]}/{i}.png" for i, rank in enumerate(RANKS)])
     assert fit("knees", "--order", "mild,grave,worst", "--method", "otd", "--out", "model") == 0

@@ -118,7 +118,7 @@ def test_what_is_given_is_kept():
     ("given", "expected"),
     [
         ({}, True), ({"pretrained": True}, True), ({"method": "blend"}, True), ({"method": "cloc"}, False),
-        ({"epochs": 3}, False), ({"encoder": "resnet18"}, False), ({"image_size": "64x64"}, False),
+        ({"epochs": 3}, False), ({"encoder": "resnet18"}, False), ({"image_size": "64x64"}, True),
         ({"stream": True}, True), ({"set": ["data.augmentation=gaze"]}, False), ({"margin": ["1,2=0.5"]}, False),
         ({"set": ["training.accelerator=cpu"]}, True), ({"set": ["data.pretrained=false"]}, False),
     ],

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from ordinate import ImageOptions
+from ordinate.cli import main
 from ordinate.commands.search import search
 from ordinate.errors import OrdinateError
 from ordinate.metrics import nearest_neighbours
@@ -55,6 +56,20 @@ def test_a_table_is_printed_and_labels_are_left_out_where_no_column_is_named(mod
     assert lines[0] == ["query", "place", "neighbour", "similarity"]
     assert len(lines) == 2 + 2 * 48
     assert [line[2:] for line in lines[2::2]] == [[str(row), "1.0000"] for row in range(48)]
+
+
+def test_labels_are_those_of_the_column_that_the_model_was_trained_on(folder, capsys):
+    ranks = np.arange(24) % 3
+    names = [f"{place:02}.png" for place in range(24)]
+    pictures.write(folder / "scans", pictures.draw(ranks), names)
+    pd.DataFrame({"path": names, "grade": ranks, "eye": "left"}).to_csv("scans/labels.csv", index=False)
+    arguments = "--target grade --method otd --encoder test_resnet --epochs 1 --no-report --quiet --out scans-model"
+    assert main(["fit", "scans", *arguments.split()]) == 0
+    search("scans-model", "scans", "scans", None, 2, "found.csv")
+    assert pd.read_csv("found.csv")["label"].tolist()[::2] == ranks.tolist()
+    pd.DataFrame({"path": names, "eye": "left"}).to_csv("scans/labels.csv", index=False)
+    search("scans-model", "scans", "scans", None, 2, "unlabelled.csv")
+    assert "label" not in pd.read_csv("unlabelled.csv")
 
 
 def test_a_missing_label_stays_empty(model, capsys):

@@ -2,6 +2,7 @@
 
 import copy
 import signal
+import warnings
 import zipfile
 
 import numpy as np
@@ -19,6 +20,7 @@ from ordinate.data.training_batches import ViewBatches
 from ordinate.errors import OrdinateError
 from ordinate.methods.supcr import SupCR
 from ordinate.model.export import export_model
+from ordinate.model.occlusion import occlusion_map
 from ordinate.training import loop as training
 from ordinate.training.staged_method import StagedMethod
 from tests import processes
@@ -302,3 +304,34 @@ def test_a_killed_fit_on_views_ends_with_the_weights_of_one_that_was_not(tmp_pat
     resumed, whole = (torch.load(tmp_path / name) for name in ("resumed", "whole"))
     for name, value in whole.items():
         assert torch.equal(resumed[name], value), name
+
+
+def coloured(ranks, seed=0):
+    """Pictures whose channels have different means."""
+    grey = pictures.draw(ranks, seed=seed)
+    return np.concatenate([grey, grey // 2, grey // 4], axis=1)
+
+
+def test_grey_images_are_told_to_a_model_of_coloured_ones():
+    model = fit(otd, coloured(RANKS), epochs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(coloured(NEW_RANKS, seed=1))
+    grey = coloured(NEW_RANKS, seed=1)
+    grey[5:] = grey[5:, :1]
+    with pytest.warns(UserWarning, match=r"images are grey, and those of training were coloured \(25 of 30 rows\)"):
+        model.predict(grey)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(np.concatenate([coloured(NEW_RANKS, seed=1), grey[5:]]))  # Most are coloured.
+        fit(otd, epochs=1).predict(NEW)  # Grey ones to a model of grey ones.
+
+
+@pytest.mark.parametrize("make", [otd, supcr])
+def test_images_are_explained_by_maps(make, tmp_path):
+    model = fit(make, epochs=1 if make is otd else (1, 1))
+    pictures.write(tmp_path / "scans", NEW[:2], ["a.png", "b.png"])
+    maps = model.explain(NEW[:2])
+    assert maps.shape == (2, 16, 16)
+    np.testing.assert_array_equal(maps, model.explain(tmp_path / "scans"))
+    np.testing.assert_array_equal(maps[1], occlusion_map(model.fitted, model.fitted.read(NEW[:2])[1]))

@@ -27,7 +27,7 @@ from tests.estimators.examples import (
 X, TARGET = draw_table()
 
 
-@parametrize_with_every_check([CLOCClassifier(epochs=(3, 5), decision="mode"), SupCRRegressor(epochs=(6, 6))])
+@parametrize_with_every_check([CLOCClassifier(epochs=(3, 3), decision="mode"), SupCRRegressor(epochs=(6, 6))])
 def test_scikit_learn_checks_the_estimator(estimator, check):
     run_check(estimator, check)
 

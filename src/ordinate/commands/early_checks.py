@@ -16,7 +16,7 @@ from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, reco
 from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.known_scales import misspelt_rank
 from ordinate.data.paths import absent_files, first_named, refuse_url, require_names, require_path, walk
-from ordinate.errors import OrdinateError, argument, did_you_mean
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.registry import models
 from ordinate.model.folder import require_model
 from ordinate.report.output import check_free
@@ -190,10 +190,7 @@ def check_images(folder: Path) -> None:
     }
     absent = sorted({name for name in images if name not in there and name.rpartition("/")[2] not in stems})
     if absent:
-        hint = None
-        if len(absent) < len(set(images)):
-            hint = f"{argument('skip_unreadable', True)} leaves them out"
-        raise OrdinateError(labels, problem=absent_files(absent, "images"), hint=hint)
+        raise absent_files(labels, absent, "images", may_skip=len(absent) < len(set(images)))
 
 
 def _number(cell: str, found: CsvFormat) -> float | None:

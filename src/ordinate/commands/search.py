@@ -123,6 +123,8 @@ def _references(
             if target is not None:
                 raise
             continue
+        if usual not in (None, name) and pd.Series(labelled.labels).name is not None:
+            break  # The only column of a labels.csv, which is not the label of the model.
         return labelled.samples, labelled.labels
     return read_unlabelled(data, how=how), None
 

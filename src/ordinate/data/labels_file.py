@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 
 import pandas as pd
 
@@ -109,12 +109,7 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFi
         frame = frame.rename(columns={column: PATH_COLUMNS[0]})
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
     if absent and not (skip_absent and present.any()):
-        hint = None
-        if any(PureWindowsPath(name).is_absolute() or name.startswith("/") for name in absent):
-            hint = f"paths begin at the folder of the {LABELS}; absolute ones are not read"
-        elif skip_absent is False and present.any():
-            hint = f"{argument('skip_unreadable', True)} leaves them out"
-        raise OrdinateError(where, problem=absent_files(absent, noun), hint=hint)
+        raise absent_files(where, absent, noun, may_skip=skip_absent is False and bool(present.any()))
     left_out = tuple(f"{name}: no such file" for name in absent)
     return ListedFiles(found[present].tolist(), frame[present].reset_index(drop=True), where, left_out)
 

@@ -4,9 +4,9 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError, argument, did_you_mean
 
 
 def refuse_url(path: str | Path) -> None:
@@ -24,9 +24,23 @@ def first_named(names: Iterable[object], most: int = 5) -> str:
     return ", ".join(named)
 
 
-def absent_files(names: Sequence[str], noun: str) -> str:
-    """Return what is said of files that are named and not there; ``noun`` is one for several of them."""
-    return f"{len(names)} of its {noun} {'is' if len(names) == 1 else 'are'} not there: {first_named(names)}"
+def absent_files(where: Path | str, names: Sequence[str], noun: str, *, may_skip: bool) -> OrdinateError:
+    """Return the error of a labels.csv that names files which are not there.
+
+    Args:
+        where: Path of the labels.csv.
+        names: Names of the files.
+        noun: Noun for several of them.
+        may_skip: Whether an option leaves them out.
+    """
+    hint = None
+    if any(name.startswith("/") or PureWindowsPath(name).is_absolute() for name in names):
+        hint = "paths begin at the folder of that file; absolute ones are not read"
+    elif may_skip:
+        hint = f"{argument('skip_unreadable', True)} leaves them out"
+    are = "is" if len(names) == 1 else "are"
+    problem = f"{len(names)} of its {noun} {are} not there: {first_named(names)}"
+    return OrdinateError(where, problem=problem, hint=hint)
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
