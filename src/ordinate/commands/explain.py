@@ -163,17 +163,17 @@ def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
     largest = max(float(np.abs(each).max()) for each in maps) or 1.0
     out.mkdir(parents=True, exist_ok=True)
     rows = []
-    of = "prediction"
-    if fitted.is_of_ranks:
-        of = "expected rank, from 0"
     for place, (name, label, expected, values) in enumerate(zip(names, labels, predicted, maps, strict=True)):
         file = f"{place}_{Path(name).stem.replace(' ', '_')}.png"
-        caption = f"predicted {label} ({of}: {expected:z.2f})"
+        caption, said = f"predicted {expected:z.3g}", [f"{expected:z.4g}"]
+        if fitted.is_of_ranks:
+            caption, said = f"predicted {label} (expected rank, from 0: {expected:z.2f})", [label, f"{expected:z.3f}"]
         explained(pixels[place].numpy(), values, largest, caption).save(out / file)
-        rows.append([file, label, f"{expected:z.3f}", f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
+        rows.append([file, *said, f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
+    header = ["predicted", "expected rank, from 0"] if fitted.is_of_ranks else ["predicted"]
     print(
         "red parts raise the prediction and blue parts lower it, compared with the same parts blurred; the full "
         f"colour stands for {largest:.3g}\n"
     )
-    print(table(["picture", "predicted", of, "most raised", "most lowered"], rows))
+    print(table(["picture", *header, "most raised", "most lowered"], rows))
     print(f"\n{counted(len(rows), 'picture')}: {out}")
