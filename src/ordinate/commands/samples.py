@@ -318,10 +318,11 @@ def leave_out_row_columns(
     identity = X[named] if named else None
     names = [name for name in X.columns if name not in left_out]
     if not names:
+        listed = "; ".join(f"{name!r} {reason}" for name, reason in list(left_out.items())[:3])
         raise OrdinateError(
             data,
-            problem=f"every column except the target identifies the rows ({', '.join(left_out)})",
-            expected="at least one that describes them",
+            problem=f"no column except the target describes the rows: {listed}",
+            expected="at least one that does",
             hint=f"{argument('keep')} trains on those it names",
         )
     X = _usable(X[names], keep, data, note)
