@@ -117,7 +117,7 @@ def test_a_table_of_nothing_else_is_an_error(capsys):
     pd.read_csv("indexed.csv")[[INDEX, "grade"]].to_csv("bare.csv", index=False)
     assert main(["fit", "bare.csv", "--target", "grade"]) == 2
     assert "no column except the target describes the rows: 'Unnamed: 0' is an index" in capsys.readouterr().err
-    pd.DataFrame({"image": [f"{row}.png" for row in range(20)], "grade": 10 * [0, 1]}).to_csv("images.csv", index=False)
+    pd.DataFrame({"image": [f"{row}.png" for row in range(40)], "grade": 20 * [0, 1]}).to_csv("images.csv", index=False)
     assert main(["fit", "images.csv", "--target", "grade"]) == 2
     assert "'image' names image files: to train on images, give their folder" in capsys.readouterr().err
 
