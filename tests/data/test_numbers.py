@@ -186,3 +186,10 @@ def test_words_of_rows_are_all_returned():
     values = column(["low", "?", "7", None, "low", "<5"])
     assert sorted(other_words_of(values)) == ["low", "low"]
     assert limits_of(values) == ["<5"]
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg", "dcm", "nii"])
+def test_a_number_before_the_ending_of_a_file_is_no_number(ending):
+    names = [f"{place}.{ending}" for place in range(12)]
+    assert split_unit(column(names))[1] == ""
+    assert read_numbers(column(names))[0].tolist() == names

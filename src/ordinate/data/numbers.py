@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")  # A code such as 007 is none.
-# A sign of a currency before a number, or a unit after it; one letter alone, as in 12A, is mostly part of a code.
+# A sign of a currency before a number, or a unit after it; one letter alone, as in 12A, is mostly part of a code, and
+# letters after a point, as in 12.png, are the ending of a file.
 UNIT = re.compile(
     r"\s*([-+]?)\s*([$€£¥₹]?)\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)"
-    r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|\s?[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
+    r"(\s?[%‰]|\s?°[CF]?|[ghmsl]|(?:\s|(?<![.,]))[^\W\d_]{2,8}[²³]?(?:/[^\W\d_]{1,8}[²³]?)?|\s[^\W\d_]|)\s*"
 )
 
 # 1.234,5 or 1.234 with a sign or a currency before it, and a unit after it.
