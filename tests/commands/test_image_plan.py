@@ -198,7 +198,7 @@ def test_the_plan_of_a_blend_is_typed_as_its_settings():
     [
         (PHOTOGRAPHS, Wanted(), None, "the blend on features of efficientnet_lite0 with ImageNet weights at 336 x 448 "
          "pixels and 1 network fine-tuned at 96 x 128; usually done in about"),
-        (PHOTOGRAPHS, Wanted(), 20, "at 168 x 224 pixels; usually"),
+        (PHOTOGRAPHS, Wanted(), 20, "at 168 x 224 pixels (reduced from 336 x 448); usually"),
         (DIGITS, METHOD, None, "cloc with resnet10t at 32 x 32 pixels, 48 epochs; usually"),
         (PHOTOGRAPHS, METHOD, 20, "with efficientnet_lite0 with ImageNet weights that stay as they are at 168 x 224"),
     ],

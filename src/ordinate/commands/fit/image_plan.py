@@ -84,6 +84,7 @@ class ImagePlan:
         epochs: Epochs of such a method; None for the blend.
         fine_tuned: Networks of the blend that are fine-tuned.
         side: Longer side of the images that they are trained on.
+        own: (height, width) of the images as they are; None where it is not known.
         seconds: Seconds expected for features and training.
         after: Seconds expected for features after the training.
     """
@@ -97,23 +98,26 @@ class ImagePlan:
     epochs: int | None = None
     fine_tuned: int = 0
     side: int = 0
+    own: Size | None = None
     seconds: float = 0.0
     after: float = 0.0
 
     def announcement(self, method: str, time: RunLimit) -> list[str]:
         """Return lines on what is trained, how long it takes, and the options for better results."""
-        network, size = self.network, _pixels(self.size)
+        network, size = self.network, f"{_pixels(self.size)} pixels"
+        if self.own is not None and self.own != self.size:
+            size += f" ({'enlarged' if self.own < self.size else 'reduced'} from {_pixels(self.own)})"
         weights = ""
         if self.pretrained:
             weights = " with ImageNet weights"
         if self.blend:
-            what = f"the blend on features of {network}{weights} at {size} pixels"
+            what = f"the blend on features of {network}{weights} at {size}"
             if self.fine_tuned:
                 networks = counted(self.fine_tuned, "network")
                 what += f" and {networks} fine-tuned at {_pixels(_scaled(self.size, self.side))}"
         else:
             kept = " that stay as they are" if self.frozen else ""
-            what = f"{method} with {network}{weights}{kept} at {size} pixels, "
+            what = f"{method} with {network}{weights}{kept} at {size}, "
             what += counted(self.epochs or 0, "epoch")
         lines = [f"plan: {what}; usually done in about {as_text(self.seconds + self.after + time.after_training)}"]
         if time.budget is not None and self.seconds > time.budget.left:
@@ -152,7 +156,7 @@ def plan_images(
     available = seconds * (CORES_OF_GPU if gpu else cores)
     chosen = next((plan for plan in plans if plan.seconds <= available), plans[-1])
     speed = available / seconds
-    return replace(chosen, seconds=chosen.seconds / speed + 15, after=chosen.after / speed)
+    return replace(chosen, own=own, seconds=chosen.seconds / speed + 15, after=chosen.after / speed)
 
 
 def _plan_of(tier: Tier, size: Size, samples: int, wanted: Wanted, own: Size) -> ImagePlan:
