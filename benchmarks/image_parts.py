@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="(all)")
     parser.add_argument("--folds", type=int, default=3, help="folds of the images (%(default)s)")
     parser.add_argument("--networks", nargs="+", type=int, default=[0, 1, 3], help="numbers of networks (0 1 3)")
-    parser.add_argument("--table", action="store_true", help="print the means of what was measured")
+    parser.add_argument("--table", action="store_true", help="print the mean scores")
     options = parser.parse_args()
     if options.table:
         print(summary().to_markdown(index=False))

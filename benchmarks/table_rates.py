@@ -56,7 +56,7 @@ def measure(name: str, method: str, rate: float, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure what is missing, and print what was measured."""
+    """Measure what is missing, and print the mean errors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", choices=[*TARGETS, *RANKS], default=[*TARGETS, *RANKS], help="(all)")
     parser.add_argument("--rates", nargs="+", type=float, default=[1e-3, 3e-3], help="learning rates (0.001 0.003)")
