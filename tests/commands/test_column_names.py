@@ -54,7 +54,7 @@ def test_what_columns_add_up_to_is_the_prediction(folder):
         ["explain", str(folder / "model"), str(folder / "table.csv"), "--row", "2", "--out", str(folder / "of_two.csv")]
     )
     written = pd.read_csv(folder / "of_two.csv", header=None).to_numpy()
-    assert written[0].tolist() == ["row", "baseline", *NAMES]
+    assert written[0].tolist() == ["row_", "baseline_", *NAMES]
     np.testing.assert_allclose(written[1, 1:].astype(float), found.iloc[2], atol=1e-6)
 
 
@@ -69,3 +69,38 @@ def test_a_survey_may_have_them(ending, tmp_path):
     assert read["self"].tolist()[0] == "a"
     assert read["self"].isna().tolist() == [False, True]
     assert read["kwargs"].dt.year.tolist() == [2020, 2021]
+
+
+def test_a_row_is_asked_for_by_its_identifier_before_its_number(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"patient": [f"{place:04}" for place in random.permutation(150)], "a": random.normal(size=150)}
+    )
+    table.assign(grade=np.digitize(table["a"], [0])).to_csv("table.csv", index=False)
+    assert (
+        main(
+            [
+                "fit",
+                "table.csv",
+                "--target",
+                "grade",
+                "--method",
+                "otd",
+                "--epochs",
+                "2",
+                "--no-report",
+                "--quiet",
+                "--out",
+                "model",
+            ]
+        )
+        == 0
+    )
+    capsys.readouterr()
+    row = table.index[table["patient"] == "0007"][0]
+    assert main(["explain", "model", "table.csv", "--row", "0007", "--out", "of_it.parquet"]) == 0
+    assert capsys.readouterr().out.startswith(f"row {row}, 0007: predicts")
+    assert pd.read_parquet("of_it.parquet")[["row", "patient"]].to_numpy().tolist() == [[row, "0007"]]
+    assert main(["explain", "model", "table.csv", "--row", "7"]) == 0
+    assert capsys.readouterr().out.startswith(f"row 7, {table['patient'][7]}: predicts")

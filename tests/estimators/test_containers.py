@@ -51,6 +51,11 @@ def test_a_table_of_another_library_is_the_same_table_in_pandas(table):
 def test_dictionaries_as_json_holds_them_are_rows_of_a_table():
     model = cloc().fit(FRAME, RANKS)
     np.testing.assert_array_equal(model.predict_proba(FRAME.to_dict("records")), model.predict_proba(FRAME))
+    turned = [dict(reversed(row.items())) for row in FRAME.drop(columns="c").to_dict("records")]
+    turned[0] |= {"c": 0.0, "unknown": 1}
+    expected = FRAME.assign(c=[0.0] + [None] * (len(FRAME) - 1))
+    np.testing.assert_array_equal(model.predict_proba(turned), model.predict_proba(expected))
+    np.testing.assert_array_equal(model.explain(turned[:2], FRAME), model.explain(expected[:2], FRAME))
     with pytest.raises(OrdinateError, match="X: lacks the columns c, colour, size"):
         model.predict([{"a": 1.0, "b": 2.0}])
 

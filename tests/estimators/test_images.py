@@ -325,6 +325,15 @@ def test_grey_images_are_told_to_a_model_of_coloured_ones():
         warnings.simplefilter("error")
         model.predict(np.concatenate([coloured(NEW_RANKS, seed=1), grey[5:]]))  # Most are coloured.
         fit(otd, epochs=1).predict(NEW)  # Grey ones to a model of grey ones.
+        some = coloured(RANKS)
+        some[:40] = some[:40, :1]
+        fit(otd, some, epochs=1).predict(grey)  # Some of training were grey, too.
+
+
+def test_a_saved_model_knows_that_its_images_were_coloured(tmp_path):
+    fit(otd, coloured(RANKS), epochs=1).save(tmp_path / "model")
+    with pytest.warns(UserWarning, match=r"images are grey, and those of training were coloured \(30 of 30 rows\)"):
+        ordinate.load(tmp_path / "model").predict(NEW)
 
 
 @pytest.mark.parametrize("make", [otd, supcr])

@@ -168,8 +168,8 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--row", dest="rows", nargs="+", action="extend", default=[], metavar="N",
-        help="explain the predictions of these rows, by their numbers from 0 or by the column of identifiers that fit "
-        "left out, by what each column adds",
+        help="explain the predictions of these rows, given by the column of identifiers that fit left out, or by their "
+        "numbers from 0, by what each column adds",
     )  # fmt: skip
     parser.add_argument("--images", type=int, default=8, metavar="N", help="explain the first N images (%(default)s)")
     add_options(parser, FitOptions, CSV_FORMAT)

@@ -1,6 +1,6 @@
 """``ordinate explain``: the columns of a table, or the parts of images, that a saved model predicts from."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,8 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
     X = read_all(fitted, data)
     samples = read_unlabelled(data, how=reading_of(fitted))
     identity = [name for name in read_split(model)["identity"] if name in getattr(samples, "columns", ())][:1]
-    names = [plain_text(name) for name in names_of_samples(samples, identity).tolist()]
+    of_samples = names_of_samples(samples, identity).tolist()
+    names = ["" if pd.isna(name) else plain_text(name) for name in of_samples]
     rows = [_row_of(text, names, data) for text in asked_for]
     background, of = _background(fitted, model, data, X)
     asked = take(X, np.array(rows))
@@ -95,7 +96,8 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
         found.insert(0, name, [names[row] for row in rows])
     found.insert(0, "row", rows, allow_duplicates=True)  # A column may have this name.
     if out is not None:
-        write_table([found], out)
+        own = [_free_name(str(name), asked.columns) for name in found.columns[: -asked.shape[1]]]
+        write_table([found.set_axis([*own, *asked.columns], axis=1)], out)
     mean = "mean prediction"
     if fitted.is_of_ranks and first_label([plain_text(label) for label in fitted.ranks]) == 0:
         lowest = plain_text(fitted.ranks[0])
@@ -106,7 +108,7 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
         parts = pd.Series(added, index=asked.columns)
         parts = parts[parts.abs().sort_values(ascending=False, kind="stable").index]
         named = f"row {row}"
-        if names[row] != str(row):
+        if names[row] not in ("", str(row)):
             named += f", {names[row]}"
         print(
             f"{named}: predicts {label}. The {mean} for {of} is {baseline:.3f}; the columns of this "
@@ -120,13 +122,20 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
         print(table(["column", "value", "adds"], shown) + "\n" * (place < len(rows) - 1))
 
 
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name, with underscores where a column of the table has it."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 def _row_of(text: str, names: Sequence[str], data: str) -> int:
-    """Return the number of a row, given as that or as the name that the row has in its table."""
-    if text.isdecimal() and int(text) < len(names):
-        return int(text)
+    """Return the number of a row, given as the name that it has in its table or, if none has it, as that number."""
     found = [row for row, name in enumerate(names) if name == text]
     if len(found) == 1:
         return found[0]
+    if not found and text.isdecimal() and str(int(text)) == text and int(text) < len(names):
+        return int(text)
     expected = f"a row of {data}, from 0 to {len(names) - 1}"
     if found:
         expected = f"its number, as {counted(len(found), 'row')} of {data} have this name"

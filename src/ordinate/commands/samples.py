@@ -257,8 +257,11 @@ def row_names(rows: NDArray[np.int64], identity: NDArray[np.generic] | None = No
     named = [f"row {row}" for row in rows]
     if identity is None:
         return named
-    known = map(plain_text, identity.tolist())
-    return [f"{name}, {own}" if own != str(row) else name for name, row, own in zip(named, rows, known, strict=True)]
+    known = ["" if pd.isna(own) else plain_text(own) for own in identity.tolist()]
+    for place, (row, own) in enumerate(zip(rows, known, strict=True)):
+        if own not in ("", str(row)):
+            named[place] += f", {own}"
+    return named
 
 
 def digest_of_files(path: Path) -> str:

@@ -114,7 +114,7 @@ class ShuffledBatches(SharedBatches):
 
     def __iter__(self) -> Iterator[list[int]]:
         random, share = self.random_numbers(), self.share()
-        self.epoch += 1
+        self.epoch += 1  # With the first batch: a DataLoader with workers asks twice for an iterator.
         for batch in self.split(random):
             yield self.complete(batch, random)[share].tolist()
 

@@ -412,8 +412,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if background is None:
             known = self._required("background", "samples to compare with, such as those of training")
             background = background_of(known.take(known.trained)[0])
-        own = fitted.own_columns(self._in_memory(X))
-        return column_contributions(fitted, own, fitted.own_columns(self._in_memory(background)))
+        own, others = (fitted.own_columns(fitted.unpacked(self._in_memory(each))) for each in (X, background))
+        return column_contributions(fitted, own, others)
 
     def similar(
         self, X: NewSamples, among: NewSamples | None = None, k: int = 10

@@ -138,7 +138,7 @@ class Model:
 
     def read(self, X: object) -> Tensor:
         """Return samples as a batch of the encoder."""
-        samples, _ = unpack(X, ())
+        samples = self.unpacked(X)
         if isinstance(samples, pd.Series) and self.reader.kind == "table":
             raise OrdinateError("X", "a Series", "a table", "table.iloc[[0]] is a table of one row")
         samples = self.own_columns(samples)
@@ -157,6 +157,14 @@ class Model:
             findings = [finding.of_rows(rows) for finding in findings]
         report_findings(findings)
         return read
+
+    def unpacked(self, X: object) -> Any:
+        """Return samples that other libraries hold as arrays and tables; a list of dictionaries by its keys."""
+        samples, _ = unpack(X, ())
+        names = list(self.feature_names_in)
+        if isinstance(X, list) and isinstance(samples, pd.DataFrame) and names and set(names) <= set(samples.columns):
+            return samples[names]
+        return samples
 
     def own_columns(self, X: Any) -> Any:
         """Return the columns of a table that the model was trained on; other samples as they are.

@@ -1,25 +1,24 @@
 """From images to the batch of an encoder, the same in training and in prediction."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.data.decoded import PixelReader
+from ordinate.data.decoded import DecodedSamples, PixelReader
 from ordinate.data.findings import Finding, most_rows, report_findings
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.images.pixels import Decoded, ImagePreprocessing, Images, choose_preprocessing, decode
+from ordinate.data.saved_fields import JsonObject
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.views import Views
 from ordinate.encoders.build import build_encoder
 from ordinate.encoders.given import Encoder, describe_encoder, is_named
 from ordinate.encoders.pixels import ImageEncoder
 from ordinate.errors import OrdinateError
-
-COLOURED = 0.05  # Coloured images have channels whose means differ by more, from 0 to 1.
 
 
 class ImageReader(PixelReader):
@@ -31,6 +30,7 @@ class ImageReader(PixelReader):
     decoded_class = Decoded
     decode_all = staticmethod(decode)
     preprocessing: ImagePreprocessing
+    saw_colours = False  # Whether no image of training was grey.
     export_note: ClassVar[str] = (
         "samples holds pixels 0 to 255: each image as grey (reader.channels 1) or RGB (3), turned as its EXIF tag "
         "says, transparency over black; more than 8 bits scaled so that reader.intensity, if given, becomes 0 and "
@@ -48,6 +48,13 @@ class ImageReader(PixelReader):
             return chosen, []
         low, high = chosen.intensity
         return chosen, [f"images of more than 8 bits: values from {low:g} to {high:g} become 0 to 255"]
+
+    @classmethod
+    def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, DecodedSamples]:
+        reader, decoded = super().fit(samples, options, progress=progress)
+        if not isinstance(decoded.pixels, StreamedPixels) and decoded.pixels.shape[1] == 3:
+            reader.saw_colours = not _are_grey(decoded.pixels).any()
+        return reader, decoded
 
     def new_encoder(
         self, name: Encoder, embedding_dim: int | None, options: ImageOptions, *, for_saved_weights: bool, **task: Any
@@ -89,11 +96,20 @@ class ImageReader(PixelReader):
 
     def transform(self, samples: Any) -> Tensor | StreamedPixels:
         pixels = super().transform(samples)
-        if isinstance(pixels, Tensor) and max(self.mean) - min(self.mean) > COLOURED:
-            is_grey = (pixels[:, :1] == pixels[:, 1:]).flatten(1).all(1)
+        if isinstance(pixels, Tensor) and self.saw_colours:
             text = "images are grey, and those of training were coloured"
-            report_findings([Finding(text, int(is_grey.sum()), len(pixels), most_rows)])
+            report_findings([Finding(text, int(_are_grey(pixels.numpy()).sum()), len(pixels), most_rows)])
         return pixels
+
+    def to_dict(self) -> JsonObject:
+        return {**super().to_dict(), "saw_colours": self.saw_colours}
+
+    @classmethod
+    def from_dict(cls, state: JsonObject) -> Self:
+        saw_colours = state.pop("saw_colours")
+        reader = super().from_dict(state)
+        reader.saw_colours = bool(saw_colours)
+        return reader
 
     def describe(self, x: Tensor) -> str:
         height, width = self.preprocessing.size
@@ -102,3 +118,11 @@ class ImageReader(PixelReader):
 
     def shown(self, X: object, x: Tensor) -> NDArray[np.uint8]:
         return x.numpy()
+
+
+def _are_grey(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which images (n, 3, h, w) have the same values in all channels."""
+    found = np.zeros(len(pixels), dtype=bool)
+    for place, image in enumerate(pixels):
+        found[place] = bool((image[:1] == image[1:]).all())
+    return found
