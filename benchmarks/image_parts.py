@@ -5,7 +5,8 @@
 Every blend has the size, network and options of `ordinate fit` and is trained on two of three folds of the images that
 the owners give for training; the third is predicted. No test image is read. Scores are the ranked probability score,
 and accuracy and MAE if the mode and if the median of the probabilities decides. Appends a line per blend to
-``benchmarks/results/image_parts.jsonl``; those that are there are not trained again. ``--table`` prints the means.
+``benchmarks/results/image_parts.jsonl``; those that are there are not trained again. ``--table`` prints the
+scores by fold.
 """
 
 import argparse
@@ -70,19 +71,10 @@ def measure(name: str, fold: int, folds: int, networks: int) -> dict[str, Any]:
 
 
 def summary() -> pd.DataFrame:
-    """Return the mean scores of each set and number of networks."""
+    """Return the ranked probability score, and the MAE by the median, of each fold and number of networks."""
     runs = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
-    flat = pd.DataFrame(
-        [
-            {
-                "set": run["set"], "networks": run["networks"], "folds": run["fold"], "rps": run["rps"],
-                **{f"{name}, {rule}": run[rule][name] for rule in ("mode", "median") for name in ("accuracy", "mae")},
-            }
-            for run in runs
-        ]
-    )  # fmt: skip
-    means = flat.groupby(["set", "networks"], sort=False)
-    return means.mean().drop(columns="folds").assign(folds=means.size()).round(3).reset_index()
+    flat = pd.DataFrame([{**run, "mae": run["median"]["mae"]} for run in runs])
+    return flat.pivot_table(["rps", "mae"], ["set", "fold"], "networks").round(3)
 
 
 def main() -> None:
@@ -91,10 +83,10 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="(all)")
     parser.add_argument("--folds", type=int, default=3, help="folds of the images (%(default)s)")
     parser.add_argument("--networks", nargs="+", type=int, default=[0, 1, 3], help="numbers of networks (0 1 3)")
-    parser.add_argument("--table", action="store_true", help="print the mean scores")
+    parser.add_argument("--table", action="store_true", help="print the scores by fold")
     options = parser.parse_args()
     if options.table:
-        print(summary().to_markdown(index=False))
+        print(summary().to_string())
         return
     lines = RESULTS.read_text("utf-8").splitlines() if RESULTS.exists() else []
     done = {(run["set"], run["fold"], run["networks"]) for run in map(json.loads, lines)}

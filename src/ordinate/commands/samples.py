@@ -58,6 +58,7 @@ class LabelledData:
         rows: Rows (n,) of the data that the samples are, rising; None for all of them.
         notes: Notes on the columns: which were left out, and which are suspicious.
         preprocessing: What is done to every sample when it is decoded; None where nothing is decoded.
+        unused: Columns of a labels.csv that say none of this.
     """
 
     X: Any
@@ -73,6 +74,7 @@ class LabelledData:
     rows: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     preprocessing: Any = None
+    unused: tuple[str, ...] = ()
 
     def take(self, places: NDArray[np.int64]) -> "LabelledData":
         """Return some of the samples, by their places."""
@@ -184,7 +186,7 @@ def open_samples(data: str, request: Request) -> LabelledData:
         name, digest = f"label {y.name!r}", ""
     return LabelledData(
         labelled.samples, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
-        rows=rows,
+        rows=rows, unused=labelled.unused,
     )  # fmt: skip
 
 

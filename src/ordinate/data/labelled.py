@@ -26,6 +26,7 @@ class Labelled:
         paths: Files (n,) that have been read into ``samples``.
         left_out: Reasons why files that could not be read are not among them.
         notes: Notes on the labels.
+        unused: Columns of a labels.csv that are none of these.
 
     Example:
         >>> data = Labelled(np.arange(6.0)[:, None], pd.Series([0, 0, 1, 1, 2, 2]))
@@ -41,6 +42,7 @@ class Labelled:
     paths: NDArray[np.str_] | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -11,10 +11,10 @@ from ordinate.data.csv_files import read_csv
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
-from ordinate.data.paths import absent_files, first_named, require_names
+from ordinate.data.paths import absent_files, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
-from ordinate.errors import OrdinateError, argument
+from ordinate.errors import OrdinateError
 
 SPLITS = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
@@ -180,14 +180,10 @@ def labelled_by(
     how = replace(columns.how, targets=(target,))
     labels, found = typed(frame[[target]], {}, how, frame.columns)
     require_labels(labels[target], where)
-    notes = [f"{where}: {note}" for note in found.notes(how)]
+    notes = tuple(f"{where}: {note}" for note in found.notes(how))
     used = (path_column(frame), target, split, group, weight)
-    unused = [repr(str(name)) for name in frame.columns if name not in used]
-    if unused and group is None and path_column(frame) is not None:
-        way_out = f"if several samples are of one patient, {argument('group')} names the column that says so"
-        are = "is" if len(unused) == 1 else "are"
-        notes.append(f"{where}: {first_named(unused)} {are} not used; {way_out}")
-    labelled = Labelled(samples, labels[target], left_out=left_out, notes=tuple(notes))
+    unused = tuple(str(name) for name in frame.columns if name not in used)
+    labelled = Labelled(samples, labels[target], left_out=left_out, notes=notes, unused=unused)
     return with_parts(labelled, frame, where, split, group, weight)
 
 

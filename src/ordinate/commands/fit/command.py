@@ -29,6 +29,7 @@ from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.known_scales import known_order
 from ordinate.data.numbers import plain_text
+from ordinate.data.paths import first_named
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.row_columns import DETERMINES
@@ -180,6 +181,11 @@ def _describe(samples: LabelledData, label: Label, division: Division) -> list[s
         problem = sentinel_problem(pd.Series(values))
         if problem is not None:
             print(f"note: the label {problem}; if these are missing labels, {argument('missing')} names them")
+    if samples.unused and samples.groups is None:
+        unused = f"{first_named(map(repr, samples.unused))} {'is' if len(samples.unused) == 1 else 'are'} not used"
+        print(
+            f"note: {unused}; if several samples are of one patient, {argument('group')} names the column of patients"
+        )
     if not hasattr(samples.X, "columns") and label.values.ndim == 1 and samples.exact_copies is not None:
         others = pd.Series(label.values).groupby(samples.exact_copies).transform("nunique")
         if (others > 1).any():

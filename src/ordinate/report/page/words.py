@@ -174,9 +174,9 @@ def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]
     own, other = predictors[0].scores["mae"].value, best.scores["mae"].value
     compared = f"The MAE of “{best.name}” is {other:.3g}, the model's {own:.3g}"
     if lead.high < 0:
-        yield Caution("Worse than something simple", f"{compared}.")
+        yield Caution(f"Worse than {best.name}", f"{compared}.")
     elif lead.low <= 0:
-        yield Caution("Not clearly better than something simple", f"{compared}, within chance.")
+        yield Caution(f"Not clearly better than {best.name}", f"{compared}, within chance.")
 
 
 def _about_ranks(
