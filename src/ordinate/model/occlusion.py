@@ -18,7 +18,8 @@ def occlusion_map(model: Model, image: UInt8[Tensor, "c h w"], *, patches: int =
     """Occlusion map of an image (Zeiler and Fergus, 2014), of the expected rank or of the predicted target.
 
     A patch slides over the image in steps of half its side. What it hides is blurred beyond recognition (Fong and
-    Vedaldi, 2017): on a plain background nothing changes, where a patch of one colour would be something new.
+    Vedaldi, 2017): far from the edges of a plain background nothing changes, where a patch of one colour would be
+    something new. Near an edge, the blur brings in what lies beyond it.
 
     Args:
         model: Fitted model of images.
