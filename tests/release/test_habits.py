@@ -16,6 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = dict(re.findall(r"^([a-z]+):.*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE))
 OLDEST_EXTRAS = re.search(r"--editable '\.\[([a-z,]+)\]'", TARGETS["oldest"])[1].split(",")
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 HOST = re.compile(r"[\w.+-]+@[\w.-]+\.invalid|https?://[\w.-]+\.invalid[\w./-]*")
 
 
@@ -77,3 +78,13 @@ def test_shapes_are_of_classes():
     assert [
         str(path) for path in (ROOT / "src").rglob("*.py") if of_alias.search(path.read_text(encoding="utf-8"))
     ] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_stay_within_the_site(page):
+    """Sphinx takes a link to a Markdown file for a page of the site, and fails if the site has none."""
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    targets = {link: (page.parent / link).resolve() for link in links}
+    missing = [link for link, path in targets.items() if not path.exists()]
+    outside = [link for link, path in targets.items() if path.suffix == ".md" and ROOT / "docs" not in path.parents]
+    assert (missing, outside) == ([], [])
