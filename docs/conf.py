@@ -22,7 +22,7 @@ import leaderboards
 import long_code
 import math_markup
 import notebooks
-import paper_tables
+import result_tables
 from sphinx.ext import autosummary
 
 import ordinate
@@ -133,5 +133,5 @@ def setup(app):
     math_markup.register(app)
     notebooks.register(app)
     internal_references.register(app)
-    paper_tables.register(app)
+    result_tables.register(app)
     leaderboards.register(app)

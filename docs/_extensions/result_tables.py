@@ -1,10 +1,10 @@
-"""The papers' tables as `ordinate table` left them, as pages: what the pages in `measured` link to outside of docs."""
+"""Tables of `benchmarks/results`, as pages: documents link to them where they lie, outside of docs."""
 
 import re
 from pathlib import Path
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "tables"
-LINK = re.compile(r"\]\((?:\.\./)+benchmarks/results/tables/([\w/-]+)\.md\)")
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+LINK = re.compile(r"\]\((?:\.\./)+benchmarks/results/([\w/-]+)\.md\)")
 
 
 def register(app):
@@ -15,7 +15,7 @@ def register(app):
 
 def write_pages(app):
     """Write a page per table."""
-    folder = Path(app.srcdir) / "generated" / "tables"
+    folder = Path(app.srcdir) / "generated" / "results"
     folder.mkdir(parents=True, exist_ok=True)
     for table in sorted(RESULTS.rglob("*.md")):
         name = table.relative_to(RESULTS).with_suffix("").as_posix()
@@ -25,7 +25,7 @@ def write_pages(app):
 
 def relink(app, docname, source):
     """Replace links to results by links to their pages."""
-    text = LINK.sub(lambda link: f"](/generated/tables/{page_name(link[1])}.md)", source[0])
+    text = LINK.sub(lambda link: f"](/generated/results/{page_name(link[1])}.md)", source[0])
     source[0] = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")  # a cell does not break there
 
 
