@@ -19,7 +19,8 @@ def write_pages(app):
     folder.mkdir(parents=True, exist_ok=True)
     for table in sorted(RESULTS.rglob("*.md")):
         name = table.relative_to(RESULTS).with_suffix("").as_posix()
-        page = f"---\norphan: true\n---\n\n# {name.replace('/', ': ')}\n\n{table.read_text(encoding='utf-8')}"
+        head = f"---\norphan: true\ndescription: {name} of benchmarks/results\n---\n\n"
+        page = f"{head}# {name.replace('/', ': ')}\n\n{table.read_text(encoding='utf-8')}"
         (folder / f"{page_name(name)}.md").write_text(page, encoding="utf-8")
 
 

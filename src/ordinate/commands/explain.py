@@ -171,18 +171,19 @@ def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
     maps = [occlusion_map(fitted, image) for image in pixels]
     largest = max(float(np.abs(each).max()) for each in maps) or 1.0
     out.mkdir(parents=True, exist_ok=True)
+    scale = f"expected rank, 0 to {len(fitted.classes) - 1}" if fitted.classes is not None else ""
     rows = []
     for place, (name, label, expected, values) in enumerate(zip(names, labels, predicted, maps, strict=True)):
         file = f"{place}_{Path(name).stem.replace(' ', '_')}.png"
         caption, said = f"predicted {expected:z.3g}", [f"{expected:z.4g}"]
-        if fitted.is_of_ranks:
-            caption, said = f"predicted {label} (expected rank, from 0: {expected:z.2f})", [label, f"{expected:z.3f}"]
+        if scale:
+            caption, said = f"predicted {label} ({scale}: {expected:z.2f})", [label, f"{expected:z.3f}"]
         explained(pixels[place].numpy(), values, largest, caption).save(out / file)
         rows.append([file, *said, f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
-    header = ["predicted", "expected rank, from 0"] if fitted.is_of_ranks else ["predicted"]
+    header = ["predicted", scale] if scale else ["predicted"]
     print(
-        "red parts raise the prediction and blue parts lower it, compared with the same parts blurred; the full "
-        f"colour stands for {largest:.3g}\n"
+        "red parts raise the prediction and blue parts lower it, compared with the same parts in their mean colour; the "
+        f"full colour stands for {largest:.3g}\n"
     )
     print(table(["picture", *header, "most raised", "most lowered"], rows))
     print(f"\n{counted(len(rows), 'picture')}: {out}")

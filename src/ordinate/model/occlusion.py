@@ -5,7 +5,6 @@ import torch
 from jaxtyping import Float, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import avg_pool2d
 
 from ordinate.checks import check_whole
 from ordinate.counts import counted
@@ -17,9 +16,9 @@ from ordinate.model.model import Model
 def occlusion_map(model: Model, image: UInt8[Tensor, "c h w"], *, patches: int = 8) -> Float[np.ndarray, "h w"]:
     """Occlusion map of an image (Zeiler and Fergus, 2014), of the expected rank or of the predicted target.
 
-    A patch slides over the image in steps of half its side. What it hides is blurred beyond recognition (Fong and
-    Vedaldi, 2017): far from the edges of a plain background nothing changes, where a patch of one colour would be
-    something new. Near an edge, the blur brings in what lies beyond it.
+    A patch slides over the image in steps of half its side, and takes the mean colour of what it hides: a part of one
+    colour stays as it is, where a patch of a fixed colour would be something new. A part of which only a strip is
+    background takes the colour of both.
 
     Args:
         model: Fitted model of images.
@@ -46,29 +45,19 @@ def occlusion_map(model: Model, image: UInt8[Tensor, "c h w"], *, patches: int =
     if not isinstance(reader, ImageReader):
         raise OrdinateError("model", f"a model of {reader.kind}", "a model of images")
     height, width = (-(-side // patches) for side in image.shape[1:])
-    blurred = _blurred(image, height, width)
     lefts = _starts(image.shape[2], width)
     whole = expected_label(model, image[None])
     changes, counts = np.zeros(image.shape[1:]), np.zeros(image.shape[1:])
     for top in _starts(image.shape[1], height):
         hidden = image.repeat(len(lefts), 1, 1, 1)
         for place, left in enumerate(lefts):
-            hidden[place, :, top : top + height, left : left + width] = blurred[
-                :, top : top + height, left : left + width
-            ]
+            part = hidden[place, :, top : top + height, left : left + width]
+            part[:] = part.double().mean((1, 2), keepdim=True).round()
         for left, change in zip(lefts, whole - expected_label(model, hidden), strict=True):
             part = np.s_[top : top + height, left : left + width]
             changes[part] += change
             counts[part] += 1
     return changes / counts
-
-
-def _blurred(image: UInt8[Tensor, "c h w"], height: int, width: int, times: int = 3) -> UInt8[Tensor, "c h w"]:
-    """Return the image after as many means over windows of about twice a patch, which is nearly a Gaussian blur."""
-    pixels = image.double()[None]
-    for _ in range(times):
-        pixels = avg_pool2d(pixels, (2 * height + 1, 2 * width + 1), 1, (height, width), count_include_pad=False)
-    return pixels[0].round().to(torch.uint8)
 
 
 def expected_label(model: Model, x: Tensor) -> NDArray[np.float64]:
