@@ -51,8 +51,8 @@ def occlusion_map(model: Model, image: UInt8[Tensor, "c h w"], *, patches: int =
     for top in _starts(image.shape[1], height):
         hidden = image.repeat(len(lefts), 1, 1, 1)
         for place, left in enumerate(lefts):
-            part = hidden[place, :, top : top + height, left : left + width]
-            part[:] = part.double().mean((1, 2), keepdim=True).round()
+            pixels = hidden[place, :, top : top + height, left : left + width]
+            pixels[:] = pixels.double().mean((1, 2), keepdim=True).round()
         for left, change in zip(lefts, whole - expected_label(model, hidden), strict=True):
             part = np.s_[top : top + height, left : left + width]
             changes[part] += change
