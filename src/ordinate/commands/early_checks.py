@@ -15,6 +15,7 @@ from ordinate.counts import counted
 from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise
 from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.known_scales import misspelt_rank
+from ordinate.data.no_answer import no_answers_among
 from ordinate.data.paths import absent_files, first_named, refuse_url, require_names, require_path, walk
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.registry import models
@@ -139,7 +140,8 @@ def check_labels(options: FitOptions, found: CsvFormat, most_ranks: int = 20) ->
         problem = f"every row has the one value {different.pop()}"
         raise OrdinateError(f"column {name!r}", problem=problem, expected="a label that differs between rows")
     if options.order is not None:
-        _check_order(options.order, different, name)
+        gone: set[str] = set() if options.keep_missing else no_answers_among(different)
+        _check_order(options.order, different - gone, name)
     numbers = [_number(cell, found) for cell in different]
     if options.method == "auto" or options.method not in models() or options.order is not None or None in numbers:
         return

@@ -88,7 +88,7 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
     identity = [name for name in read_split(model)["identity"] if name in getattr(samples, "columns", ())][:1]
     of_samples = names_of_samples(samples, identity).tolist()
     names = ["" if pd.isna(name) else plain_text(name) for name in of_samples]
-    rows = [_row_of(text, names, data) for text in asked_for]
+    rows = [_row_of(text, names, data, identity) for text in asked_for]
     background, of = _background(fitted, model, data, X)
     asked = take(X, np.array(rows))
     found = column_contributions(fitted, asked, background)
@@ -129,7 +129,7 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def _row_of(text: str, names: Sequence[str], data: str) -> int:
+def _row_of(text: str, names: Sequence[str], data: str, identity: Sequence[str]) -> int:
     """Return the number of a row, given as the name that it has in its table or, if none has it, as that number."""
     found = [row for row, name in enumerate(names) if name == text]
     if len(found) == 1:
@@ -137,6 +137,8 @@ def _row_of(text: str, names: Sequence[str], data: str) -> int:
     if not found and text.isdecimal() and str(int(text)) == text and int(text) < len(names):
         return int(text)
     expected = f"a row of {data}, from 0 to {len(names) - 1}"
+    if identity:
+        expected += f", or what the column {identity[0]!r} has for it"
     if found:
         expected = f"its number, as {counted(len(found), 'row')} of {data} have this name"
     has_digits = any(character.isdecimal() for character in text)  # Another number would be another sample.

@@ -365,13 +365,14 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def ranks_in(order: str) -> list[str]:
-    """Return the ranks that ``--order`` names, separated by commas or as a list of TOML or JSON.
+    """Return the ranks that ``--order`` names, separated by commas or by <, or as a list of TOML or JSON.
 
     Example:
-        >>> ranks_in("low, high"), ranks_in('["a, b", "c"]')
-        (['low', 'high'], ['a, b', 'c'])
+        >>> ranks_in("low, high"), ranks_in("low < high"), ranks_in('["a, b", "c"]')
+        (['low', 'high'], ['low', 'high'], ['a, b', 'c'])
     """
-    ranks = values_in(order, "--order")
+    are_compared = "," not in order and not order.lstrip().startswith("[")
+    ranks = values_in(order.replace("<", ",") if are_compared else order, "--order")
     if len(set(ranks)) != len(ranks) or len(ranks) < 2 or "" in ranks:
         raise OrdinateError("--order", order, "two or more different ranks")
     return ranks

@@ -91,7 +91,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str, *, m
     if pd.api.types.is_bool_dtype(y):
         y = y.astype(int)
     if not pd.api.types.is_numeric_dtype(y):
-        y = _numbers_of_text(y, name, may_have_unit=task == "continuous" or y.nunique() > most_ranks)
+        y = _numbers_of_text(y, name, task, may_have_unit=task == "continuous" or y.nunique() > most_ranks)
     numbers = y.to_numpy(dtype=np.float64)
     if np.abs(numbers).max() > LARGEST:
         raise OrdinateError(name, problem=f"holds infinity or numbers past {LARGEST:g}", expected="smaller ones")
@@ -108,7 +108,7 @@ def understand_label(y: pd.Series, task: str, order: str | None, name: str, *, m
     return Label(ranks, np.unique(ranks).tolist())
 
 
-def _numbers_of_text(y: pd.Series, name: str, *, may_have_unit: bool) -> pd.Series:
+def _numbers_of_text(y: pd.Series, name: str, task: str, *, may_have_unit: bool) -> pd.Series:
     """Return the numbers that the text of labels is; other text has no order."""
     if may_have_unit:
         y = split_unit(y)[0]
@@ -128,6 +128,8 @@ def _numbers_of_text(y: pd.Series, name: str, *, may_have_unit: bool) -> pd.Seri
     different = {label.strip().casefold() for label in labels}
     if len(different) < len(labels):
         hint = f"{len(labels) - len(different)} differ from another only in case or spaces: give them one spelling"
+    if task == "continuous":
+        hint = f"without {argument('task', 'continuous')}, {hint}"
     raise OrdinateError(name, problem=problem, hint=hint)
 
 
@@ -156,6 +158,8 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
         hint = f"if these rows have no label, {argument('missing')} names their values"
         if labels:
             hint = f"it takes labels or codes; {hint}"
+        if pd.api.types.is_float_dtype(y) and (y % 1 != 0).any():
+            hint = f"numbers are in order without {argument('order')}"
         hint = misspelt_rank(found, classes) or hint
         if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
             hint = f"they differ from those of {argument('order')} in capitals only"

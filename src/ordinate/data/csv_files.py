@@ -85,6 +85,23 @@ def read_csv(
     return _first_of_each(frame, found)
 
 
+def with_leading_zeros(frame: pd.DataFrame, path: Path, names: Collection[str], looked_at: int = 1000) -> pd.DataFrame:
+    """Return the table of a csv, with those of some columns as text that have leading zeros in their first rows."""
+    found = recognise(path, path)
+    names = [name for name in names if name in found.names and pd.api.types.is_integer_dtype(frame[name])]
+    if not names:
+        return frame
+
+    def read(names: Collection[str], rows: int | None) -> pd.DataFrame:
+        with _parsing(path, path, found):
+            text: pd.DataFrame = _parse(path, found, dict.fromkeys(names, str), usecols=[*names], nrows=rows)
+        return text
+
+    head = read(names, looked_at)
+    names = [name for name in names if head[name].str.match(r"\s*0\d").any()]
+    return frame.assign(**read(names, None)) if names else frame
+
+
 def read_csv_parts(
     path: Path, rows: int, found: CsvFormat, dtype: Mapping[str, type] | None = None
 ) -> Iterator[pd.DataFrame]:

@@ -60,8 +60,9 @@ def misspelt_rank(labels: Iterable[str], order: Sequence[str]) -> str | None:
         >>> misspelt_rank(["mild", "severe"], ["mild", "sever"])
         "write 'severe' for 'sever'"
         >>> misspelt_rank(["mild", "severe", "unknown"], ["mild", "severe"])
+        >>> misspelt_rank(["18", "20"], ["1", "2"])
     """
-    labels = set(labels)
+    labels = {label for label in labels if re.search(r"[^\W\d]", label)}  # Other numbers are other ranks.
     unused = [rank for rank in order if rank not in labels]
     for label in sorted(labels.difference(order)):
         near = difflib.get_close_matches(label.casefold(), [rank.casefold() for rank in unused], n=1)

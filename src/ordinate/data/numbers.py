@@ -48,6 +48,20 @@ def as_numbers(values: pd.Series) -> pd.Series:
     return found.as_numbers() if found.are_numbers else values
 
 
+def as_label_numbers(values: pd.Series) -> pd.Series:
+    """Return a column of the label as :func:`as_numbers` does, also where all numbers have decimal commas.
+
+    Example:
+        >>> as_label_numbers(pd.Series(["10,03", None, "9,5"])).tolist(), as_label_numbers(pd.Series(["1,5", "mild"]))[0]
+        ([10.03, nan, 9.5], '1,5')
+    """
+    if not _may_hold_text(values):
+        return values
+    found = _Different.of(values)
+    found = replace(found, values=_with_points(found.values))
+    return found.as_numbers() if found.are_numbers else values
+
+
 def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
     """Return a column as numbers, and their unit, where its text holds numbers and words for missing values alone.
 

@@ -18,7 +18,7 @@ from ordinate.counts import counted
 from ordinate.data.csv_format import MISSING
 from ordinate.data.known_scales import known_order
 from ordinate.data.no_answer import no_answers_among, says_no_answer
-from ordinate.data.numbers import as_numbers, plain_text
+from ordinate.data.numbers import as_label_numbers, as_numbers, plain_text
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError, argument, did_you_mean
@@ -376,12 +376,12 @@ def _of_target(values: pd.Series, reading: Reading, found: ColumnFindings) -> pd
     counts = values[values.isin(gone)].value_counts()
     counts = counts[counts > 0]
     if not len(counts) or values.nunique() - len(counts) < 2:
-        return values
+        return as_label_numbers(values)
     of_target = found.missing.setdefault(str(values.name), Counter())
     of_target.update({str(text): int(count) for text, count in counts.items()})
     if is_category:
         return values.cat.remove_categories(list(gone))
-    return values.mask(values.isin(gone))
+    return as_label_numbers(values.mask(values.isin(gone)))
 
 
 def _named_for(name: str, missing: tuple[str, ...]) -> tuple[set[str], set[float]]:

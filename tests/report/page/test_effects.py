@@ -30,8 +30,19 @@ def test_an_effect_is_the_mean_prediction_with_the_same_value_for_all(model):
     assert found.predictions[0] == pytest.approx(expected_label(model, model.read(X.assign(signal=low))).mean())
     assert found.predictions == sorted(found.predictions)
     assert found.is_number
-    assert measure_effect(model, X, "kind").values == X["kind"].value_counts().index.tolist()
+    assert measure_effect(model, X, "kind").values == ["low", "high"]
     assert measure_effect(model, X.assign(noise=np.nan), "noise") is None
+
+
+def test_dates_and_numbers_that_are_text_have_their_order():
+    dates = pd.date_range("2020-01-25", periods=90).strftime("%d.%m.%Y").to_numpy()
+    table = pd.DataFrame({"day": dates, "mass": [f"{place / 4:.2f}".replace(".", ",") for place in range(90)]})
+    table.loc[3, "mass"] = "unknown"
+    of_table = cloc(epochs=(8, 8), learning_rate=0.01).fit(table, np.arange(90) // 30).fitted
+    of_day, of_mass = measure_effect(of_table, table, "day"), measure_effect(of_table, table, "mass")
+    assert (of_day.values, of_day.is_number) == (["03.02.2020", "09.03.2020", "14.04.2020"], True)
+    assert (of_mass.values, of_mass.is_number) == (["2,50", "11,25", "20,00"], True)
+    assert of_day.predictions == sorted(of_day.predictions)
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,8 @@ class RunLimit:
 
     @property
     def for_importance(self) -> float:
-        """Seconds that the importance of columns may take: a tenth of what the command took so far, if it has them."""
-        seconds = 0.1 * (time.monotonic() - self.started)
+        """Seconds that the importance of columns may take: a tenth of what the command took, or a few, if it has them."""
+        seconds = max(3.0, 0.1 * (time.monotonic() - self.started))
         if self.budget is None:
             return seconds
         return min(seconds, self.budget.left - self.for_report)

@@ -94,6 +94,7 @@ class NumericColumn:
 
     def _read(self, values: pd.Series) -> NDArray[np.float64]:
         """Return values as numbers, NaN where they are missing."""
+        values = _decoded(values)
         if self.words and not pd.api.types.is_numeric_dtype(values.dtype):
             values = values.mask(values.map(lambda value: isinstance(value, str) and value in self.words).astype(bool))
         numbers, unit = bare_numbers(values, MOST_WORDS)
@@ -115,7 +116,9 @@ class NumericColumn:
             others = int(np.count_nonzero(~np.isnan(numbers) & (numbers != self.median)))
             is_notable = MoreThan(1, self.count) if self.count else any_row
             return [new_values(self.name, frozenset(unseen), others, len(values), is_notable)]
-        missing = missing_values(self.name, values, f"; replaced by the median {self.median:g}")
+        values = _decoded(values)
+        read = values if pd.api.types.is_numeric_dtype(values.dtype) else pd.Series(self._read(values))
+        missing = missing_values(self.name, read, f"; replaced by the median {self.median:g}")
         text = f"values lie outside the range of training, {self.low:g} to {self.high:g}; check the unit"
         words = [word for word in other_words_of(values) if word not in self.words]
         unread = new_values(self.name, frozenset(words), len(words), len(values))
@@ -190,6 +193,14 @@ class CategoricalColumn:
             is_other_form = len(same) == 1 and text not in self.categories
             written.append(same[0] if is_other_form else text)
         return written
+
+
+def _decoded(values: pd.Series) -> pd.Series:
+    """Return text that is stored as codes, as parquet files have it, as text; other values as they are."""
+    is_coded = isinstance(values.dtype, pd.CategoricalDtype) and not pd.api.types.is_numeric_dtype(
+        values.cat.categories.dtype
+    )
+    return values.astype(object) if is_coded else values
 
 
 def missing_values(name: str, values: pd.Series, instead: str = "") -> Finding:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ordinate.counts import counted
-from ordinate.data.csv_files import note_on_doubled, read_csv, require_once
+from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, with_leading_zeros
 from ordinate.data.csv_format import CSV, MISSING
 from ordinate.data.file_formats import (
     ARFF,
@@ -34,6 +34,7 @@ from ordinate.data.tables.arrow_files import read_arrow
 from ordinate.data.tables.json_files import read_json
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.data.tables.r_files import read_r
+from ordinate.data.tables.row_columns import is_identifier_name
 from ordinate.data.tables.statistics_files import read_statistics
 from ordinate.data.ts_files import read_ts
 from ordinate.data.typed import Declared, Reading, typed
@@ -141,7 +142,9 @@ def _read_table(path: Path, say: Callable[[str], None], how: Reading) -> tuple[p
     """Return the table of a file as it is written, and what the file says of its columns."""
     name = path.name.lower()
     if name.endswith(CSV):
-        return read_csv(path, path, say, ranks=how.ranks, targets=how.targets), {}
+        frame = read_csv(path, path, say, ranks=how.ranks, targets=how.targets)
+        known = {*how.targets, *how.numbers}
+        return with_leading_zeros(frame, path, [*filter(is_identifier_name, frame.columns.difference(known))]), {}
     require_packages(str(path))
     require_memory(path.stat().st_size, path)
     with reading(path):

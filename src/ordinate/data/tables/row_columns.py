@@ -40,7 +40,7 @@ def find_row_columns(X: pd.DataFrame | ParquetTable) -> dict[str, str]:
     descriptions = getattr(X, "attrs", {}).get(DESCRIPTIONS, {})
     reasons = {}
     for name in X.columns:
-        is_identifier = _is_identifier(name) or _is_identifier(descriptions.get(name, ""))
+        is_identifier = is_identifier_name(name) or is_identifier_name(descriptions.get(name, ""))
         if _reason(name, head[name], is_identifier=is_identifier, is_head=True):
             reasons[name] = _reason(name, read_numbers(X[name])[0], is_identifier=is_identifier)
     return {name: reason for name, reason in reasons.items() if reason is not None}
@@ -64,11 +64,11 @@ def _reason(name: str, values: pd.Series, *, is_identifier: bool, is_head: bool 
         return "is an index that was saved without a name"
     if not values.is_unique:
         return None
-    if not counts:
-        return _reason_of_text(values)
     # A value that differs in every row may be measured, unless its name is that of an identifier.
     if is_identifier:
         return "is named as an identifier, and no two rows share a value"
+    if not counts:
+        return _reason_of_text(values)
     # Measured whole numbers have gaps or repetitions.
     return "numbers the rows" if is_head or _is_count(values) else None
 
@@ -119,7 +119,7 @@ def _are_codes(values: pd.Series) -> bool:
     return bool(len(values)) and pd.api.types.infer_dtype(values, skipna=True) == "string"
 
 
-def _is_identifier(name: str) -> bool:
+def is_identifier_name(name: str) -> bool:
     """Whether a name, or a description, says identifier or row number: patient_id, SampleID, uuid, case number."""
     words = _words(name)
     named = {
@@ -177,7 +177,7 @@ def _are_groups(name: str, values: pd.Series, least: int, most_rows: int = 10, s
     sizes = sizes[sizes > 0]  # A category may have no row.
     if len(sizes) < least or sizes.max() == 1:
         return False
-    if _is_identifier(name) or _is_person(name):
+    if is_identifier_name(name) or _is_person(name):
         return True
     usual = int(np.bincount(sizes).argmax())
     return usual > 1 and sizes.sum() <= most_rows * len(sizes) and bool((sizes == usual).mean() >= share)

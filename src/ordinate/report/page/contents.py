@@ -18,6 +18,7 @@ from ordinate.data.other_containers import unpack
 from ordinate.data.rows import Labels, Samples, random_part, take
 from ordinate.data.series.reader import series_lengths
 from ordinate.data.streamed import StreamedPixels, loaded
+from ordinate.encoders.blend_head import BlendHead
 from ordinate.errors import OrdinateError
 from ordinate.metrics.embedding import unit_norm
 from ordinate.model.labels import to_ranks
@@ -66,6 +67,11 @@ class Contents:
     @property
     def method(self) -> str:
         return self.model.name
+
+    @property
+    def is_blend(self) -> bool:
+        """Whether the model is a blend, whose probabilities are calibrated, and whose embedding has no order."""
+        return isinstance(self.model.predictor, BlendHead)
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:

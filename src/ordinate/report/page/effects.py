@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ordinate.data.findings import collected
-from ordinate.data.numbers import plain_text
+from ordinate.data.known_scales import known_order
+from ordinate.data.numbers import bare_numbers, plain_text
+from ordinate.data.tables.columns import NumericColumn
+from ordinate.data.tables.dates import DateColumn, DatesOfColumn
 from ordinate.model.contributions import column_contributions
 from ordinate.model.model import Model
 from ordinate.model.occlusion import expected_label
@@ -34,20 +37,38 @@ def measure_effect(model: Model, X: pd.DataFrame, column: str, *, most_values: i
     known = X[column].dropna()
     if len(known) == 0:
         return None
-    is_number = pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_bool_dtype(known)
-    if is_number and known.nunique() > most_values:
-        values = known.quantile([0.1, 0.5, 0.9], interpolation="nearest").drop_duplicates().tolist()
+    places = _places(model, known)
+    if places is not None:  # Words among numbers have no place.
+        places = places.dropna()
+        known = known[places.index]
+    if places is not None and known.nunique() > most_values:
+        middle = places.quantile([0.1, 0.5, 0.9], interpolation="nearest").drop_duplicates()
+        values = [known.loc[(places == place).to_numpy()].iloc[0] for place in middle]
     else:
         values = known.value_counts().index[:most_values].tolist()
-    if is_number:
-        values = sorted(values)
+    if places is not None:
+        values.sort(key=lambda value: places.loc[(known == value).to_numpy()].iloc[0])
+    elif all(isinstance(value, str) for value in values):
+        values = known_order(values) or sorted(values)
     predictions = []
     for value in values:
         changed = X.copy()
         changed[column] = pd.Series([value] * len(X), index=X.index).astype(X[column].dtype)
         with collected():  # Such samples need not look like those of training.
             predictions.append(float(expected_label(model, model.read(changed)).mean()))
-    return Effect([plain_text(value) for value in values], predictions, is_number)
+    return Effect([plain_text(value) for value in values], predictions, places is not None)
+
+
+def _places(model: Model, known: pd.Series) -> pd.Series | None:
+    """Return the place of each value of a column in an order: numbers themselves, dates as numbers; None without one."""
+    learned = {column.name: column for column in getattr(model.reader, "columns", ())}.get(str(known.name))
+    if isinstance(learned, DateColumn):
+        _, numbers = next(DatesOfColumn(learned.name, known, learned.form).numbers(pd.Timestamp(learned.origin)))
+        return numbers.set_axis(known.index)
+    if isinstance(learned, NumericColumn):
+        known = bare_numbers(known, other_words=1.0)[0]
+    is_number = pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_bool_dtype(known)
+    return known if is_number else None
 
 
 @dataclass(frozen=True)

@@ -392,7 +392,7 @@ def measure_contents(
     calibration, order = None, None
     if contents.names:
         calibration = measure_calibration(contents.confidence, contents.errors == 0)
-    if contents.names and not isinstance(contents.model.predictor, BlendHead):  # Its embedding has no order to show.
+    if contents.names and not contents.is_blend:
         order = find_order(contents.embeddings, contents.true, len(contents.names))
     neighbours = nearest(contents.embeddings)
     if suspects is None:

@@ -13,6 +13,7 @@ from ordinate.data.other_containers import unpack
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Samples, random_part, take
 from ordinate.data.streamed import StreamedPixels
+from ordinate.data.tables.features import TableFeatures
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.model.contributions import background_of
@@ -143,7 +144,7 @@ def write_report(
     projected = project(contents[0].embeddings, projections)
     columns, reasons = [], {}
     if modality_of(X).name == "tables":
-        columns = _columns(X, training)
+        columns = _columns(model, X, training)
         if len(contents) == 1:
             reasons = _explain(contents[0], X, measures[0], training, importance_seconds / 2)
     options = ReportOptions(
@@ -161,11 +162,13 @@ def _with_own_columns(model: Model, training: LabelledSamples | None) -> Labelle
     return model.own_columns(X), y
 
 
-def _columns(X: Samples, training: LabelledSamples | None) -> list[list[str]]:
+def _columns(model: Model, X: Samples, training: LabelledSamples | None) -> list[list[str]]:
     """Return what the columns of a table hold, in the samples of training where they are known."""
     table = X if training is None else unpack(*training)[0]
     table = in_memory(take(table, random_part(len(table), MOST_SAMPLES)))
-    return list(describe_columns(table)) if isinstance(table, pd.DataFrame) else []
+    if not isinstance(table, pd.DataFrame) or not isinstance(model.reader, TableFeatures):
+        return []
+    return list(describe_columns(table, model.reader.columns))
 
 
 def _explain(

@@ -237,12 +237,16 @@ def _about_probabilities(contents: Contents, calibration: Calibration, most_erro
         title = "Its probabilities are too sure"
     elif promised < right - by_chance:
         title = "Its probabilities are not sure enough"
+    advice = ""
+    if not contents.is_blend:
+        advice = (
+            " Validation samples (a column of the split, or fit's validation) calibrate a model's probabilities; without "
+            "them, a second training with training.calibration=true does, which is the default for tables."
+        )
     yield Caution(
         title,
         f"They promise {promised:.0%} right on average; {right:.0%} are. Among samples with about the same probability "
-        f"the two differ by {calibration.error:.0%} on average. Do not read them as chances. "
-        "Validation samples (a column of the split, or fit's validation) calibrate a model's probabilities; without "
-        "them, a second training with training.calibration=true does, which is the default for tables.",
+        f"the two differ by {calibration.error:.0%} on average. Do not read them as chances.{advice}",
     )
 
 
