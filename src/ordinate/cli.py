@@ -273,7 +273,8 @@ def _csv_format(options: ParsedOptions) -> Given:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, UserWarning):
-        print(f"ordinate: {message}", file=sys.stderr)
+        text = str(message)
+        print(text if text.startswith(("note: ", "left out: ")) else f"note: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

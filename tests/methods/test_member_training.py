@@ -83,3 +83,33 @@ def test_epochs_that_time_cuts_say_so_even_the_only_one(epochs, monkeypatch):
         history = train(module, data, ShuffledBatches(80, 10), progress=False)
     assert history[0]["passed"] < 1
     assert module.hurried
+
+
+@pytest.mark.parametrize("slow_step", [0, 7])
+def test_a_slow_start_or_a_busy_moment_changes_nothing_where_time_suffices(slow_step, monkeypatch):
+    now, steps = [0.0], [0]
+    loss = TargetMembers.batch_loss
+
+    def count(*batch):
+        now[0] += 15.0 if steps[0] == slow_step else 0.25
+        steps[0] += 1
+        return loss(*batch)
+
+    monkeypatch.setattr(TargetMembers, "batch_loss", count)
+
+    def weights(end):
+        now[0], steps[0] = 0.0, 0
+        module = members(None)
+        falling = {"schedule": "cosine", "warmup": 0.0}
+        module.stages = tuple(
+            replace(stage, epochs=10, optimization=replace(stage.optimization, **falling)) for stage in module.stages
+        )
+        with training_until(end):
+            train(module, samples(module, 80, None), ShuffledBatches(80, 10), progress=False)
+        assert not module.hurried
+        return torch.cat([parameter.detach().flatten() for parameter in module.parameters()])
+
+    unlimited = weights(None)
+    assert now[0] < 100
+    limited = weights(TrainingEnd(TimeBudget(100, clock=lambda: now[0], start=0.0), 100.0))
+    assert torch.equal(limited, unlimited)

@@ -92,7 +92,8 @@ def test_a_row_is_asked_for_by_its_number_or_its_identifier(form, tmp_path, monk
     pd.testing.assert_frame_equal(pd.read_csv(f"{name}.csv"), pd.read_csv("3.csv"))
     assert main(["explain", "model", "table.csv", "--row", form.format(1703)]) == 2
     said = capsys.readouterr().err  # No other patient is suggested.
-    assert said == f"ordinate: --row: got {form.format(1703)!r}, expected a row of table.csv, from 0 to 159\n"
+    expected = "a row of table.csv, from 0 to 159, or what the column 'patient' has for it"
+    assert said == f"ordinate: --row: got {form.format(1703)!r}, expected {expected}\n"
     table.assign(patient=name).to_csv("same.csv", index=False)
     assert main(["explain", "model", "same.csv", "--row", name]) == 2
     assert "expected its number, as 160 rows of same.csv have this name" in capsys.readouterr().err

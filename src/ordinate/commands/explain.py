@@ -11,7 +11,7 @@ from ordinate.commands.batches import names_of_samples
 from ordinate.commands.load import FilesOfFit
 from ordinate.commands.report import read_report_samples
 from ordinate.commands.samples import row_names
-from ordinate.commands.split_file import read_split
+from ordinate.commands.split_file import read_split, trained_on
 from ordinate.commands.table_file import TABLE, check_new, write_table
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text, quoted_text
@@ -66,7 +66,14 @@ def explain(
 def _explain_columns(fitted: Model, model: str, data: str, target: str | None, repeats: int, out: str | None) -> None:
     """Print the permutation importance of every column, or write it to ``out``; the rows are those of the report."""
     split = read_split(model)
-    samples = read_report_samples(fitted, split, data, target or split["target"] or fitted.target)
+    wanted = target or split["target"] or fitted.target
+    try:
+        samples = read_report_samples(fitted, split, data, wanted)
+    except OrdinateError as error:
+        if error.problem != f"no column {wanted!r}":
+            raise
+        hint = f"{error.hint}; --row explains predictions of rows without a label"
+        raise OrdinateError(data, problem=error.problem, hint=hint) from None
     X, y = samples.take(samples.measured)
     X = in_memory(X)
     if not isinstance(X, pd.DataFrame):
@@ -74,7 +81,8 @@ def _explain_columns(fitted: Model, model: str, data: str, target: str | None, r
     found = column_importance(fitted, X, y, repeats=repeats)
     if out is not None:
         write_table([found], out)
-    seen = ", some of which the model may have been trained on" if samples.trained is None else ""
+    is_of_fit = samples.trained is None and data == trained_on(model)
+    seen = ", some of which the model may have been trained on" if is_of_fit else ""
     measured = f"{counted(len(y), 'sample')}{seen}"
     print(f"rise of the MAE when a column is shuffled, on {measured}, with 95% intervals\n")
     rows = [[str(name), f"{mean:z.4f}", f"{low:z.4f} to {high:z.4f}"] for name, mean, low, high in found.to_numpy()]
@@ -102,7 +110,8 @@ def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str]
     if fitted.is_of_ranks and first_label([plain_text(label) for label in fitted.ranks]) == 0:
         lowest = plain_text(fitted.ranks[0])
         mean = "mean predicted rank, from 0," if lowest == "0" else f"mean predicted rank, from 0 ({lowest}),"
-    labels = map(quoted_text, fitted.predict(asked))
+    predicted = fitted.predict(asked)
+    labels = map(quoted_text, predicted) if fitted.is_of_ranks else (f"{target:z.6g}" for target in predicted)
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         baseline, *added = found.iloc[place, -asked.shape[1] - 1 :].astype(float)
         parts = pd.Series(added, index=asked.columns)
@@ -184,8 +193,8 @@ def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
         rows.append([file, *said, f"{values.max():+z.3f}", f"{values.min():+z.3f}"])
     header = ["predicted", scale] if scale else ["predicted"]
     print(
-        "red parts raise the prediction and blue parts lower it, compared with the same parts in their mean colour; the "
-        f"full colour stands for {largest:.3g}\n"
+        "red parts raise the prediction and blue parts lower it, compared with the same parts in their mean colour; "
+        f"the full colour stands for {largest:.3g}\n"
     )
     print(table(["picture", *header, "most raised", "most lowered"], rows))
     print(f"\n{counted(len(rows), 'picture')}: {out}")

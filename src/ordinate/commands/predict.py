@@ -12,7 +12,8 @@ from ordinate.commands.labels import parse_costs, parse_decision
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
-from ordinate.errors import OrdinateError
+from ordinate.decisions.conformal import least_samples
+from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.loading import load
 from ordinate.model.held_out import HeldOut
 from ordinate.model.model import Model
@@ -44,6 +45,8 @@ def predict(
     if coverage is not None:
         held_out = HeldOut.read(model)
         calibration = held_out.calibrate(coverage, by_rank=by_rank)
+        if by_rank:
+            _note_on_few(fitted, held_out, coverage)
     kept = read_split(model)
     targets = kept["target"] if isinstance(kept["target"], list) else None
 
@@ -63,6 +66,15 @@ def predict(
         rows = write_table(parts(), out)
     if out is not None:
         print(f"{counted(rows, 'prediction')}: {out}")
+
+
+def _note_on_few(fitted: Model, held_out: HeldOut, coverage: float) -> None:
+    """Say which ranks too few held-out samples have for sets by rank, so that they belong to every set."""
+    counts = np.bincount(held_out.labels.astype(np.int64), minlength=len(fitted.ranks))
+    few = [str(rank) for rank, count in zip(fitted.ranks, counts, strict=True) if count < least_samples(coverage)]
+    if few:
+        needed = counted(least_samples(coverage), "held-out sample")
+        warn(f"note: {coverage:.0%} by rank takes {needed} of each; {', '.join(few)} have fewer, and are in every set")
 
 
 def _columns(name: str, values: NDArray[np.generic], targets: Sequence[str] | None) -> dict[str, NDArray[np.generic]]:

@@ -49,6 +49,7 @@ class ReportSamples:
     digest: str
     measured: NDArray[np.int64]
     trained: NDArray[np.int64] | None
+    notes: tuple[str, ...] = ()
 
     def take(self, rows: NDArray[np.int64]) -> tuple[Samples, Labels]:
         """Return the samples of some rows, and their labels."""
@@ -73,6 +74,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         predictions = Predictions.of(fitted, X, y)
         of_costs = HeldOut.of(predictions)
         costs = costs_of_rules(compare_decisions(of_costs.labels, of_costs.predicted, fitted.rule))
+    of_suspects = [] if suspects is None else ["--suspects", suspects]
     path = write_report(
         fitted,
         X,
@@ -85,7 +87,8 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         suspects=doubted,
         costs=costs,
         held_out=held_out,
-        command=page_command(["report", model, data], target, out),
+        command=page_command(["report", model, data, *of_suspects], target, out),
+        notes=samples.notes,
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
     size = path.stat().st_size / 1e6
@@ -167,8 +170,9 @@ def read_report_samples(
     measured, trained = _sides(split, samples)
     labels = labels_for(fitted, samples.y, samples.name)
     return ReportSamples(
-        X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained
-    )
+        X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained,
+        samples.notes,
+    )  # fmt: skip
 
 
 def training_samples(

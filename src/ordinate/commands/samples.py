@@ -56,7 +56,7 @@ class LabelledData:
         is_text: Whether columns of a table are read as text.
         identity: Columns that identify the rows, as a table; None if X holds them, or there are none.
         rows: Rows (n,) of the data that the samples are, rising; None for all of them.
-        notes: Notes on the columns: which were left out, and which are suspicious.
+        notes: Notes on what was left out, and on columns that are suspicious.
         preprocessing: What is done to every sample when it is decoded; None where nothing is decoded.
         unused: Columns of a labels.csv that say none of this.
     """
@@ -169,15 +169,16 @@ def open_samples(data: str, request: Request) -> LabelledData:
         )
     for note in labelled.notes:
         request.say(f"note: {note}")
-    for reason in labelled.left_out:
-        request.say(f"left out: {reason}")
+    left_out = [f"left out: {reason}" for reason in labelled.left_out]
     rows = None
     missing = pd.DataFrame(y).isna().any(axis=1).to_numpy()
     if missing.any():
-        request.say(f"left out: {missing.sum():,} of {counted(len(missing), 'row')}, which have no label")
+        left_out.append(f"left out: {missing.sum():,} of {counted(len(missing), 'row')}, which have no label")
         rows = np.flatnonzero(~missing)
         labelled = labelled.take(rows)
         y = labelled.labels
+    for note in left_out:
+        request.say(note)
     if modality.holds_arrays:
         name = f"column {y.name!r}" if isinstance(y, pd.Series) else f"columns {', '.join(map(repr, y))}"
         digest = digest_of_files(Path(data))
@@ -186,7 +187,7 @@ def open_samples(data: str, request: Request) -> LabelledData:
         name, digest = f"label {y.name!r}", ""
     return LabelledData(
         labelled.samples, y, name, digest, labelled.splits, labelled.groups, _weights(labelled), labelled.paths,
-        rows=rows, unused=labelled.unused,
+        rows=rows, notes=tuple(left_out), unused=labelled.unused,
     )  # fmt: skip
 
 
@@ -348,7 +349,7 @@ def leave_out_row_columns(
     copies = [name for each in y for name in find_label_columns(X, y[each])]
     for name in dict.fromkeys(copies):
         note(f"note: column {name!r} {DETERMINES}; if it is not known before the label, {argument('drop', name)}")
-    return replace(samples, X=X, identity=identity, notes=tuple(notes))
+    return replace(samples, X=X, identity=identity, notes=(*samples.notes, *notes))
 
 
 def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], most: int = 3) -> Any:

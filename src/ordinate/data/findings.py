@@ -38,7 +38,8 @@ class Finding:
     def __str__(self) -> str:
         text = self.text
         if self.values:
-            text = text.replace("{}", ", ".join(sorted(self.values)[:5]))
+            named = [repr(value) if "," in value else value for value in sorted(self.values)[:5]]
+            text = text.replace("{}", ", ".join(named))
         found = f"{self.outside:,} of {counted(self.rows, 'row')}"
         if self.first is not None:
             found += f", the first is row {self.first}"

@@ -52,8 +52,8 @@ def as_label_numbers(values: pd.Series) -> pd.Series:
     """Return a column of the label as :func:`as_numbers` does, also where all numbers have decimal commas.
 
     Example:
-        >>> as_label_numbers(pd.Series(["10,03", None, "9,5"])).tolist(), as_label_numbers(pd.Series(["1,5", "mild"]))[0]
-        ([10.03, nan, 9.5], '1,5')
+        >>> as_label_numbers(pd.Series(["10,03", None, "9,5"])).tolist()
+        [10.03, nan, 9.5]
     """
     if not _may_hold_text(values):
         return values

@@ -1,7 +1,6 @@
 """Which parts of an image a model predicts from: the change of its prediction when a part is hidden."""
 
 import numpy as np
-import torch
 from jaxtyping import Float, UInt8
 from numpy.typing import NDArray
 from torch import Tensor

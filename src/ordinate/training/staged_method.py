@@ -260,12 +260,16 @@ class StagedMethod(nn.Module, ABC):
         return {name: float(value) for name, value in logs.items()}, complete
 
     def set_learning_rate(self, optimizer: Optimizer, time_progress: float = 0.0) -> None:
-        """Set the learning rate of the present step, by the epochs of the stage or its time, whichever is farther."""
+        """Set the learning rate of the present step, by the epochs of the stage, or by its time if this would run out.
+
+        By its time, the rate does not fall before half of it has passed, and is that of the end when all has: a slow
+        start, or a busy moment, changes nothing in a stage whose epochs end in time.
+        """
         # The middle of the step is used, so that the learning rate of a stage is 0 neither at its first step nor at its
         # last.
         by_epochs = (self.current_epoch - self.stage_start + (self.step + 0.5) / self.n_batches) / self.stage.epochs
         rate_at = self.stage.optimization.learning_rate_at
-        rate = rate_at(max(by_epochs, time_progress))
+        rate = rate_at(max(by_epochs, 2 * time_progress - 1))
         self.hurried = self.hurried or rate != rate_at(by_epochs)
         for group in optimizer.param_groups:
             group["lr"] = group.get("share", 1.0) * rate

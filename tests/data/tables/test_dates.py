@@ -118,7 +118,14 @@ def test_a_later_text_is_read_in_the_form_of_training():
     )
 
 
-@pytest.mark.parametrize("wrong", ["2020-12-31", "soon", 7])
+def test_a_later_date_of_iso_is_clear_in_any_form():
+    trained = pd.Series(["31.12.2020", "01.02.2020", "05.06.2021"])
+    clear = pd.Series(["2020-02-01 10:30", "05.06.2021"])
+    same = pd.Series(["01.02.2020 10:30", "05.06.2021"])
+    pd.testing.assert_frame_equal(numbers_of(trained, clear), numbers_of(trained, same))
+
+
+@pytest.mark.parametrize("wrong", ["12/31/2020", "soon", 7])
 def test_another_form_is_an_error_that_shows_that_of_training(wrong):
     features = TableFeatures.fit(pd.DataFrame({"seen": ["31.12.2020", "01.02.2020"]}))
     with pytest.raises(OrdinateError, match=r"column 'seen': got .*, expected dates such as 31\.01\.2020, as in train"):

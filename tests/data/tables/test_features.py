@@ -14,7 +14,9 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardSc
 from torch import nn
 
 from ordinate.data.tables.columns import MAX_QUANTILES, MIN_VALUES_TO_SCORE
+from ordinate.data.tables.csv_table import CsvTable
 from ordinate.data.tables.features import TableFeatures, check_unseen
+from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.encoders import MLP
 from ordinate.errors import OrdinateError
 from tests.estimators.examples import draw_frame
@@ -355,8 +357,8 @@ def test_features_survive_json(sizes, colours):
 
 def test_what_was_missing_is_noted():
     assert TableFeatures.fit(MIXED).notes == [
-        "missing values of size (1 of 4), colour (1 of 4) are set to the median and marked in a column, or to no "
-        "category"
+        "missing values of size (1 of 4), colour (1 of 4): numbers become the median, marked in a column; categories "
+        "none"
     ]
 
 
@@ -464,7 +466,7 @@ def test_what_is_learned_of_numbers_is_what_numpy_computes(n, missing):
         ([1.0, 2.0], [np.inf], "infinity"),
         (["1 mg", "2 mg"], ["1 g"], "the unit g"),
         (["1", "2"], ["12A"], "'12A' in 1 of 1 row"),
-        (["31.12.2020", "01.01.2021"], ["2020-12-31"], "expected dates"),
+        (["31.12.2020", "01.01.2021"], ["12/31/2020"], "expected dates"),
         ([f"a{place}" for place in range(60)], ["a1"], "60 different values"),
     ],
 )
@@ -474,3 +476,49 @@ def test_rows_that_could_not_be_read_are_an_error_before_training(seen, unseen, 
     with pytest.raises(OrdinateError, match=f"column 'x': .*{message}"):
         check_unseen(table, rows[: len(seen)], rows[len(seen) :])
     check_unseen(table[["size"]], rows[: len(seen)], rows[len(seen) :])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["27,5", "8,25", "unknown", "31,0", None],
+        ["1.5 mg", "2 mg", "3.25 mg", "4 mg", "5 mg"],
+        ["<0.1", "3", "7", "4", "9"],
+        ["31.01.2020", "01.03.2020", "05.06.2021", None, "07.08.2021"],
+        ["10:30", "9:15", "23:59", "12:00", None],
+        ["yes", "no", "no", None, "yes"],
+        ["007", "012", "007", "031", "012"],
+        ["no pain at all", "pain in the left knee", "no pain when walking", "hardly any pain today", "no pain now"],
+    ],
+    ids=lambda values: values[0],
+)
+def test_a_table_is_the_same_in_memory_and_in_files(values, tmp_path):
+    """Parquet files hold text as codes, and a csv is read in parts."""
+    table = pd.DataFrame({"x": values * 12, "y": range(60)})
+    table.to_parquet(tmp_path / "table.parquet")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    stored = ParquetTable(tmp_path / "table.parquet")
+    features = TableFeatures.fit(table)
+    assert TableFeatures.fit(stored).to_dict() == features.to_dict()
+    expected = features.transform(table)
+    np.testing.assert_array_equal(features.transform(stored), expected)
+    as_text = CsvTable(tmp_path / "table.csv").with_text(features.categorical)
+    for parts in (stored.batches(7), as_text.batches(7)):
+        rows = [features.transform(part) for part in parts]
+        np.testing.assert_allclose(np.concatenate(rows), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["numbers", "text"])
+def test_a_column_whose_words_all_mean_missing_is_warned_of(form):
+    trained = np.arange(20.0) if form == "numbers" else [f"{value / 2}".replace(".", ",") for value in range(1, 41, 2)]
+    features = TableFeatures.fit(pd.DataFrame({"age": trained}))
+    with pytest.warns(UserWarning, match=r"column 'age': all values are missing, though training had values"):
+        features.transform(pd.DataFrame({"age": ["unknown"] * 20}))
+
+
+def test_a_value_as_far_as_an_outlier_of_training_is_warned_of():
+    mass = np.append(np.random.default_rng(0).normal(27, 4, 300), 4000)
+    features = TableFeatures.fit(pd.DataFrame({"mass": mass}))
+    assert features.columns[0].high < 50
+    with pytest.warns(UserWarning, match=r"column 'mass': 260 far outside the range of training"):
+        features.transform(pd.DataFrame({"mass": [27.0, 260.0]}))

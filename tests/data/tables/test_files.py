@@ -17,6 +17,7 @@ from ordinate.data.rows import BatchedSamples
 from ordinate.data.tables.files import read_labelled, read_table_samples
 from ordinate.data.tables.modality import MODALITY
 from ordinate.data.tables.parquet_table import ParquetTable
+from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 
 TABLE = pd.DataFrame(
@@ -345,3 +346,24 @@ def test_codes_in_a_column_that_is_not_kept_are_an_error(tmp_path, drop, categor
 def test_none_is_a_label_like_any_other(csv):
     path = csv("a,grade\n1,None\n2,Mild\n3,Severe\n")
     assert read_labelled(path, "grade")[1].tolist() == ["None", "Mild", "Severe"]
+
+
+def test_identifiers_of_a_csv_keep_their_leading_zeros(tmp_path):
+    text = "patient_id;zip;y\n00017;00501;1,5\n00024;10115;2,5\n"
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    X, y = read_labelled(tmp_path / "a.csv", "y", say=lambda _: None)
+    assert X["patient_id"].tolist() == ["00017", "00024"]
+    assert (X["zip"].tolist(), y.tolist()) == ([501, 10115], [1.5, 2.5])  # A zip code is not named as an identifier.
+    (tmp_path / "a.csv").write_text(text.replace("0001", "1001").replace("0002", "1002"), encoding="utf-8")
+    assert read_labelled(tmp_path / "a.csv", "y", say=lambda _: None)[0]["patient_id"].tolist() == [10017, 10024]
+
+
+@pytest.mark.parametrize("word", ["don't know", "k.A.", "refused"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_labels_with_decimal_commas_and_a_word_for_no_answer_are_numbers(word, ending, tmp_path):
+    table = pd.DataFrame({"x": range(4), "strength": ["10,03", word, "7,5", "8,25"]})
+    path = tmp_path / f"a.{ending}"
+    table.to_csv(path, sep=";", index=False) if ending == "csv" else table.to_parquet(path)
+    how = Reading(missing=("k.A.",))  # An abbreviation may be a rank.
+    y = read_labelled(path, "strength", say=lambda _: None, how=how)[1]
+    np.testing.assert_array_equal(y, [10.03, np.nan, 7.5, 8.25])

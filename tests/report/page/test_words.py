@@ -108,7 +108,7 @@ def test_the_sentences_state_what_was_measured():
     assert words.introduce([of], ["grade"], 3000) == f"{sentence} This page is on 200 of 3,000 samples, at random."
     said = words.describe_quality(of, score_all(of))
     right = (predicted == TRUE).mean()
-    assert f"Of 200 samples that it has not seen, it gives {right:.0%} their true rank (95% interval" in said
+    assert f"Of 200 samples that it has not seen, {right:.0%} are predicted right (95% interval" in said
     assert said.endswith("Always 'a', the commonest, would reach 25%.")
 
 
@@ -116,7 +116,7 @@ def test_the_sentences_state_what_was_measured():
 def test_samples_of_training_are_not_unseen(count, said):
     of = contents(TRUE, TRUE, trained_on=trained_on_first(count))
     followed = f"{' ' * said.startswith('that')}{said}"
-    assert f"Of 200 samples{followed}, it gives" in words.describe_quality(of, score_all(of))
+    assert f"Of 200 samples{followed}, 100% are predicted right" in words.describe_quality(of, score_all(of))
     assert f"It was measured on 200 samples{followed}." in limits(200, of.known_from_training)[0]
     importance = Importance(pd.DataFrame(), count=2, samples=200, repeats=10, seconds=1.0)
     assert f"10 repeats on 200 samples{followed}." in words.describe_importance(of, importance, shown=2)

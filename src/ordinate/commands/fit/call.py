@@ -1,10 +1,12 @@
 """``ordinate.fit``: what the command ``ordinate fit`` trains, as a function."""
 
 import html
+import io
 import logging
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,7 +92,7 @@ def fit(
         try:
             given = FitOptions.of(options_in(wanted, FitOptions))
             check_fit(given)
-            with silence() if verbose == 0 else nullcontext():
+            with silence() if verbose == 0 else _named_data(path, data):
                 train_and_save(given)
         except OrdinateError as error:
             error = _with_option_meant(error, options).of(_in_python(error.argument))
@@ -104,6 +106,28 @@ def fit(
         if isinstance(data, pd.DataFrame):
             model.data_of_fit_ = FilesOfFit.of(folder).of_table(path, model.fitted)
     return model
+
+
+@contextmanager
+def _named_data(path: str, data: object) -> Iterator[None]:
+    """Print "data" for the path of the file that a DataFrame was written to."""
+    if not isinstance(data, pd.DataFrame):
+        yield
+        return
+    out = sys.stdout
+
+    class Renamed(io.TextIOBase):
+        def write(self, text: str) -> int:
+            return out.write(text.replace(path, "data"))
+
+        def flush(self) -> None:
+            out.flush()
+
+        def isatty(self) -> bool:
+            return out.isatty()
+
+    with redirect_stdout(Renamed()):
+        yield
 
 
 def _forget_path(folder: Path, path: str) -> None:

@@ -118,7 +118,7 @@ class RunLimit:
 
     @property
     def for_importance(self) -> float:
-        """Seconds that the importance of columns may take: a tenth of what the command took, or a few, if it has them."""
+        """Seconds that the importance of columns may take: a tenth of what the command took, or a few."""
         seconds = max(3.0, 0.1 * (time.monotonic() - self.started))
         if self.budget is None:
             return seconds

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from ordinate.counts import counted
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
 from ordinate.data.numbers import bare_numbers, is_constant, other_words_of, plain_text
-from ordinate.data.outliers import FAR
+from ordinate.data.outliers import FAR, find_outliers
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
@@ -315,4 +315,7 @@ def fit_numeric(name: str, values: pd.Series) -> NumericColumn:
         if len(present) > MAX_QUANTILES:  # They are values that occur, so that equal ones stay equal.
             ends = present[np.rint(np.linspace(0, 1, MAX_QUANTILES) * (len(present) - 1)).astype(np.int64)]
         quantiles = tuple(ends.tolist())
+    outliers = find_outliers(pd.Series(present))
+    if outliers is not None:  # Other values as far outside are worth a warning.
+        low, high = outliers.low, outliers.high
     return NumericColumn(name, median, mean, scale, missing > 0, quantiles, low, high, len(present))

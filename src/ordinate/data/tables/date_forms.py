@@ -173,9 +173,12 @@ def _local_times(name: str, values: pd.Series) -> pd.Series:
 
 
 def _dates(values: pd.Series, form: str) -> pd.Series:
-    """Return text of a form, with a time of day behind it or without one, as local times; NaT for others."""
+    """Return text of a form, or of ISO's, with a time of day or without one, as local times; NaT for others."""
     split = [_date_and_seconds(str(value).strip()) for value in values]
-    days = _days(pd.Series([text for text, _ in split], dtype=object), form)
+    texts = pd.Series([text for text, _ in split], dtype=object)
+    days = _days(texts, form)
+    if days.isna().any():
+        days = days.fillna(_days(texts, ISO))
     return days + pd.to_timedelta([seconds for _, seconds in split], unit="s")
 
 

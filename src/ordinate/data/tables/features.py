@@ -56,7 +56,7 @@ class TableFeatures(Reader):
         >>> features.transform(frame).shape
         (3, 4)
         >>> features.notes
-        ['missing values of size (1 of 3) are set to the median and marked in a column, or to no category']
+        ['missing values of size (1 of 3): numbers become the median, marked in a column; categories none']
     """
 
     kind = "table"
@@ -498,7 +498,7 @@ def _note_on_missing(incomplete: dict[str, int], rows: int, most: int = 5) -> st
     if len(incomplete) > most:
         listed.append(f"{len(incomplete) - most} more")
     columns = ", ".join(listed)
-    return f"missing values of {columns} are set to the median and marked in a column, or to no category"
+    return f"missing values of {columns}: numbers become the median, marked in a column; categories none"
 
 
 def _are_numbered(names: Sequence[str] | pd.Index) -> bool:

@@ -144,7 +144,8 @@ def _read_table(path: Path, say: Callable[[str], None], how: Reading) -> tuple[p
     if name.endswith(CSV):
         frame = read_csv(path, path, say, ranks=how.ranks, targets=how.targets)
         known = {*how.targets, *how.numbers}
-        return with_leading_zeros(frame, path, [*filter(is_identifier_name, frame.columns.difference(known))]), {}
+        names = [name for name in frame.columns if is_identifier_name(name) and name not in known]
+        return with_leading_zeros(frame, path, names), {}
     require_packages(str(path))
     require_memory(path.stat().st_size, path)
     with reading(path):

@@ -60,7 +60,7 @@ def measure_effect(model: Model, X: pd.DataFrame, column: str, *, most_values: i
 
 
 def _places(model: Model, known: pd.Series) -> pd.Series | None:
-    """Return the place of each value of a column in an order: numbers themselves, dates as numbers; None without one."""
+    """Return the place of each value of a column in an order, of dates as numbers; None without one."""
     learned = {column.name: column for column in getattr(model.reader, "columns", ())}.get(str(known.name))
     if isinstance(learned, DateColumn):
         _, numbers = next(DatesOfColumn(learned.name, known, learned.form).numbers(pd.Timestamp(learned.origin)))

@@ -54,7 +54,7 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
     if contents.names:
         score, of_constant = model.scores["accuracy"], constant.scores["accuracy"].value
         return (
-            f"Of {len(contents):,} {seen}, it gives {percent(score.value)} their true rank (95% interval "
+            f"Of {len(contents):,} {seen}, {percent(score.value)} are predicted right (95% interval "
             f"{percent(score.low)} to {percent(score.high)}). {name}, would reach {percent(of_constant)}."
         )
     score, of_constant = model.scores["mae"], constant.scores["mae"].value
@@ -240,8 +240,8 @@ def _about_probabilities(contents: Contents, calibration: Calibration, most_erro
     advice = ""
     if not contents.is_blend:
         advice = (
-            " Validation samples (a column of the split, or fit's validation) calibrate a model's probabilities; without "
-            "them, a second training with training.calibration=true does, which is the default for tables."
+            " Validation samples (a column of the split, or fit's validation) calibrate a model's probabilities; "
+            "without them, a second training with training.calibration=true does, which is the default for tables."
         )
     yield Caution(
         title,
