@@ -87,9 +87,10 @@ def write_table(parts: "Iterable[pd.DataFrame]", out: str | None) -> int:
 def _write_csv(parts: "Iterable[pd.DataFrame]", file: IO[str]) -> int:
     from ordinate.commands.csv_text import csv_text
     from ordinate.data.csv_files import without_formulas
+    from ordinate.model.batches import made_ahead
 
     rows = 0
-    for part in parts:
+    for part in made_ahead(parts):
         file.write(csv_text(without_formulas(part), header=rows == 0))
         rows += len(part)
     return rows

@@ -3,9 +3,10 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,8 @@ from ordinate.data.tables.parquet_table import in_memory
 from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError, warn
 from ordinate.model.model import Model
+
+Item = TypeVar("Item")
 
 
 def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None] | None = None) -> BatchedSamples:
@@ -144,7 +147,7 @@ def map_batches(
     said: set[str] = set()
     findings: list[Finding] = []
     place = read = 0
-    for X in _read_ahead(batches):
+    for X in made_ahead(batches):
         failures: dict[int, str] = {}
         readable, result = X, None
         with warnings.catch_warnings(record=True) as caught, collected() as found:
@@ -177,14 +180,18 @@ def map_batches(
         )
 
 
-def _read_ahead(batches: Iterable[Samples]) -> Iterator[Samples]:
-    """Yield batches, the next of which is read by another thread meanwhile."""
-    rest = iter(batches)
+def made_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items, none of them None, the next of which is made by another thread meanwhile."""
+    rest, context = iter(items), copy_context()
+
+    def make() -> Item | None:
+        return next(rest, None)
+
     with ThreadPoolExecutor(1) as thread:
-        following = thread.submit(next, rest, None)
-        while (batch := following.result()) is not None:
-            following = thread.submit(next, rest, None)
-            yield batch
+        following = thread.submit(context.run, make)
+        while (item := following.result()) is not None:
+            following = thread.submit(context.run, make)
+            yield item
 
 
 def _placed(error: OrdinateError, start: int, count: int) -> OrdinateError:
