@@ -41,7 +41,7 @@ def test_no_number_is_minus_zero():
     for text in ("\n".join(metric_lines(everything)), score_lines({"mean": metrics}, "9 samples")):
         assert "0.000" in text
         assert "-0" not in text
-    assert (_number(-1e-17), _cosine(-1e-17)["text"]) == ("0", "0.00")
+    assert (_number(-1e-17), _cosine(-1e-17)["text"]) == ("0.000", "0.00")
 
 
 @given(data=st.data(), columns=st.integers(1, 4), rows=st.integers(0, 4))

@@ -12,13 +12,13 @@ from ordinate.errors import are_arguments_typed, argument
 
 SCALES = (  # Words are ordered from lowest to highest; words with the same meaning are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
-    "none < very low < low < medium|mid|middle|moderate|average|normal < high < very high",
+    "none < very low|vlow < low < medium|med|mid|middle|moderate|average|normal < high < very high|vhigh",
     "very bad|terrible|awful < bad < ok|okay|average|neutral|fair|medium|moderate < good < very good|great < excellent",
     "very poor < poor < fair|average|acceptable < good < very good < excellent",
     "strongly disagree < disagree < neutral|undecided|neither agree nor disagree < agree < strongly agree",
     "very dissatisfied < dissatisfied < neutral|neither satisfied nor dissatisfied < satisfied < very satisfied",
     "never < rarely|seldom < sometimes|occasionally < often|frequently|usually < always",
-    "very small|tiny < small < medium|mid < large|big < very large|huge",
+    "very small|tiny < small < medium|med|mid < large|big < very large|huge",
     "xs < s < m < l < xl < xxl",
     "no < yes",
 )

@@ -29,7 +29,7 @@ def test_an_effect_is_the_mean_prediction_with_the_same_value_for_all(model):
     low = X["signal"].quantile(0.1, interpolation="nearest")
     assert found.predictions[0] == pytest.approx(expected_label(model, model.read(X.assign(signal=low))).mean())
     assert found.predictions == sorted(found.predictions)
-    assert found.is_number
+    assert found.are_ordered
     assert measure_effect(model, X, "kind").values == ["low", "high"]
     assert measure_effect(model, X.assign(noise=np.nan), "noise") is None
 
@@ -40,13 +40,13 @@ def test_dates_and_numbers_that_are_text_have_their_order():
     table.loc[3, "mass"] = "unknown"
     of_table = cloc(epochs=(8, 8), learning_rate=0.01).fit(table, np.arange(90) // 30).fitted
     of_day, of_mass = measure_effect(of_table, table, "day"), measure_effect(of_table, table, "mass")
-    assert (of_day.values, of_day.is_number) == (["03.02.2020", "09.03.2020", "14.04.2020"], True)
-    assert (of_mass.values, of_mass.is_number) == (["2,50", "11,25", "20,00"], True)
+    assert (of_day.values, of_day.are_ordered) == (["03.02.2020", "09.03.2020", "14.04.2020"], True)
+    assert (of_mass.values, of_mass.are_ordered) == (["2,50", "11,25", "20,00"], True)
     assert of_day.predictions == sorted(of_day.predictions)
 
 
 @pytest.mark.parametrize(
-    ("predictions", "is_number", "expected"),
+    ("predictions", "are_ordered", "expected"),
     [
         ([0.5, 1.0, 2.0], True, "↗ rises: 0.5 at a, 1 at b, 2 at c"),
         ([2.0, 1.0, 0.5], True, "↘ falls: 2 at a, 1 at b, 0.5 at c"),
@@ -55,8 +55,8 @@ def test_dates_and_numbers_that_are_text_have_their_order():
         ([0.5, 1.0, 2.0], False, "differs: 0.5 at a, 1 at b, 2 at c"),
     ],
 )
-def test_the_direction_is_said_in_words(predictions, is_number, expected):
-    assert words.describe_effect(Effect(["a", "b", "c"], predictions, is_number), OF_RANKS) == expected
+def test_the_direction_is_said_in_words(predictions, are_ordered, expected):
+    assert words.describe_effect(Effect(["a", "b", "c"], predictions, are_ordered), OF_RANKS) == expected
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,12 @@ class Effect:
     Args:
         values: Values, as text: of numbers a low one, the middle and a high one.
         predictions: Mean prediction with each, in ranks from 0 or in units of the target.
-        is_number: Whether the values have an order.
+        are_ordered: Whether the values have an order.
     """
 
     values: list[str]
     predictions: list[float]
-    is_number: bool
+    are_ordered: bool
 
 
 def measure_effect(model: Model, X: pd.DataFrame, column: str, *, most_values: int = 4) -> Effect | None:
@@ -46,17 +46,19 @@ def measure_effect(model: Model, X: pd.DataFrame, column: str, *, most_values: i
         values = [known.loc[(places == place).to_numpy()].iloc[0] for place in middle]
     else:
         values = known.value_counts().index[:most_values].tolist()
+    order = None
     if places is not None:
-        values.sort(key=lambda value: places.loc[(known == value).to_numpy()].iloc[0])
+        order = sorted(values, key=lambda value: places.loc[(known == value).to_numpy()].iloc[0])
     elif all(isinstance(value, str) for value in values):
-        values = known_order(values) or sorted(values)
+        order = known_order(values)
+    values = order or sorted(values, key=plain_text)
     predictions = []
     for value in values:
         changed = X.copy()
         changed[column] = pd.Series([value] * len(X), index=X.index).astype(X[column].dtype)
         with collected():  # Such samples need not look like those of training.
             predictions.append(float(expected_label(model, model.read(changed)).mean()))
-    return Effect([plain_text(value) for value in values], predictions, places is not None)
+    return Effect([plain_text(value) for value in values], predictions, order is not None)
 
 
 def _places(model: Model, known: pd.Series) -> pd.Series | None:

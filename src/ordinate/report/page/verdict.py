@@ -8,6 +8,7 @@ from ordinate.report.page.contents import Contents
 from ordinate.report.page.measures import Predictor, Score, gain
 from ordinate.report.page.words import Caution, percent, rounded
 
+OWN_PART = "its "  # Predictors that are a part of the model begin so.
 WITH_ARTICLE = {"linear model": "a linear model", "random forest": "a random forest"}
 
 
@@ -79,7 +80,7 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
         kind, said = "worse", f"worse than {_named(best)}"
         if _error_of(best) > 0:
             said += f" by {percent(-lead.value / _error_of(best))}"
-    for other in further:
+    for other in sorted(further, key=lambda each: each.name.startswith(OWN_PART)):  # Others say more of its use.
         lead = gain(contents, other)
         if lead.low > 0:
             return Verdict(result, f"{said}, {_better(other, lead)}", kind)

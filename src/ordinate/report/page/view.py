@@ -425,4 +425,6 @@ def _short(values: NDArray[np.float64]) -> list[float]:
 
 
 def _number(value: float) -> str:
-    return f"{round(value, 3) + 0.0:.3g}".replace("-", "\u2212")
+    """Return a number with three digits after the point, of larger ones with fewer, so that those of a table match."""
+    digits = 3 if abs(value) < 10 else 2 if abs(value) < 100 else 1 if abs(value) < 1000 else 0
+    return f"{value:z.{digits}f}".replace("-", "\u2212")

@@ -101,7 +101,7 @@ def describe_effect(effect: Effect, contents: Contents, *, least_share: float = 
     steps = np.diff(predictions)
     if change < least_share * float(np.ptp(contents.true) or 1):
         direction = "hardly any effect"
-    elif not effect.is_number:
+    elif not effect.are_ordered:
         direction = "differs"
     elif (steps > -0.1 * change).all():
         direction = "↗ rises"
