@@ -462,6 +462,11 @@ def shown(options: Options) -> str:
     return ", ".join([f"{names[options['optimizer']]} {options['learning_rate']:g}", *extra])
 
 
+def over(score: float, other: float) -> str:
+    """Return the ratio of two scores as text, nothing if the other is 0."""
+    return f"{score / other:.3f}" if other else ""
+
+
 def as_markdown(cells: list[Cell]) -> str:
     """Return the tables: the best of every method, and the best of SupCR over the best of L1."""
     measures = ("ridge_mae", "logistic_mae", PROBABILITIES, "precision_euclid", "precision_cosine")
@@ -480,8 +485,7 @@ def as_markdown(cells: list[Cell]) -> str:
                 default, ratio = "", ""
                 if usual:
                     default = f"{usual[0].scores[score]:.4f}"
-                    if winner.scores[score]:
-                        ratio = f"{usual[0].scores[score] / winner.scores[score]:.3f}"
+                    ratio = over(usual[0].scores[score], winner.scores[score])
                 diverged = sum(not each.scores for each in found[method])
                 row = [score, method, f"{winner.scores[score]:.4f}", f"{shown(winner.options)} ({winner.seeds} seeds)"]
                 row += [default, ratio, str(len(found[method])), str(diverged)]
@@ -489,7 +493,7 @@ def as_markdown(cells: list[Cell]) -> str:
             if "supcr" in winners and "l1" in winners:
                 ours, plain = winners["supcr"].scores[score], winners["l1"].scores[score]
                 shown_score = score.replace("_", " ")
-                compared.append(f"| {name} | {shown_score} | {ours:.4f} | {plain:.4f} | {ours / plain:.3f} |")
+                compared.append(f"| {name} | {shown_score} | {ours:.4f} | {plain:.4f} | {over(ours, plain)} |")
         lines.append("")
     return "\n".join(["## SupCR at its best over L1 at its best", "", *compared, "", *lines])
 

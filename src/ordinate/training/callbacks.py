@@ -143,6 +143,7 @@ class Progress(Callback):
         self.bar.update(loop.method.current_epoch - self.bar.n)
 
     def on_end(self, loop: "Loop") -> None:
+        self.bar.total = self.bar.n  # Of a training that ended early, too.
         self.bar.close()
 
 
