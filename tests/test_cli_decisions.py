@@ -96,6 +96,13 @@ def test_sets_by_rank_are_calibrated_by_rank(models, capsys):
     assert (lower != smaller).any() or (upper != larger).any()
 
 
+def test_ranks_with_too_few_held_out_samples_are_named(models, capsys):
+    counts = np.bincount(HeldOut.read(models / "ranks").labels.astype(int))
+    assert counts.tolist() == [14, 13, 14]
+    assert main(["predict", str(models / "ranks"), "new.csv", "--coverage", "0.93", "--by-rank"]) == 0
+    assert "93% by rank takes 14 held-out samples of each; mid have fewer" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("model", "options", "error"),
     [

@@ -339,3 +339,20 @@ def test_what_is_no_argument_at_all_is_named(files):
     for message, mistake in mistakes.items():
         with pytest.raises(OrdinateError, match=message):
             mistake()
+
+
+def test_notes_on_a_data_frame_name_no_file(folder, capsys):
+    table = TABLE.assign(grade=TABLE["grade"].mask(TABLE.index < 3, "don't know"))
+    ordinate.fit(table, target="grade", verbose=1, **QUICK)
+    said = capsys.readouterr().out
+    assert "data: read as missing in grade: don't know in 3 rows" in said
+    assert "parquet" not in said
+
+
+def test_columns_of_new_rows_without_labels_are_explained_by_row(folder, capsys):
+    TABLE.to_csv("data.csv", index=False)
+    TABLE.drop(columns="grade").to_csv("new.csv", index=False)
+    ordinate.fit("data.csv", target="grade", out="model", verbose=0, **QUICK)
+    assert main(["explain", "model", "new.csv"]) == 2
+    assert "no column 'grade'" in (said := capsys.readouterr().err)
+    assert "--row explains predictions of rows without a label" in said

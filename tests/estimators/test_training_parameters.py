@@ -7,7 +7,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from ordinate import ImageOptions, Training, load
+from ordinate import ImageOptions, TextOptions, Training, load
 from ordinate.encoders.image import build_image_encoder
 from ordinate.errors import OrdinateError
 from ordinate.training.callback import Callback
@@ -16,6 +16,7 @@ from ordinate.training.optimization import Optimization
 from ordinate.training.staged_method import StagedMethod
 from ordinate.training.time_budget import TimeBudget, TrainingEnd, training_until
 from tests.data import pictures
+from tests.data.small_transformer import write_transformer
 from tests.estimators.examples import REGRESSORS, cloc, draw_table, for_every_estimator, otd, ranks_of, supcr
 
 X, TARGET = draw_table()
@@ -217,12 +218,15 @@ def test_networks_from_random_weights_learn_with_higher_rates_than_others(tmp_pa
     weights = tmp_path / "test_resnet.pth"
     torch.save(build_image_encoder("test_resnet", (1, 16, 16), 8).backbone.state_dict(), weights)
     own = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 4))
+    transformer, texts = write_transformer(tmp_path / "bert"), np.array(["a dog runs", "rain again", "a red car"] * 4)
     steady = {"schedule": "constant", "warmup": 0.0, "epochs": (1, 1)}
     given = [
         ({"encoder": "test_resnet"}, images, 1e-2), ({"encoder": "test_resnet", "learning_rate": 3e-4}, images, 3e-4),
         ({"encoder": "test_resnet", "data": ImageOptions(pretrained=str(weights))}, images, 1e-3),
         ({"encoder": own}, images.astype(np.float32) / 255, 1e-3), ({}, X[:12], 3e-3),
         ({"encoder": "resnet1d"}, X[:12, None, :].repeat(8, axis=2), 3e-3),
+        ({"encoder": transformer, "data": TextOptions()}, texts, 3e-3),
+        ({"encoder": transformer, "data": TextOptions(frozen=False)}, texts, 1e-3),
     ]  # fmt: skip
     for options, samples, expected in given:
         seen = steps_of(cloc(**steady, **options), np.arange(12) % 3, samples)

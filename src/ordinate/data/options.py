@@ -21,6 +21,11 @@ class DataOptions(OptionGroup):
         """Whether the encoders of this kind of data start from weights that were learned elsewhere."""
         return False
 
+    @property
+    def starts_anew(self) -> bool:
+        """Whether all that is trained of a network of the library starts from random weights."""
+        return not self.brings_weights
+
     def with_part(self, train_encoder: int | str | None) -> Self:
         """Return the options for an encoder that is trained in such a part."""
         return self

@@ -39,6 +39,7 @@ BY_KIND = {
         learning_rate=3e-3, patience=50, decision="median", calibrates=True, has_columns=True, folds_are_cheap=True
     ),
     "series": Defaults(learning_rate=3e-3),
+    "text": Defaults(learning_rate=3e-3),
     "images": Defaults(batch_size=64, learning_rate=1e-2, weight_decay=0.05),
     "volumes": Defaults(batch_size=64, weight_decay=0.05),
 }

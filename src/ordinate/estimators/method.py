@@ -97,7 +97,7 @@ class Facts:
         n_batches: Batches per epoch.
         batch_size: Samples per batch.
         is_validated: Whether there are validation samples.
-        from_scratch: Whether the encoder starts from random weights.
+        from_scratch: Whether what is trained of the encoder starts from random weights.
     """
 
     reader: Reader

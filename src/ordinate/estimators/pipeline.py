@@ -178,7 +178,7 @@ def new_module(estimator: "EmbeddingEstimator", method: Method, data: FitData) -
         n_batches=len(data.batches),
         batch_size=method.batch_size(data.reader, len(data.training)),
         is_validated=data.validation is not None,
-        from_scratch=not brings_weights(estimator.encoder, data.options),
+        from_scratch=is_named(estimator.encoder) and (data.options is None or data.options.starts_anew),
     )
     module = method.module(encoder, facts)
     rate = estimator.training.encoder_learning_rate

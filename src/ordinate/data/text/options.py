@@ -56,6 +56,10 @@ class TextOptions(DataOptions):
         """Whether the encoder starts from pretrained weights, or word vectors."""
         return True
 
+    @property
+    def starts_anew(self) -> bool:
+        return self.frozen
+
     def __post_init__(self) -> None:
         if self.word_vectors is not None and not isinstance(self.word_vectors, str | Path):
             raise OrdinateError("word_vectors", repr(self.word_vectors), "the path of a file or None")
