@@ -81,7 +81,7 @@ TABLE_ERRORS = {
     "infinity in all columns": (
         GOOD[["grade"]].assign(number=np.inf),
         "",
-        "data.csv: no column can be used: column 'number': got infinity",
+        "data.csv: no column except the target describes the rows: 'number' (infinity)",
     ),
     "identifiers": (
         pd.concat([GOOD] * 3).assign(id=[f"p{i}" for i in range(144)]),

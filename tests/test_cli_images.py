@@ -126,6 +126,27 @@ def test_the_columns_of_splits_and_groups_are_kept_to(monkeypatch, capsys):
     assert seen["validation"] is None
 
 
+@pytest.mark.parametrize(
+    ("options", "form"),
+    [
+        (["--group", "subject"], "zip"),
+        (["--split", "part"], "folder"),
+        (["--weight", "subject"], "folder"),
+        ([], "zip"),
+    ],
+)
+def test_a_model_knows_its_images_again_whatever_columns_were_used(options, form, capsys):
+    data = write(TABLE.assign(part=SPLITS, subject=[int(name[1:]) + 1 for name in SUBJECTS]), form=form)
+    assert fit(data, "--target", "grade", "--method", "otd", "--out", "model", *options) == 0
+    held_out = read("model/metrics.json")["test_samples"]
+    assert held_out < 60
+    capsys.readouterr()
+    assert main(["evaluate", "model", data]) == 0
+    assert f"{held_out} samples, on which no model was trained" in capsys.readouterr().out
+    similarity, rows = load("model").similar(DRAWN[:2], k=3)
+    assert similarity.shape == rows.shape == (2, 3)
+
+
 def test_tables_have_splits_and_groups_too(capsys):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
     words = {"train": "Training", "val": "DEV", "test": "testing"}

@@ -10,7 +10,7 @@ from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.loggers import CSVLogger
 from torch import nn
 
-from ordinate import ImageOptions, SeriesOptions, TextOptions, VolumeOptions
+from ordinate import BlendClassifier, ImageOptions, SeriesOptions, TextOptions, VolumeOptions
 from ordinate.adapters.lightning import LightningData, LightningMethod
 from ordinate.encoders.volume import ResNet3d18
 from ordinate.errors import OrdinateError
@@ -173,3 +173,12 @@ def test_weighted_samples_bring_their_weights_to_training_and_validation():
         assert sum(len(batch) for batch in batches) >= len(part)
         assert part.weights.mean().item() == pytest.approx(1)
         assert len(part.weights.unique()) == 3
+
+
+def test_models_of_several_networks_and_estimators_are_refused():
+    with pytest.raises(OrdinateError, match="estimator: got BlendClassifier, expected one with a single network"):
+        LightningData(BlendClassifier(), X, RANKS)
+    with pytest.raises(
+        OrdinateError, match=r"method: got CLOCClassifier, expected what LightningData\(\.\.\.\)\.new_method"
+    ):
+        LightningMethod(cloc())

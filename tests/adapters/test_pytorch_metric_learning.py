@@ -239,3 +239,16 @@ def test_its_trainer_mines_and_learns_margins():
     steps = train(loss, lambda x: ((x[:, 0] + 1) * 2).long().clamp(max=3), tuple_miner=MINERS["pairs"])
     assert steps[-1][0] < steps[0][0]
     assert not torch.isclose(loss.loss.margins, start, atol=1e-3).any()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: MetricLearningLoss(SupCRLoss), r"loss: got SupCRLoss, expected a loss of ordinate\.losses, such as"),
+        (lambda: MetricLearningLoss(nn.L1Loss()), "loss: got L1Loss, expected a loss of"),
+        (lambda: CrossBatchMemory(SupCRLoss(), 4), r"loss: got SupCRLoss, expected MetricLearningLoss\(SupCRLoss"),
+    ],
+)
+def test_what_is_no_loss_of_the_library_is_named(build, message):
+    with pytest.raises(OrdinateError, match=message):
+        build()

@@ -30,8 +30,10 @@ def test_of_tables(capsys, row, cell, said, ending):
     getattr(frame, f"to_{ending}")(f"data.{ending}", index=False)
     assert main(["fit", f"data.{ending}", "--target", "grade", "--split", "split", "--out", "model"]) == 2
     err = capsys.readouterr().err
-    where = f"data.{ending}: no column can be used: " if cell == np.inf else ""
-    assert err.startswith(f"ordinate: {where}column 'size': ")
+    where = "column 'size': "
+    if cell == np.inf:
+        where = f"data.{ending}: no column except the target describes the rows: 'size' "
+    assert err.startswith(f"ordinate: {where}")
     assert said in err
 
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import average_precision_score, ndcg_score
 from sklearn.metrics.pairwise import cosine_similarity
 
 from ordinate.errors import OrdinateError
-from ordinate.metrics import mean_average_precision, ndcg
+from ordinate.metrics import distance_rank_correlation, mean_average_precision, ndcg
 
 DRAWS = pytest.mark.parametrize(("seed", "ties"), [(0, False), (1, True), (2, True)])
 
@@ -72,3 +73,17 @@ def test_what_cannot_be_measured_is_an_error(measure, given, message):
     arguments = {"embeddings": [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], "labels": [0, 0, 1]} | given
     with pytest.raises(OrdinateError, match=message):
         measure(**arguments)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch", "lists"])
+def test_labels_of_float32_are_the_decimals_that_they_stand_for(kind):
+    """0.1 steps of float32 differ by a little more or less than 0.1, and a reach of 0.1 would miss half of them."""
+    random = np.random.default_rng(0)
+    points, steps = random.normal(size=(80, 4)), random.integers(0, 10, 80)
+    labels = (steps * 0.1).astype(np.float32)
+    given = {"numpy": labels, "torch": torch.tensor(labels), "lists": (steps / 10).tolist()}[kind]
+    expected = mean_average_precision(points, steps, within=1)
+    assert mean_average_precision(points, given, within=0.1) == pytest.approx(expected, abs=1e-12)
+    assert distance_rank_correlation(points, given) == pytest.approx(
+        distance_rank_correlation(points, steps), abs=1e-12
+    )

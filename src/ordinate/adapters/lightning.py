@@ -7,6 +7,8 @@ from sklearn.base import clone
 from torch import Tensor
 
 from ordinate.data.loader import Loader
+from ordinate.errors import OrdinateError
+from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.pipeline import learn_labels_and_reader, new_module
 from ordinate.estimators.samples import GivenSamples
@@ -54,6 +56,8 @@ class LightningMethod(lightning.LightningModule):
         self, method: StagedMethod, *, gradient_clip_val: float | None = None, accumulate_grad_batches: int = 1
     ) -> None:
         super().__init__()
+        if not isinstance(method, StagedMethod):
+            raise OrdinateError("method", type(method).__name__, "what LightningData(...).new_method() returns")
         self.automatic_optimization = False
         self.method = method
         self.gradient_clip_val = gradient_clip_val
@@ -194,6 +198,10 @@ class LightningData(lightning.LightningDataModule):
         super().__init__()
         self._estimator: EmbeddingEstimator = clone(estimator)
         self._method = self._estimator.checked_method()
+        if isinstance(self._method, Blend):
+            raise OrdinateError(
+                "estimator", type(estimator).__name__, "one with a single network, such as CLOCClassifier"
+            )
         self._data = learn_labels_and_reader(self._estimator, self._method, X, y, sample_weight, validation, groups)
         self.labels = self._method.labels
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import this_process_alone
+from ordinate.losses.formula_loss import FormulaLoss
 from ordinate.optional import optional
 
 _losses = optional("pytorch_metric_learning.losses", "adapters", "MetricLearningLoss")
@@ -65,6 +66,9 @@ class MetricLearningLoss(_Loss):
         embedding_regularizer: nn.Module | None = None,
         embedding_reg_weight: float = 1.0,
     ) -> None:
+        if not isinstance(loss, FormulaLoss):
+            shown = loss.__name__ if isinstance(loss, type) else type(loss).__name__
+            raise OrdinateError("loss", shown, "a loss of ordinate.losses, such as SupCRLoss()")
         if reducer is not None and getattr(loss, "reduction", None) != "none":
             raise OrdinateError("reducer", f"{type(reducer).__name__} for {loss}", 'a loss with reduction="none"')
         super().__init__(
@@ -151,6 +155,11 @@ class CrossBatchMemory(_Memory):
         >>> value.shape
         torch.Size([])
     """
+
+    def __init__(self, loss: nn.Module, embedding_size: int, memory_size: int = 1024, **options: Any) -> None:
+        if isinstance(loss, FormulaLoss):
+            raise OrdinateError("loss", type(loss).__name__, f"MetricLearningLoss({type(loss).__name__}(...))")
+        super().__init__(loss, embedding_size, memory_size, **options)
 
     @staticmethod
     def supported_losses() -> list[str]:

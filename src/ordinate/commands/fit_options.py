@@ -75,8 +75,8 @@ class FitOptions:
     )
     decision: str | None = option(
         None,
-        "rank to predict: the most probable one (mode) or the median of the probabilities (the median for tables, "
-        "otherwise that of the method's paper)",
+        "rank to predict: the most probable one (mode) or the median of the probabilities (the median for tables "
+        "and blends, otherwise that of the method's paper)",
         choices=("mode", "median"),
     )
     drop: str = option("", "columns to leave out, separated by commas", metavar="COLUMNS")

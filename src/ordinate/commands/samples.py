@@ -1,7 +1,7 @@
 """The labelled samples that a command trains or measures on, whichever kind of data they are."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -227,16 +227,23 @@ def decode(samples: LabelledData, data: str, request: Request, options: Any) -> 
 
 
 def _digest(samples: LabelledData) -> str:
-    """Return the sha256 of decoded samples and of their labels and other columns."""
-    columns = [samples.y, samples.splits, samples.groups, samples.weights]
+    """Return the sha256 of decoded samples and of their labels, whatever other columns were asked for."""
     pixels = getattr(samples.X, "pixels", samples.X)
-    if not isinstance(pixels, StreamedPixels):
-        digest = hashlib.sha256(repr([None if column is None else column.tolist() for column in columns]).encode())
+    if isinstance(pixels, StreamedPixels):
+        digest = hashlib.sha256(pixels.digest())
+    else:
+        digest = hashlib.sha256()
         for sample in pixels:
             digest.update(np.ascontiguousarray(sample).tobytes())
-        return digest.hexdigest()
-    digest = hashlib.sha256(pixels.digest())
+    digest.update(digest_of_columns([samples.y]).encode())
+    return digest.hexdigest()
+
+
+def digest_of_columns(columns: Iterable[Any]) -> str:
+    """Return the sha256 of columns (n,), each of which may be None."""
+    digest = hashlib.sha256()
     for column in columns:
+        digest.update(b"no column")
         if column is not None:
             digest.update(pd.util.hash_pandas_object(pd.Series(column), index=False).to_numpy().data)
     return digest.hexdigest()
@@ -324,14 +331,8 @@ def leave_out_row_columns(
     identity = X[named] if named else None
     names = [name for name in X.columns if name not in left_out]
     if not names:
-        listed = "; ".join(f"{name!r} {reason}" for name, reason in list(left_out.items())[:3])
-        raise OrdinateError(
-            data,
-            problem=f"no column except the target describes the rows: {listed}",
-            expected="at least one that does",
-            hint=f"{argument('keep')} trains on those it names",
-        )
-    X = _usable(X[names], keep, data, note)
+        raise _none_left(data, left_out)
+    X = _usable(X[names], keep, data, note, left_out)
     y = pd.DataFrame(samples.y)
     in_order = [name for each in y for name in find_row_order(X, y[each])]
     for name in dict.fromkeys(in_order):
@@ -352,10 +353,23 @@ def leave_out_row_columns(
     return replace(samples, X=X, identity=identity, notes=(*samples.notes, *notes))
 
 
-def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], most: int = 3) -> Any:
+def _none_left(data: str, reasons: Mapping[str, str], most: int = 3) -> OrdinateError:
+    """Return the error of a table all of whose columns are left out, with the first reasons."""
+    listed = "; ".join(f"{name!r} {reason}" for name, reason in list(reasons.items())[:most])
+    return OrdinateError(
+        data,
+        problem=f"no column except the target describes the rows: {listed}",
+        expected="at least one that does",
+        hint=f"{argument('keep')} trains on those it names",
+    )
+
+
+def _usable(
+    X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], left_out: Mapping[str, str], most: int = 3
+) -> Any:
     """Return a table without the columns that features cannot be learned from; one note names them all.
 
-    A column to keep that cannot be used is an error.
+    A column to keep that cannot be used is an error, and so is a table of which no column is left.
     """
     problems = unusable_columns(X)
     if not problems:
@@ -365,15 +379,18 @@ def _usable(X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], 
             raise problems[name]
     left = [name for name in X.columns if name not in problems]
     if not left:
-        first = next(iter(problems.values()))
-        raise OrdinateError(data, problem=f"no column can be used: {first}", expected="numbers, dates or categories")
-    reasons = [f"{name!r} ({error.got or error.problem})" for name, error in list(problems.items())[:most]]
+        raise _none_left(data, {**left_out, **{name: f"({_got(error)})" for name, error in problems.items()}})
+    reasons = [f"{name!r} ({_got(error)})" for name, error in list(problems.items())[:most]]
     if len(problems) > most:
         reasons.append(f"{len(problems) - most} more")
     columns = "column" if len(problems) == 1 else "columns"
     drop = argument("drop", ",".join(problems))
     say(f"left out: {columns} {', '.join(reasons)}, which cannot be used; {drop} does not read them")
     return X[left]
+
+
+def _got(error: OrdinateError) -> str:
+    return str(error.got or error.problem)
 
 
 def _note_on_sentinels(problems: dict[str, str]) -> str:

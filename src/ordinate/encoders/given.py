@@ -55,9 +55,12 @@ def build_given_encoder(
     if is_table and columns is not None:
         samples = samples[:, list(columns)]
     hint = "ImageOptions(size=, channels=) sets the shape of images" if is_image else None
+    if isinstance(encoder, type):
+        hint = f"the class is called with embedding_dim; {name}(...) is a network"
     width = feature_width(network, samples, name, of_series=is_series, hint=hint)
-    if is_table or is_series:  # Their predictions are computed in float64.
-        feature_width(copy.deepcopy(network).double(), samples.double(), name, of_series=is_series)
+    if is_table or is_series:
+        hint = "predictions of tables and series are in float64: use x.dtype, and register buffers instead of tensors"
+        feature_width(copy.deepcopy(network).double(), samples.double(), name, of_series=is_series, hint=hint)
     linear = embedding_dim
     if is_factory(encoder):
         check_width(width, embedding_dim, name)

@@ -30,7 +30,7 @@ def check_embeddings(embeddings: Tensor, name: str = "embeddings") -> Tensor:
     if not bool(finite.all()):
         bad = int((~finite.all(dim=1)).sum())
         problem = f"{bad:,} of {counted(len(embeddings), 'row')} hold NaN or infinity"
-        hint = "a diverged encoder does this: lower the learning rate or clip gradients"
+        hint = "NaN among the inputs of the encoder do this, or one that has diverged: lower the learning rate"
         raise OrdinateError(name, problem=problem, expected="finite values", hint=hint)
     if embeddings.dtype == torch.float64:  # Embeddings of other types are squared in it.
         largest = float(embeddings.detach().abs().max())

@@ -51,8 +51,8 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
 
 def check_train_labels(train_labels: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return continuous labels of a training set (m, p) and of other samples (n, p)."""
-    train = _as_matrix(train_labels, "train_labels")
-    targets = _as_matrix(labels, "labels")
+    train = _as_targets(train_labels, "train_labels")
+    targets = _as_targets(labels, "labels")
     _check_dimensions(train, "train_labels", targets, "labels")
     return train, targets
 
@@ -75,7 +75,7 @@ def check_targeted_embeddings(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return embeddings (n, d) and their continuous labels (n, p)."""
     points = _as_embeddings(embeddings, names[0])
-    targets = _as_matrix(labels, names[1])
+    targets = _as_targets(labels, names[1])
     _check_rows(targets, names[1], points, names[0])
     return points, targets
 
@@ -178,6 +178,20 @@ def _as_matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
     if np.abs(matrix).max() > LARGEST:
         raise OrdinateError(name, f"{np.abs(matrix).max():g}", f"magnitudes up to {LARGEST:g}", "rescale it")
     return matrix
+
+
+def _as_targets(values: Any, name: str) -> NDArray[np.float64]:
+    """Return labels (n, p), those of float32 as the shortest decimals that they stand for: 0.3, not 0.30000001.
+
+    Differences of labels are compared with each other, and with a reach in the unit of the label.
+    """
+    dtype = str(getattr(values, "dtype", "")).removeprefix("torch.")
+    matrix = _as_matrix(values, name)
+    if dtype != "float32":
+        return matrix
+    different, places = np.unique(matrix.astype(np.float32), return_inverse=True)
+    decimals: NDArray[np.float64] = different.astype(str).astype(np.float64)
+    return decimals[places].reshape(matrix.shape)
 
 
 def _as_numbers(values: Any, name: str) -> NDArray[Any]:

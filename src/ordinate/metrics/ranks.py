@@ -107,7 +107,7 @@ def quadratic_weighted_kappa(
     chance = _variance(true, weights) + _variance(pred, weights) + mean**2
     if chance == 0:
         return 1.0
-    return float(1 - np.mean(weights * error**2) / chance)
+    return round(float(1 - np.mean(weights * error**2) / chance), 15) + 0.0  # That of a constant is 0.
 
 
 def amae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -23,7 +23,7 @@ from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
 from ordinate.commands.labels import Label
 from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
-from ordinate.commands.samples import LabelledData
+from ordinate.commands.samples import LabelledData, digest_of_columns
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
 from ordinate.data.findings import collected
@@ -88,7 +88,8 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
     plan = make_plan(options, samples, images)
     limit = limit.within(_default_minutes(options, plan), folder)
     costs = None if plan.costs is None else plan.costs.tolist()
-    settings = {"data": samples.digest, "options": options.determining, "costs": costs}
+    others = digest_of_columns([samples.splits, samples.groups, samples.weights])
+    settings = {"data": samples.digest, "columns": others, "options": options.determining, "costs": costs}
     with Workspace(options.path, settings) as workspace:
         if workspace.resumes:
             print("continuing the run that was stopped")

@@ -30,6 +30,7 @@ from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.images.pixels import own_size
 from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError, argument
+from ordinate.estimators.blend import BlendClassifier
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -122,9 +123,13 @@ def settings_of(settings: TypedSettings, estimator: EmbeddingEstimator, method: 
     groups = [group for group in option_groups() if group != "training" and settings.names(group)]
     for name in [*settings.names(), *groups]:
         if name not in known:
-            raise OrdinateError(
-                settings.source(name), problem=f"{method} has no such setting", expected=f"another {argument('method')}"
-            )
+            hint = None
+            if name in parameters(BlendClassifier):
+                hint = (
+                    f"{argument('method', 'blend')} has it; other settings, such as epochs or an encoder, leave it out"
+                )
+            expected = f"another {argument('method')}"
+            raise OrdinateError(settings.source(name), None, expected, hint, problem=f"{method} has no such setting")
     params = settings.values(type(estimator))
     params |= {f"training__{name}": value for name, value in settings.values(Training, "training").items()}
     for group in groups:
