@@ -307,3 +307,23 @@ def test_a_network_that_no_graph_can_hold_is_said_so(tmp_path):
     with pytest.raises(OrdinateError, match=r"encoder: cannot be exported as \.pt2"):
         export_model(model.fitted, tmp_path / "model.pt2")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_network_that_keeps_to_float32_is_told_that_predictions_are_in_float64():
+    class OfFloats(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 4)
+            self.shift = torch.ones(4)
+
+        def forward(self, x):
+            return self.linear(x.float()) + self.shift
+
+    with pytest.raises(OrdinateError, match=r"in float64.*use x\.dtype, and register buffers"):
+        cloc(encoder=OfFloats()).fit(X, RANKS)
+
+
+def test_square_arrays_are_series_and_a_warning_says_what_images_are():
+    square = np.random.default_rng(0).normal(size=(24, 8, 8))
+    with pytest.warns(UserWarning, match=r"read as series of 8 channels and 8 points; grey images are \(n, 1, 8, 8\)"):
+        cloc(epochs=(1, 1)).fit(square, np.arange(24) % 3)

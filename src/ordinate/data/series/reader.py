@@ -18,7 +18,7 @@ from ordinate.data.series.options import SeriesOptions
 from ordinate.data.series.views import RandomCrop
 from ordinate.data.ts_files import stack_series
 from ordinate.data.views import Views
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 
 ROWS_AT_ONCE = 256
 
@@ -90,6 +90,9 @@ class SeriesScaler(Reader):
         largest = np.max([np.nanmax(np.abs(part), axis=(0, 2), initial=0) for part in _parts(values)], axis=0)
         lengths = series_lengths(values)
         notes = []
+        if channels == length >= 8:
+            images = f"grey images are (n, 1, {length}, {length})"
+            warn(f"X is read as series of {channels} channels and {length} points; {images}")
         if len(set(lengths)) > 1:
             notes.append(f"series: of {min(lengths)} to {counted(max(lengths), 'point')}")
         total = channels * int(lengths.sum())
