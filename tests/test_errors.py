@@ -119,7 +119,7 @@ def test_a_command_prints_a_warning_as_one_plain_line(tmp_path, capsys):
         assert main(["predict", str(model), str(tmp_path / "far.csv"), "--out", str(tmp_path / "out.csv")]) == 0
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1
-    assert err.startswith("ordinate: rows outside what training had seen: column 'number'")
+    assert err.startswith("note: rows outside what training had seen: column 'number'")
 
 
 def test_warnings_come_from_one_function():

@@ -92,7 +92,8 @@ class SeriesScaler(Reader):
         notes = []
         if channels == length >= 8:
             images = f"grey images are (n, 1, {length}, {length})"
-            warn(f"X is read as series of {channels} channels and {length} points; {images}")
+            shape = f"{counted(channels, 'channel')} and {counted(length, 'point')}"
+            warn(f"X is read as series of {shape}; {images}")
         if len(set(lengths)) > 1:
             notes.append(f"series: of {min(lengths)} to {counted(max(lengths), 'point')}")
         total = channels * int(lengths.sum())
