@@ -88,7 +88,9 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
 
 
 def _better(other: Predictor, lead: Score) -> str:
-    return f"better than {_named(other)} by {percent(lead.value / _error_of(other))}"
+    name = _named(other)
+    aside = "," if "," in name else ""  # As in "always 0, the commonest,".
+    return f"better than {name}{aside} by {percent(lead.value / _error_of(other))}"
 
 
 def _named(predictor: Predictor) -> str:
