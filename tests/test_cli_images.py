@@ -377,7 +377,9 @@ def test_what_streams_and_cannot_be_read_is_named_or_left_out(capsys):
         Path("knees", name).write_bytes(b"")
     given = (data, "--target", "grade", "--method", "otd", "--stream", "--out", "model")
     assert fit(*given) == 2
-    assert capsys.readouterr().err.startswith("ordinate: X: 1 of 36 images cannot be read: knees/scans/05.png: is emp")
+    assert capsys.readouterr().err.startswith(
+        "ordinate: knees: 1 of 36 images cannot be read: knees/scans/05.png: is emp"
+    )
     assert fit(*given, "--skip-unreadable") == 0
     out = capsys.readouterr().out
     for name in names:
@@ -491,3 +493,19 @@ def test_a_model_of_a_table_has_no_files_to_leave_out(capsys):
     assert main(arguments) == 0
     assert main(["predict", "m", "table.csv", "--skip-unreadable"]) == 2
     assert "--skip-unreadable: the model reads neither images nor volumes" in capsys.readouterr().err
+
+
+def test_a_network_that_timm_does_not_have_is_an_error_before_images_are_read(monkeypatch, capsys):
+    data = write()
+    monkeypatch.setattr(fit_command, "read", lambda *_: pytest.fail("read the images"))
+    assert main(["fit", data, "--target", "grade", "--encoder", "resnet999", "--out", "model"]) == 2
+    assert "--encoder: got 'resnet999', expected 'auto' or a network of timm; did you mean" in capsys.readouterr().err
+
+
+def test_samples_of_another_kind_are_named_by_their_file(capsys):
+    data = write()
+    assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 0
+    pd.DataFrame({"age": [1.5, 2.5]}).to_csv("ages.csv", index=False)
+    capsys.readouterr()
+    assert main(["predict", "model", "ages.csv"]) == 2
+    assert capsys.readouterr().err.startswith("ordinate: ages.csv: got another kind of data, expected images")

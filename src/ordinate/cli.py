@@ -239,6 +239,8 @@ def _as_typed(error: OrdinateError, parser: _CommandParser, options: ParsedOptio
     """Return the message of an error with options, and settings of ``--set``, as they are typed."""
     name = str(error.argument)
     settings = [text.partition("=")[0] for text in options.get("set", ())]
+    if name == "X" and isinstance(options.get("data"), str):  # What Python calls the samples.
+        error = error.of(options["data"])
     if parser.has(flag(name)):
         error = error.of(flag(name))
     for setting in settings:

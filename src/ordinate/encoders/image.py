@@ -85,10 +85,8 @@ def build_image_encoder(
     return kind(backbone, width, embedding_dim, mean, std)
 
 
-def _timm_network(
-    name: str, sample_shape: tuple[int, ...], pretrained: bool | str | Path, options: dict[str, object]
-) -> TimmNetwork:
-    """Return a network of timm without its classifier, with the weights asked for."""
+def name_in_timm(name: str) -> str:
+    """Return what timm calls a network; one that it does not have is an error with the names that are near."""
     timm = optional("timm", "images", "encoder")
     # Without TensorFlow's padding, efficientnet_lite0 is another network than the one whose weights come as a package.
     timm_name = {"auto": "resnet18", "efficientnet_lite0": LITE0}.get(name, name)
@@ -98,6 +96,14 @@ def _timm_network(
         if near:
             hint = f"did you mean {', '.join(map(repr, near))}?"
         raise OrdinateError("encoder", repr(name), "'auto' or a network of timm", hint)
+    return timm_name
+
+
+def _timm_network(
+    name: str, sample_shape: tuple[int, ...], pretrained: bool | str | Path, options: dict[str, object]
+) -> TimmNetwork:
+    """Return a network of timm without its classifier, with the weights asked for."""
+    timm_name, timm = name_in_timm(name), optional("timm", "images", "encoder")
     channels, *size = sample_shape
     options = {"in_chans": channels, **options}
     try:

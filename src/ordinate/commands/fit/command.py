@@ -33,6 +33,8 @@ from ordinate.data.paths import first_named
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
 from ordinate.data.tables.row_columns import DETERMINES
+from ordinate.encoders.given import is_named
+from ordinate.encoders.image import name_in_timm
 from ordinate.errors import OrdinateError, argument
 from ordinate.estimators.registry import added_option_groups, models
 from ordinate.extensions import load_object
@@ -80,6 +82,8 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
     folder = partial_folder(options.path)
     limit = RunLimit.of(options.time_limit, folder, started or time.monotonic())
     opened = open_labelled(options, request_of(options))
+    if opened.modality.name == "images" and options.encoder is not None and is_named(options.encoder):
+        name_in_timm(options.encoder)  # Reading images takes longer than to find that there is no such network.
     images = planned_images(options, opened, limit)
     if images is not None:
         opened = opened.resized(images.size)
