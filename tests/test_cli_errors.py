@@ -49,7 +49,11 @@ FILE_ERRORS = {
     "another kind of file": ("data.doc", csv_of(GOOD, "data.doc"), "data.doc: its ending names no known format"),
     "an empty file": ("data.csv", bytes_of(b""), "data.csv: is empty, expected a table with a header and samples"),
     "six dimensions": ("data.npz", npz_of(X=np.zeros((12, 1, 3, 4, 4, 4)), grade=TWO_RANKS), "data.npz: "),
-    "bright images": ("data.npz", npz_of(X=np.full((12, 3, 4, 4), 7.5), grade=TWO_RANKS), "X: got float64 from 7.5"),
+    "bright images": (
+        "data.npz",
+        npz_of(X=np.full((12, 3, 4, 4), 7.5), grade=TWO_RANKS),
+        "data.npz: got float64 from 7.5",
+    ),
     "a vector": ("data.npz", npz_of(X=np.zeros(12), grade=TWO_RANKS), "data.npz: "),
     "infinity": ("data.npz", npz_of(X=np.full((12, 2), np.inf), grade=TWO_RANKS), "data.npz: "),
     "text": ("data.npz", npz_of(X=np.full((12, 2), "a"), grade=TWO_RANKS), "data.npz: "),
