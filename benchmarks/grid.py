@@ -426,13 +426,18 @@ class Summary:
 
 
 def summaries(cells: list[Cell], name: str, method: str) -> list[Summary]:
-    """Return a summary per set of options."""
-    by_options: dict[str, list[Cell]] = {}
+    """Return a summary per set of options, over the seeds that all methods and options of the set have run with."""
+    by_options: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        if cell["set"] == name and cell["method"] == method and "failed" not in cell:
-            by_options.setdefault(json.dumps(cell["options"], sort_keys=True), []).append(cell)
+        if cell["set"] == name and "failed" not in cell:
+            by_options.setdefault((cell["method"], json.dumps(cell["options"], sort_keys=True)), []).append(cell)
+    seeds = [{cell["seed"] for cell in same} for same in by_options.values()]
+    common = set.intersection(*seeds) if seeds else set()
     found = []
-    for same in by_options.values():
+    for (of, _), every in by_options.items():
+        same = [cell for cell in every if cell["seed"] in common]
+        if of != method or not same:
+            continue
         means: dict[str, float] = {}
         if all("scores" in cell for cell in same):
             means = {key: float(np.mean([cell["scores"][key] for cell in same])) for key in same[0]["scores"]}

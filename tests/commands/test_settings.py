@@ -226,3 +226,9 @@ def test_the_help_is_short_and_the_whole_one_names_every_setting(capsys):
         for name, text in setting_texts(kind, group):
             assert f"  {name}" in whole
             assert text
+
+
+def test_a_setting_of_the_blend_alone_names_the_blend(capsys):
+    assert fit("grade", "--method", "cloc", "--set", "fine_tuned=0") == 2
+    said = capsys.readouterr().err
+    assert "--set fine_tuned: cloc has no such setting, expected another --method; --method blend has it" in said

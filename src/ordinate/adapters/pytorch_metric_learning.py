@@ -156,10 +156,10 @@ class CrossBatchMemory(_Memory):
         torch.Size([])
     """
 
-    def __init__(self, loss: nn.Module, embedding_size: int, memory_size: int = 1024, **options: Any) -> None:
+    def __init__(self, loss: nn.Module, *arguments: Any, **options: Any) -> None:
         if isinstance(loss, FormulaLoss):
             raise OrdinateError("loss", type(loss).__name__, f"MetricLearningLoss({type(loss).__name__}(...))")
-        super().__init__(loss, embedding_size, memory_size, **options)
+        super().__init__(loss, *arguments, **options)
 
     @staticmethod
     def supported_losses() -> list[str]:

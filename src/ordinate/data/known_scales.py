@@ -60,11 +60,13 @@ def misspelt_rank(labels: Iterable[str], order: Sequence[str]) -> str | None:
         >>> misspelt_rank(["mild", "severe"], ["mild", "sever"])
         "write 'severe' for 'sever'"
         >>> misspelt_rank(["mild", "severe", "unknown"], ["mild", "severe"])
-        >>> misspelt_rank(["18", "20"], ["1", "2"])
+        >>> misspelt_rank(["18", "20"], ["1", "2"]), misspelt_rank(["1", "1b"], ["1", "1a"])
+        (None, None)
     """
-    labels = {label for label in labels if re.search(r"[^\W\d]", label)}  # Other numbers are other ranks.
+    labels = set(labels)
     unused = [rank for rank in order if rank not in labels]
-    for label in sorted(labels.difference(order)):
+    unknown = [label for label in labels.difference(order) if re.search(r"[^\W\d]", label)]  # No other number is meant.
+    for label in sorted(unknown):
         near = difflib.get_close_matches(label.casefold(), [rank.casefold() for rank in unused], n=1)
         for rank in unused:
             if [rank.casefold()] == near:

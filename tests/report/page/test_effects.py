@@ -43,6 +43,9 @@ def test_dates_and_numbers_that_are_text_have_their_order():
     assert (of_day.values, of_day.are_ordered) == (["03.02.2020", "09.03.2020", "14.04.2020"], True)
     assert (of_mass.values, of_mass.are_ordered) == (["2,50", "11,25", "20,00"], True)
     assert of_day.predictions == sorted(of_day.predictions)
+    assert measure_effect(of_table, table.assign(mass="unknown"), "mass") is None
+    same_index = table.set_axis([0] * len(table))
+    assert measure_effect(of_table, same_index, "mass").predictions == of_mass.predictions
 
 
 @pytest.mark.parametrize(

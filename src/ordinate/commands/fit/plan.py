@@ -30,7 +30,7 @@ from ordinate.commands.workspace import LOGS, partial_folder
 from ordinate.data.images.pixels import own_size
 from ordinate.data.registry import modalities
 from ordinate.errors import OrdinateError, argument
-from ordinate.estimators.blend import BlendClassifier
+from ordinate.estimators.blend import BlendClassifier, BlendRegressor
 from ordinate.estimators.cloc import CLOCClassifier, two_phases
 from ordinate.estimators.defaults import defaults_of
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -124,7 +124,7 @@ def settings_of(settings: TypedSettings, estimator: EmbeddingEstimator, method: 
     for name in [*settings.names(), *groups]:
         if name not in known:
             hint = None
-            if name in parameters(BlendClassifier):
+            if all(name in parameters(blend) for blend in (BlendClassifier, BlendRegressor)):
                 hint = (
                     f"{argument('method', 'blend')} has it; other settings, such as epochs or an encoder, leave it out"
                 )

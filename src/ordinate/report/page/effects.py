@@ -39,8 +39,10 @@ def measure_effect(model: Model, X: pd.DataFrame, column: str, *, most_values: i
         return None
     places = _places(model, known)
     if places is not None:  # Words among numbers have no place.
-        places = places.dropna()
-        known = known[places.index]
+        there = places.notna().to_numpy()
+        places, known = places[there], known[there]
+    if len(known) == 0:
+        return None
     if places is not None and known.nunique() > most_values:
         middle = places.quantile([0.1, 0.5, 0.9], interpolation="nearest").drop_duplicates()
         values = [known.loc[(places == place).to_numpy()].iloc[0] for place in middle]
@@ -68,7 +70,7 @@ def _places(model: Model, known: pd.Series) -> pd.Series | None:
         _, numbers = next(DatesOfColumn(learned.name, known, learned.form).numbers(pd.Timestamp(learned.origin)))
         return numbers.set_axis(known.index)
     if isinstance(learned, NumericColumn):
-        known = bare_numbers(known, other_words=1.0)[0]
+        return pd.to_numeric(bare_numbers(known, other_words=1.0)[0], errors="coerce")
     is_number = pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_bool_dtype(known)
     return known if is_number else None
 
