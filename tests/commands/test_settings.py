@@ -229,6 +229,6 @@ def test_the_help_is_short_and_the_whole_one_names_every_setting(capsys):
 
 
 def test_a_setting_of_the_blend_alone_names_the_blend(capsys):
-    assert fit("grade", "--method", "cloc", "--set", "fine_tuned=0") == 2
+    assert fit("grade", "--method", "auto", *given(members="4")) == 2
     said = capsys.readouterr().err
-    assert "--set fine_tuned: cloc has no such setting, expected another --method; --method blend has it" in said
+    assert "--set members: cloc has no such setting, expected another --method; --method blend has it" in said
