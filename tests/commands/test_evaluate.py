@@ -41,6 +41,31 @@ def test_models_are_evaluated_on_the_same_rows(capsys):
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[4:6]] == ["one", "two"]
 
 
+@pytest.mark.parametrize("models", [["one", "two"], ["two", "one"]])
+def test_the_difference_of_two_models_is_that_of_their_errors_on_the_same_samples(models, capsys):
+    fitted = {"one": supcr(epochs=(20, 20)).fit(FRAME, TARGET), "two": supcr().fit(FRAME, TARGET + 50)}
+    FRAME.assign(target=TARGET).to_csv("data.csv", index=False)
+    for name, model in fitted.items():
+        model.save(name)
+    evaluate(models, "data.csv", "target", None)
+    first, second = (np.abs(fitted[name].predict(FRAME) - TARGET) for name in models)
+    line = capsys.readouterr().out.splitlines()[-1]
+    difference, low, high = map(float, re.findall(r"-?\d+\.\d{3}", line))
+    assert difference == pytest.approx((second - first).mean(), abs=5e-4)
+    half = 1.96 * (second - first).std() / np.sqrt(len(first))
+    assert [low, high] == pytest.approx([difference - half, difference + half], abs=half / 3)
+    assert line.startswith(f"MAE, {models[1]} minus {models[0]}: ")
+    assert line.endswith("; one is better")
+
+
+def test_models_that_predict_the_same_do_not_differ(capsys):
+    for name in ("one", "two"):
+        supcr().fit(FRAME, TARGET).save(name)
+    FRAME.assign(target=TARGET).to_csv("data.csv", index=False)
+    evaluate(["one", "two"], "data.csv", "target", None)
+    assert capsys.readouterr().out.endswith("MAE, two minus one: 0.000 [0.000, 0.000]; no clear difference\n")
+
+
 def test_models_are_evaluated_on_rows_that_none_was_trained_on(folder, capsys):  # noqa: F811
     for model, first in (("one", 20), ("two", 30)):
         cloc().fit(FRAME[:first], RANKS[:first]).save(model)
@@ -90,7 +115,7 @@ def test_it_ends_with_a_verdict_on_every_model_and_target(models, target, named,
         model = cloc().fit(FRAME, RANKS) if of_ranks else supcr().fit(FRAME, both)
         model.save(name)
     evaluate(models, "data.csv", target, None)
-    verdicts = capsys.readouterr().out.split("\n\n")[2:]
+    verdicts = capsys.readouterr().out.split("\n\n")[2 : 2 + len(named)]
     assert [verdict.partition(":")[0] for verdict in verdicts] == named
     assert all(re.search("off by .* on average; .*(better|worse) than ", verdict) for verdict in verdicts)
 

@@ -75,12 +75,12 @@ def test_images_are_named(tmp_path, capsys, monkeypatch):
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.new("L", (12, 12)).save(path)
-    found = pd.DataFrame({"row": [2, 0, 3, 1], "label": [1, 0, 1, 0], "suspicion": [1.0, 0.5, 0.0, 0.0]})
+    found = pd.DataFrame({"row": [2, 0, 3, 1], "label": [1, 0, 1, 0], "suspicion": 0.0, "doubted": False})
     monkeypatch.setattr("ordinate.commands.suspects.find_label_errors", lambda *_, **__: found)
     suspects(str(tmp_path / "images"), None, **QUICK)
     table = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert table["path"].tolist() == [str(paths[row]) for row in found["row"]]
-    assert table.columns.tolist() == ["row", "path", "label", "suspicion"]
+    assert table.columns.tolist() == ["row", "path", "label", "suspicion", "doubted"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ordinate.data.registry import modality_of
 from ordinate.data.rows import BatchedSamples, Samples
 from ordinate.data.tables.csv_table import CsvTable
 from ordinate.errors import OrdinateError
-from ordinate.model.batches import map_batches, read_unlabelled, reading_of, trained_columns
+from ordinate.model.batches import map_batches, read_unlabelled, trained_columns
 from ordinate.model.model import Model
 
 Pair = TypeVar("Pair", bound=tuple[Sized, object])
@@ -48,7 +48,7 @@ class FileOfSamples:
     @cached_property
     def samples(self) -> Samples:
         """The samples as they lie in the file, of a table with all columns."""
-        return read_unlabelled(self.data, self._note_unreadable, reading_of(self.model))
+        return read_unlabelled(self.data, self.model, self._note_unreadable)
 
     @property
     def _note_unreadable(self) -> Callable[[str], None] | None:

@@ -1,6 +1,6 @@
 """``ordinate evaluate``: the metrics of saved models on labelled samples, compared with those of simple models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from pathlib import Path
@@ -15,8 +15,8 @@ from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators.loading import load
 from ordinate.model.predictions import Predictions
-from ordinate.report.page.contents import LabelledSamples, gather
-from ordinate.report.page.measures import score_all
+from ordinate.report.page.contents import Contents, gather
+from ordinate.report.page.measures import gain, score_all
 from ordinate.report.page.verdict import Compared
 from ordinate.report.text import METRICS, table, verdict_lines
 
@@ -38,7 +38,8 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     _require_one_label(predictions)
     training = training_samples(fitted[names[0]], models[0], splits[names[0]], wanted, first)
     targets = wanted if isinstance(wanted, list) else ["the label"]
-    compared = {name: _compared(name, each, training, targets) for name, each in predictions.items()}
+    contents = {name: gather(each, training).by_target() for name, each in predictions.items()}
+    compared = {name: _compared(name, each, targets) for name, each in contents.items()}
     found = _scores_of(compared)
     seen = "on which no model was trained" if is_unseen else "some of which the models may have been trained on"
     if not is_unseen and data != trained_on(models[0]):
@@ -46,6 +47,8 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     print(f"{counted(len(rows), 'sample')}, {seen}; 95% intervals\n")
     print(_shown(found))
     for line in verdict_lines(_verdicts_of(compared)):
+        print(f"\n{line}")
+    for line in _differences(contents, targets):
         print(f"\n{line}")
     if out is not None:
         write_table([found], out)
@@ -75,16 +78,26 @@ def _require_one_label(predictions: dict[str, Predictions]) -> None:
             raise OrdinateError("models", problem=problem, expected="models of one label")
 
 
-def _compared(
-    name: str, predictions: Predictions, training: LabelledSamples | None, targets: Sequence[str]
-) -> Compared:
+def _compared(name: str, contents: Sequence[Contents], targets: Sequence[str]) -> Compared:
     """Return a model, by its name, and what it is compared with."""
-    contents = gather(predictions, training).by_target()
     scored = []
     for each in contents:
         own, *simple = score_all(each)
         scored.append([replace(own, name=name), *simple])
     return Compared.of(contents, scored, targets)
+
+
+def _differences(contents: Mapping[str, Sequence[Contents]], targets: Sequence[str]) -> Iterator[str]:
+    """Yield by how much the mean error of each further model differs from that of the first, on the same samples."""
+    (first, usual), *others = contents.items()
+    for name, each in others:
+        for target, own, known in zip(targets, each, usual, strict=True):
+            lead = gain(own, known.predicted)
+            said = "no clear difference"
+            if lead.low > 0 or lead.high < 0:
+                said = f"{name if lead.low > 0 else first} is better"
+            of = f" of {target}" if len(targets) > 1 else ""
+            yield f"MAE{of}, {name} minus {first}: {-lead.value:z.3f} [{-lead.high:z.3f}, {-lead.low:z.3f}]; {said}"
 
 
 def _scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:

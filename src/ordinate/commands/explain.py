@@ -21,7 +21,7 @@ from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.loading import load
-from ordinate.model.batches import read_all, read_unlabelled, reading_of, trained_columns
+from ordinate.model.batches import read_all, read_unlabelled, trained_columns
 from ordinate.model.contributions import background_of, column_contributions
 from ordinate.model.importance import column_importance
 from ordinate.model.labels import first_label
@@ -92,7 +92,7 @@ def _explain_columns(fitted: Model, model: str, data: str, target: str | None, r
 def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str], out: str | None) -> None:
     """Print what each column contributes to the predictions of some rows, or write it to ``out``, too."""
     X = read_all(fitted, data)
-    samples = read_unlabelled(data, how=reading_of(fitted))
+    samples = read_unlabelled(data, fitted)
     identity = [name for name in read_split(model)["identity"] if name in getattr(samples, "columns", ())][:1]
     of_samples = names_of_samples(samples, identity).tolist()
     names = ["" if pd.isna(name) else plain_text(name) for name in of_samples]
@@ -172,7 +172,7 @@ def _background(fitted: Model, model: str, data: str, X: Samples) -> tuple[Any, 
 
 def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
     """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes."""
-    X = trained_columns(fitted, read_unlabelled(data, how=reading_of(fitted)), data)
+    X = trained_columns(fitted, read_unlabelled(data, fitted), data)
     X = take(X, np.arange(min(images, len(X))))
     paths = modality_of(X).paths(X)
     names = row_names(np.arange(len(X))) if paths is None else paths.tolist()

@@ -35,7 +35,8 @@ class FitOptions:
     data: str = option(
         ...,
         "table (csv, Excel, SPSS, Stata, SAS, R, ARFF, parquet, Feather, JSON, npz) or .ts file; a folder or zip of "
-        "images, volumes or matrices with a labels.csv (path, label), or of images in one folder per rank; or a name "
+        "images, volumes or matrices with a labels.csv (path, label), or of images in one folder per rank; a csv of "
+        "paths of images; or a name "
         "of `ordinate datasets`",
         determines=False,
         nargs="?",

@@ -208,10 +208,10 @@ def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
 
 def _read(fitted: Model, data: str, request: Request) -> LabelledData:
     reader = fitted.reader
-    modality = modality_of_data(data)
+    modality = modality_of_data(data, as_table=bool(fitted.feature_names_in))
     if not modality.holds_arrays and not modality.reads_with(reader):
         raise OrdinateError(data, problem=f"holds {modality.name}, and the model was trained on other data")
-    samples = open_samples(data, request)
+    samples = open_samples(data, request, modality)
     if not modality_of(samples.X).reads_with(reader):
         return samples
     options = reader.options()

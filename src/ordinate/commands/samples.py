@@ -121,9 +121,9 @@ class LabelledData:
         return self.modality.paths(self.X) if self.paths is None else self.paths
 
 
-def modality_of_data(data: str) -> Modality:
+def modality_of_data(data: str, *, as_table: bool = False) -> Modality:
     """Return the kind of data that a path holds, or the name of an image set stands for."""
-    return modality_named("images") if named_sets(data, "holds_images") else modality_of_files(data)
+    return modality_named("images") if named_sets(data, "holds_images") else modality_of_files(data, as_table=as_table)
 
 
 def named_sets(data: str, holds: Literal["holds_images", "holds_others"]) -> Any:
@@ -147,9 +147,8 @@ def _refuse_columns(data: str, request: Request) -> None:
         raise OrdinateError(f"--{given}", problem=f"{data} is a data set with its own label and split", expected="none")
 
 
-def open_samples(data: str, request: Request) -> LabelledData:
+def open_samples(data: str, request: Request, modality: Modality) -> LabelledData:
     """Return the labelled samples of a file, folder, zip or image set; images and the like are still to be decoded."""
-    modality = modality_of_data(data)
     image_sets = named_sets(data, "holds_images")
     if image_sets is None:
         with reading(data):

@@ -17,7 +17,6 @@ from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples, Samples, take
 from ordinate.data.streamed import loaded
-from ordinate.data.typed import Reading
 from ordinate.errors import OrdinateError
 from ordinate.estimators.loading import load
 from ordinate.metrics.inputs import check_neighbours
@@ -44,7 +43,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     if is_page and not isinstance(fitted.reader, ImageReader):
         raise OrdinateError("out", problem=f"{out} would show pictures", expected="a csv or parquet file")
     usual = fitted.target if isinstance(fitted.target, str) else None
-    references, labels = _references(among, target, usual, reading_of(fitted, target or usual))
+    references, labels = _references(among, target, usual, fitted)
     check_neighbours(k, len(references))
     file = FileOfSamples(fitted, query)
     queries = file.read()
@@ -102,12 +101,13 @@ def _pixels(fitted: Model, images: Samples) -> NDArray[np.uint8]:
 
 
 def _references(
-    data: str, target: str | None, usual: str | None, how: Reading
+    data: str, target: str | None, usual: str | None, fitted: Model
 ) -> tuple[Samples, pd.Series | pd.DataFrame | None]:
     """Return the samples to search, and their labels, None without any; ``usual`` is the target of the model."""
-    modality = modality_of_files(data)
+    modality = modality_of_files(data, as_table=bool(fitted.feature_names_in))
+    how = reading_of(fitted, target or usual)
     if modality.holds_arrays:
-        samples = read_unlabelled(data, how=how)
+        samples = read_unlabelled(data, fitted, target=target or usual)
         if hasattr(samples, "columns"):  # The label is one of the columns.
             if target is None and usual in samples.columns:
                 target = usual
@@ -126,7 +126,7 @@ def _references(
         if usual not in (None, name) and pd.Series(labelled.labels).name is not None:
             break  # The only column of a labels.csv, which is not the label of the model.
         return labelled.samples, labelled.labels
-    return read_unlabelled(data, how=how), None
+    return read_unlabelled(data, fitted, target=target or usual), None
 
 
 def _embed(fitted: Model, references: Samples, data: str, target: str | None) -> NDArray[np.float64]:

@@ -18,7 +18,6 @@ from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.data.numbers import plain_text
 from ordinate.data.tables.parquet_table import in_memory
-from ordinate.decisions.label_errors import is_doubted
 from ordinate.errors import OrdinateError
 from ordinate.estimators.label_errors import find_label_errors
 from ordinate.report.text import table
@@ -66,8 +65,7 @@ def suspects(
     if out is None:
         return
     print(table(list(found.columns), [_cells(row) for row in found.head(shown).itertuples(index=False)]))
-    doubted = is_doubted(found["suspicion"].to_numpy(), of_ranks=label.is_ranks)
-    print(f"\n{counted(len(found), 'sample')}, worst first: {out}; {doubted.sum():,} to look at")
+    print(f"\n{counted(len(found), 'sample')}, worst first: {out}; {found['doubted'].sum():,} to look at")
 
 
 def _with_others_of_its_rank(

@@ -9,7 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
-from ordinate.data.file_formats import IMAGE_SUFFIXES
+from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS
 from ordinate.data.memory import read_member, require_memory
 from ordinate.data.paths import reading, walk
 from ordinate.errors import OrdinateError
@@ -22,10 +22,12 @@ class FileTree:
     Args:
         path: Folder or zip.
         names: Names of the files below it, with slashes, in order.
+        listed_in: Name of the table that lists them, if it is another than a ``labels.csv`` at the top.
     """
 
     path: Path
     names: tuple[str, ...]
+    listed_in: str | None = None
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
@@ -55,6 +57,13 @@ class FileTree:
         levels = zip(*(name.split("/")[:-1] for name in self.names), strict=False)
         common = takewhile(lambda level: len(set(level)) == 1, levels)
         return "".join(f"{level[0]}/" for level in common)
+
+    @property
+    def labels(self) -> str | None:
+        """The name of the table that lists the files; None if there is none."""
+        if self.listed_in is not None:
+            return self.listed_in
+        return self.root + LABELS if self.root + LABELS in self.names else None
 
     def content(self, name: str) -> bytes:
         """Return the bytes of a file."""

@@ -1,14 +1,17 @@
-"""A ``labels.csv``: files with their labels, splits and groups."""
+"""A ``labels.csv``, or another table: files with their labels, splits and groups."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
-from ordinate.data.csv_files import read_csv
-from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PATH_COLUMNS
+from ordinate.data.csv_files import read_csv, read_csv_parts
+from ordinate.data.csv_format import CSV, recognise
+from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PARQUET, PATH_COLUMNS, ends_in
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import absent_files, require_names
@@ -16,6 +19,7 @@ from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
 from ordinate.errors import OrdinateError
 
+Tree = TypeVar("Tree", bound=FileTree)
 SPLITS = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
     "dev": "validation", "test": "test", "testing": "test",
@@ -70,16 +74,69 @@ class ListedFiles:
 
 def read_labels_file(tree: FileTree, noun: str, text: tuple[str, ...] = ()) -> pd.DataFrame:
     """Return the table of a labels.csv, some columns as text; ``noun`` is one for several of the files it names."""
-    where = tree.where(tree.root + LABELS)
-    frame = read_csv(io.BytesIO(tree.content(tree.root + LABELS)), where, dtype=dict.fromkeys(text, str))
+    name = tree.labels or tree.root + LABELS
+    where, content = tree.where(name), io.BytesIO(tree.content(name))
+    if ends_in(name, PARQUET):
+        frame = pd.read_parquet(content)
+    else:
+        frame = read_csv(content, where, dtype=dict.fromkeys(text, str))
     if frame.empty:
         raise OrdinateError(where, problem=f"names no {noun}")
     return frame
 
 
-def has_labels_file(tree: FileTree) -> bool:
-    """Return whether a labels.csv stands at the top of a folder or zip."""
-    return tree.root + LABELS in tree.names
+def lists_images(path: str | Path, looked_at: int = 20) -> bool:
+    """Return whether a table is a csv or parquet file, one column of which names image files that are there.
+
+    Their names are paths, or relative to the folder of the table.
+    """
+    path = Path(path)
+    if not (ends_in(path, (*CSV, *PARQUET)) and path.is_file()):
+        return False
+    with suppress(OrdinateError, OSError, ValueError):  # Whoever reads the table says what is wrong with it.
+        first = _first_rows(path, looked_at)
+        column = path_column(first)
+        named = [] if column is None else _as_written(first[column].dropna()).tolist()
+        return are_images(named) and any((path.parent / name).is_file() for name in named)
+    return False
+
+
+def with_absolute_paths(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table that names images with their absolute paths; any other as it is."""
+    column = path_column(frame)
+    if column is None or not are_images(frame[column].dropna().astype(str).tolist()):
+        return frame
+    return frame.assign(**{column: frame[column].map(lambda path: str(Path(path).absolute()), na_action="ignore")})
+
+
+def open_tree(kind: type[Tree], path: str | Path) -> Tree:
+    """Return the files of a folder or zip, or those that a table names, as a kind of tree."""
+    if not lists_images(path):
+        return kind.of(path)
+    path = Path(path)
+    tree = kind(path.parent, (path.name,), path.name)
+    frame = read_labels_file(tree, "images")
+    names = _as_written(frame[str(path_column(frame))].dropna())
+    return replace(tree, names=(path.name, *dict.fromkeys(name for name in names if (path.parent / name).is_file())))
+
+
+def _as_written(paths: pd.Series) -> pd.Series:
+    """Return paths in the form that names of files have."""
+    return paths.astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
+
+
+def _first_rows(path: Path, count: int) -> pd.DataFrame:
+    """Return the first rows of a csv or parquet file."""
+    if ends_in(path, CSV):
+        return next(read_csv_parts(path, count, recognise(path, path)))
+    from pyarrow.parquet import ParquetFile
+
+    return next(ParquetFile(path).iter_batches(count)).to_pandas()
+
+
+def are_images(names: Sequence[str]) -> bool:
+    """Return whether names are those of image files, by their endings."""
+    return len(names) > 0 and all(ends_in(name, IMAGE_SUFFIXES) for name in names)
 
 
 def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFiles:
@@ -92,13 +149,13 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFi
         noun: Noun for several of the files, for messages.
         skip_absent: Whether files that are not there are left out; None raises an error that names no way out.
     """
-    where = tree.where(tree.root + LABELS)
+    where = tree.where(tree.labels or tree.root + LABELS)
     frame = read_labels_file(tree, noun)
     column = path_column(frame) or str(frame.columns[0])
     require_filled(frame[column], where, "path")
     if pd.api.types.is_numeric_dtype(frame[column]):
         frame = read_labels_file(tree, noun, (column,))  # The file of 007 is not that of 7.
-    names = tree.root + frame[column].astype(str).str.replace("\\", "/", regex=False).str.removeprefix("./")
+    names = tree.root + _as_written(frame[column])
     present = names.isin(tree.names)
     found = names.where(present, names.map(_files_by_name(tree, set(names[~present]), where)))
     present = found.notna()
@@ -144,8 +201,12 @@ def listed_names(tree: FileTree, noun: str, left_out: Callable[[str], None] | No
 
 
 def path_column(frame: pd.DataFrame) -> str | None:
-    """Return the column that names the files, None if there is none."""
-    return next((name for name in PATH_COLUMNS if name in frame), None)
+    """Return the column that names the files, by its name or since all its cells name images; None without any."""
+    named = next((name for name in PATH_COLUMNS if name in frame), None)
+    if named is not None:
+        return named
+    texts = frame.select_dtypes(["object", "string", "category"])
+    return next((str(name) for name in texts if are_images(texts[name].dropna().astype(str).tolist())), None)
 
 
 def labelled_by(
@@ -166,14 +227,14 @@ def labelled_by(
         OrdinateError: A column is not there, or values are missing.
     """
     require_names(frame.columns, list(columns.given.values()), where)
-    target, weight = columns.target, columns.weight
+    target, weight, paths = columns.target, columns.weight, path_column(frame)
     split, group = columns.split, columns.group
     if split is None and "split" in frame and target != "split":
         split = "split"
     if group is None and "group" in frame and target != "group":
         group = "group"
     if target is None:
-        left = [str(name) for name in frame.columns if name not in (path_column(frame), split, group, weight)]
+        left = [str(name) for name in frame.columns if name not in (paths, split, group, weight)]
         if "label" not in left and len(left) != 1:
             raise OrdinateError("target", "none", f"the column of the label, one of {', '.join(map(repr, left))}")
         target = "label" if "label" in left else left[0]
@@ -181,7 +242,7 @@ def labelled_by(
     labels, found = typed(frame[[target]], {}, how, frame.columns)
     require_labels(labels[target], where)
     notes = tuple(f"{where}: {note}" for note in found.notes(how))
-    used = (path_column(frame), target, split, group, weight)
+    used = (paths, target, split, group, weight)
     unused = tuple(str(name) for name in frame.columns if name not in used)
     labelled = Labelled(samples, labels[target], left_out=left_out, notes=notes, unused=unused)
     return with_parts(labelled, frame, where, split, group, weight)

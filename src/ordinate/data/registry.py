@@ -5,6 +5,9 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import pandas as pd
+
+from ordinate.data.labels_file import lists_images, path_column
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import refuse_url
@@ -53,6 +56,9 @@ def modality_of(X: object, options: DataOptions | None = None) -> Modality:
     """
     if isinstance(X, Mapping):
         raise OrdinateError("X", type(X).__name__, "samples in rows", "pandas.DataFrame(X) makes a table of columns")
+    if isinstance(X, list | tuple) and X and (hasattr(X[0], "getbands") or getattr(X[0], "ndim", 0) > 2):
+        expected = "paths of images, or one array (n, height, width, channels)"
+        raise OrdinateError("X", "a list of pictures", expected, "numpy.stack makes one of pictures of one size")
     for modality in modalities():
         given = None
         if isinstance(options, modality.options_class or ()):
@@ -62,9 +68,14 @@ def modality_of(X: object, options: DataOptions | None = None) -> Modality:
     return modality_named("tables")
 
 
-def modality_of_files(path: str | Path) -> Modality:
-    """Return the kind of samples that lie in a file or folder; tables where nothing is known of it."""
+def modality_of_files(path: str | Path, *, as_table: bool = False) -> Modality:
+    """Return the kind of samples that lie in a file or folder; tables where nothing is known of it.
+
+    A csv or parquet file that names images is read as these, unless ``as_table`` is true.
+    """
     refuse_url(path)
+    if as_table and lists_images(path):
+        return modality_named("tables")
     return next((modality for modality in modalities() if modality.opens(path)), modality_named("tables"))
 
 
@@ -76,6 +87,15 @@ def modality_named(name: str) -> Modality:
 def modality_of_reader(reader: Reader) -> Modality:
     """Return the kind of data that a reader reads."""
     return next(modality for modality in modalities() if modality.reads_with(reader))
+
+
+def check_kind(reader: Reader, modality: Modality, X: object) -> None:
+    """Raise an error if samples are of another kind than the training samples."""
+    if modality.reads_with(reader):
+        return
+    column = path_column(X) if isinstance(X, pd.DataFrame) else None
+    hint = f"X[{column!r}] is a column of paths" if column is not None else None
+    raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training", hint)
 
 
 def read_state(state: JsonObject) -> Reader:

@@ -16,7 +16,7 @@ from ordinate.data.other_containers import unpack
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Rows, Samples, column_of, take
 from ordinate.data.splits import Units, keep_together, split_folds
-from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
+from ordinate.decisions.label_errors import is_doubted, neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.errors import OrdinateError
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.pipeline import draw_seed
@@ -65,7 +65,8 @@ def find_label_errors(
     Returns:
         One row per sample, the most suspicious first: ``row``, its place in X from 0; ``label``; ``suggested``, the
         rank that fits best, or the prediction; ``suspicion``, for ranks from 0, where none fits better than the label,
-        to C-1, for targets the residual in units of the local spread.
+        to C-1, for targets the residual in units of the local spread; ``doubted``, whether the label is worth a look
+        (:func:`~ordinate.decisions.label_errors.is_doubted`).
 
     Raises:
         OrdinateError: what the estimator refuses, more than one target per sample, or folds that leave no sample of a
@@ -95,7 +96,9 @@ def find_label_errors(
         for fold in _cross_fit(estimator, X, labels, np.zeros(len(labels), np.int64), folds, groups):
             suggested[fold.unseen_rows] = fold.model.predict(fold.unseen)
         scores = residual_suspicion(labels, suggested, min(50, len(labels)))
-    table = pd.DataFrame({"row": np.arange(len(labels)), "label": labels, "suggested": suggested, "suspicion": scores})
+    doubted = is_doubted(scores, of_ranks=isinstance(estimator, RankClassifier))
+    columns = {"label": labels, "suggested": suggested, "suspicion": scores, "doubted": doubted}
+    table = pd.DataFrame({"row": np.arange(len(labels)), **columns})
     return table.sort_values("suspicion", ascending=False, kind="stable", ignore_index=True)
 
 

@@ -18,7 +18,7 @@ from ordinate.data.findings import collected
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
-from ordinate.data.registry import modality_of
+from ordinate.data.registry import check_kind, modality_of
 from ordinate.data.rows import take
 from ordinate.data.samplers import ShuffledBatches
 from ordinate.data.streamed import StreamedPixels
@@ -32,7 +32,6 @@ from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method
 from ordinate.estimators.samples import (
     GivenSamples,
-    check_kind,
     checked_samples,
     hold_out_samples,
     relative_weights,
@@ -152,7 +151,7 @@ def learn_labels_and_reader(
     method.check_samples(reader, training)
     held_out_batches = all_weights = None
     if held_out is not None:
-        check_kind(reader, modality_of(held_out.X))
+        check_kind(reader, modality_of(held_out.X), held_out.X)
         with collected():  # Samples of validation are not new.
             x = reader.read(held_out.X, folder)
         held_out_batches = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))

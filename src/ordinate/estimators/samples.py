@@ -12,9 +12,8 @@ from torch import Tensor
 
 from ordinate.checks import check_positive
 from ordinate.counts import counted
-from ordinate.data.modality import Modality, Reader
 from ordinate.data.other_containers import unpack
-from ordinate.data.registry import modalities, modality_of, modality_of_reader
+from ordinate.data.registry import modalities, modality_of
 from ordinate.data.rows import Labels, column_of, take
 from ordinate.data.splits import Units, keep_together, split_units
 from ordinate.errors import OrdinateError
@@ -50,12 +49,6 @@ def check_input(estimator: "EmbeddingEstimator", X: object, *, reset: bool) -> A
             "data", f"{type(options).__name__} for {modality.name}", f"options of {modality.name}, or None"
         )
     return modality.check(estimator, X, reset=reset)
-
-
-def check_kind(reader: Reader, modality: Modality) -> None:
-    """Raise an error if samples are of another kind than the training samples."""
-    if not modality.reads_with(reader):
-        raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training")
 
 
 @dataclass(frozen=True)

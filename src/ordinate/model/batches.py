@@ -54,14 +54,14 @@ def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None]
         [(40, 64)]
     """
     return BatchedSamples(
-        trained_columns(model, read_unlabelled(data, left_out, reading_of(model)), data),
+        trained_columns(model, read_unlabelled(data, model, left_out), data),
         model.reader.read_at_once,
     )
 
 
 def read_all(model: Model, data: str | Path) -> Samples:
     """Return the samples of a file, folder or zip, of a table the columns that a model was trained on, in memory."""
-    samples = trained_columns(model, read_unlabelled(data, how=reading_of(model)), data)
+    samples = trained_columns(model, read_unlabelled(data, model), data)
     if not hasattr(samples, "columns"):
         return samples
     parts = map(in_memory, BatchedSamples(samples, model.reader.read_at_once))
@@ -69,11 +69,16 @@ def read_all(model: Model, data: str | Path) -> Samples:
 
 
 def read_unlabelled(
-    data: str | Path, left_out: Callable[[str], None] | None = None, how: Reading = Reading()
+    data: str | Path, model: Model, left_out: Callable[[str], None] | None = None, target: str | None = None
 ) -> Samples:
-    """Return the samples of a file, folder or zip: an array, files, or a table that is read in batches."""
+    """Return the samples of a file, folder or zip: an array, files, or a table that is read in batches.
+
+    ``left_out`` gets the reason for every file that is not there; ``target`` is the column of the label, if the table
+    is read for that, too.
+    """
+    modality = modality_of_files(data, as_table=bool(model.feature_names_in))
     with reading(data):
-        return modality_of_files(data).read_unlabelled(data, left_out, how)
+        return modality.read_unlabelled(data, left_out, reading_of(model, target))
 
 
 def reading_of(model: Model, target: str | None = None) -> Reading:

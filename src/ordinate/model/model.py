@@ -16,7 +16,7 @@ from ordinate.data.findings import collected, report_findings
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.other_containers import unpack
-from ordinate.data.registry import modality_of, modality_of_reader
+from ordinate.data.registry import check_kind, modality_of
 from ordinate.data.rows import Labels
 from ordinate.data.tables.parquet_table import ParquetTable
 from ordinate.decisions import check_decision, predict_ranks
@@ -143,9 +143,7 @@ class Model:
             raise OrdinateError("X", "a Series", "a table", "table.iloc[[0]] is a table of one row")
         samples = self.own_columns(samples)
         modality = modality_of(samples, self.data)
-        if not modality.reads_with(self.reader):
-            expected = f"{modality_of_reader(self.reader).expected}, as in training"
-            raise OrdinateError("X", "another kind of data", expected)
+        check_kind(self.reader, modality, samples)
         with collected() as findings:
             read = self.reader.read(modality.check(self, samples, reset=False))
         rows: Any = None

@@ -144,7 +144,7 @@ def test_a_column_that_only_goes_along_with_the_label_is_none(values, y, table_o
 
 def test_a_column_of_paths_of_images_says_how_they_are_trained_on():
     X = pd.DataFrame({"path": ["a/1.png", "a/2.JPG", "b/3.tif"], "age": [1.5, 2.5, 3.0]})
-    assert find_row_columns(X)["path"].startswith("names image files: to train on images, give their folder")
+    assert find_row_columns(X)["path"].startswith("names image files; to train on images, these must lie where it says")
 
 
 @pytest.mark.parametrize(("count", "first"), [(300, 1700), (12, 400)], ids=["years", "few"])

@@ -103,8 +103,8 @@ def test_simple_models_give_no_probability_to_ranks_that_they_have_not_seen(rng)
 def test_the_gain_is_how_much_the_mean_error_is_lower():
     of = contents(TRUE, TRUE)
     simple = score_all(of)[1]
-    assert gain(of, simple).value == pytest.approx(simple.scores["mae"].value, abs=1e-12)
-    assert gain(of, simple).low > 0
+    assert gain(of, simple.predicted).value == pytest.approx(simple.scores["mae"].value, abs=1e-12)
+    assert gain(of, simple.predicted).low > 0
 
 
 def test_column_of_targets_are_between_round_numbers_and_hold_every_sample():

@@ -20,6 +20,7 @@ from ordinate.commands.fit.command import train_and_save
 from ordinate.commands.fit.write import REPORT
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.load import RECORDS, FilesOfFit, load
+from ordinate.data.labels_file import with_absolute_paths
 from ordinate.data.paths import require_unique
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
@@ -41,7 +42,7 @@ def fit(
     A fifth of the samples is held out: their metrics are printed, and ``predict_interval`` is calibrated with them.
 
     Args:
-        data: Table, or path of a file or folder that ``ordinate fit`` reads.
+        data: Table, of which a column may name images, or path of a file or folder that ``ordinate fit`` reads.
         target: Column of the label, or several of continuous targets; None where the data say which it is.
         time_limit: Seconds within which to finish; None for the limit of the command.
         out: New folder in which the model is saved with its metrics and a report; None saves nothing.
@@ -83,7 +84,7 @@ def fit(
         if isinstance(data, pd.DataFrame):
             optional("pyarrow", "parquet", "a DataFrame in ordinate.fit")
             path = str(Path(kept) / "data.parquet")
-            data.to_parquet(path, index=False)
+            with_absolute_paths(data).to_parquet(path, index=False)
         wanted = {"quiet": verbose == 0, "no_report": out is None, **options, "data": path, "out": str(folder)}
         if target is not None:
             wanted["target"] = target if isinstance(target, str) else list(target)

@@ -99,11 +99,12 @@ def _with_preprocessing(options: FitOptions, request: Request, samples: Labelled
 
 
 def _opened(options: FitOptions, request: Request) -> LabelledData:
-    modality = modality_of_data(options.data)
+    of_columns = options.drop or options.keep or options.categorical or options.text
+    modality = modality_of_data(options.data, as_table=bool(of_columns))
     if not modality.holds_arrays:
         _check_modality(options, modality)
-        return open_samples(options.data, request)
-    samples = open_samples(options.data, request)
+        return open_samples(options.data, request, modality)
+    samples = open_samples(options.data, request, modality)
     if not options.text:
         samples = leave_out_row_columns(samples, names_in(options.keep), options.data, request.say)
     return _of_file(options, request, samples)

@@ -1,4 +1,4 @@
-"""Read labelled images: a folder or zip with a labels.csv, or with a folder per rank."""
+"""Read labelled images: a folder or zip with a labels.csv or a folder per rank, or a table of their paths."""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -10,7 +10,7 @@ from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS
 from ordinate.data.file_tree import FileTree, is_hidden
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.labelled import Labelled
-from ordinate.data.labels_file import SPLITS, Columns, has_labels_file, listed_names, read_listed, split_name
+from ordinate.data.labels_file import SPLITS, Columns, listed_names, lists_images, open_tree, read_listed, split_name
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
 
@@ -34,8 +34,8 @@ class ImageTree(FileTree):
 
 
 def holds_images(path: str | Path) -> bool:
-    """Return whether a path is to be read as images: a folder, a zip, or an image."""
-    return Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES)
+    """Return whether a path is to be read as images: a folder, a zip, an image, or a table of their paths."""
+    return Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES) or lists_images(path)
 
 
 def read_images(path: str | Path, left_out: Callable[[str], None] | None = None) -> ImageFiles:
@@ -43,9 +43,9 @@ def read_images(path: str | Path, left_out: Callable[[str], None] | None = None)
 
     ``left_out`` gets the reason for every image that it names and that is not there, which is an error without it.
     """
-    tree = ImageTree.of(path)
+    tree = open_tree(ImageTree, path)
     names = tree.images
-    if has_labels_file(tree):
+    if tree.labels is not None:
         names = listed_names(tree, "images", left_out)
     if not names:
         raise OrdinateError(path, problem=f"holds no image ({', '.join(IMAGE_SUFFIXES)})")
@@ -55,21 +55,22 @@ def read_images(path: str | Path, left_out: Callable[[str], None] | None = None)
 def read_labelled_images(
     path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool | None = None
 ) -> Labelled:
-    """Read labelled images of a folder or zip; errors name the way out.
+    """Read labelled images of a folder or zip, or of a table; errors name the way out.
 
-    A ``labels.csv`` at the top names the images (column ``path``, ``file``, ``filename`` or ``image``, relative to the
-    folder) and their labels; :func:`~ordinate.data.labels_file.labelled_by` says which columns are used. Without one,
+    A ``labels.csv`` at the top, or the table, names the images (column ``path``, ``file``, ``filename`` or ``image``,
+    or whichever holds names of images alone, relative to the folder that it lies in) and their labels;
+    :func:`~ordinate.data.labels_file.labelled_by` says which columns are used. Without one,
     every folder is a rank and the label is its name, which is called ``target`` in outputs; folders ``train``,
     ``validation`` and ``test`` above them are splits.
 
     Args:
-        path: Folder or zip.
+        path: Folder, zip, or csv or parquet file.
         columns: Columns of the label and of more.
         skip_unreadable: Whether images that a ``labels.csv`` names and that are not there are left out; None raises an
             error that names no way out.
     """
-    tree = ImageTree.of(path)
-    if has_labels_file(tree):
+    tree = open_tree(ImageTree, path)
+    if tree.labels is not None:
         listed = read_listed(tree, "images", skip_unreadable)
         return listed.labelled(tree.files(listed.names), columns)
     for option, name in columns.given.items():

@@ -15,7 +15,7 @@ from ordinate.data.csv_files import first_line_is_data
 from ordinate.data.csv_format import CSV
 from ordinate.data.file_formats import IMAGE_SUFFIXES, NPZ, TABLES, TS, ends_in
 from ordinate.data.labelled import Labelled, require_labels
-from ordinate.data.labels_file import with_parts
+from ordinate.data.labels_file import lists_images, with_parts
 from ordinate.data.modality import Modality, Request
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import lacks_columns, require_names, require_unique
@@ -86,7 +86,7 @@ class Tables(Modality):
 
     def opens(self, path: str | Path) -> bool:
         if ends_in(path, (*TABLES, *NPZ, *TS)) or holds_parquet(path):
-            return True
+            return not lists_images(path)
         return not (Path(path).is_dir() or Path(path).suffix.lower() in (".zip", *IMAGE_SUFFIXES))
 
     def read_labelled(self, path: str | Path, request: Request) -> Labelled:

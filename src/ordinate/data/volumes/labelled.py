@@ -9,7 +9,6 @@ from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled
 from ordinate.data.labels_file import (
     Columns,
-    has_labels_file,
     listed_names,
     path_column,
     read_labels_file,
@@ -39,7 +38,7 @@ def holds_volumes(path: str | Path) -> bool:
 def _are_slices(path: Path, folder: Path) -> bool:
     """Return whether the DICOM files below a path, of which a folder holds some, are slices of volumes."""
     tree = FileTree.of(path)
-    if not has_labels_file(tree):
+    if tree.labels is None:
         return is_series(folder)
     frame = read_labels_file(tree, "volumes")
     column = path_column(frame) or str(frame.columns[0])
@@ -61,7 +60,7 @@ def read_volumes(path: str | Path, left_out: Callable[[str], None] | None = None
     ``left_out`` gets the reason for every file that it names and that is not there, which is an error without it.
     """
     tree = _tree_of_volumes(path)
-    if has_labels_file(tree) and path_column(read_labels_file(tree, "volumes")) is not None:
+    if tree.labels is not None and path_column(read_labels_file(tree, "volumes")) is not None:
         return _files(tree, listed_names(tree, "volumes", left_out))
     names = [name for name in tree.names if name.lower().endswith(SUFFIXES) or Path(tree.where(name)).is_dir()]
     if not names:

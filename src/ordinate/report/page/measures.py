@@ -76,9 +76,9 @@ def score_all(contents: Contents, *, simple_models: bool = True) -> list[Predict
     ]
 
 
-def gain(contents: Contents, other: Predictor) -> Score:
-    """Return by how much the model's mean error is below another's, with its interval over the same drawings."""
-    difference = np.abs(other.predicted - contents.true) - np.abs(contents.errors)
+def gain(contents: Contents, other: Labels) -> Score:
+    """Return by how much the model's mean error is below that of other predictions, and its interval, by pairs."""
+    difference = np.abs(other - contents.true) - np.abs(contents.errors)
     drawn = np.mean(difference[_drawings(len(difference))], axis=1)
     return Score(float(difference.mean()), *_interval(drawn))
 

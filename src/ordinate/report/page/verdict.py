@@ -69,7 +69,7 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
     if contents.are_mostly_seen:
         return Verdict(result, "most of these samples are those that it was trained on", "unclear")
     best, *further = sorted(others, key=_error_of)
-    lead = gain(contents, best)
+    lead = gain(contents, best.predicted)
     if lead.low > 0:
         return Verdict(result, _better(best, lead), "better")
     kind: Literal["unclear", "worse"] = "unclear"
@@ -81,7 +81,7 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
         if _error_of(best) > 0:
             said += f" by {percent(-lead.value / _error_of(best))}"
     for other in sorted(further, key=lambda each: each.name.startswith(OWN_PART)):  # Others say more of its use.
-        lead = gain(contents, other)
+        lead = gain(contents, other.predicted)
         if lead.low > 0:
             return Verdict(result, f"{said}, {_better(other, lead)}", kind)
     return Verdict(result, said, kind)

@@ -170,7 +170,7 @@ def _about_the_samples(contents: Contents) -> Iterator[Caution]:
 
 def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> Iterator[Caution]:
     best = min(predictors[1:], key=lambda other: other.scores["mae"].value)
-    lead = gain(contents, best)
+    lead = gain(contents, best.predicted)
     own, other = predictors[0].scores["mae"].value, best.scores["mae"].value
     compared = f"The MAE of “{best.name}” is {other:.3g}, the model's {own:.3g}"
     if lead.high < 0:

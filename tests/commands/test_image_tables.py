@@ -1,0 +1,95 @@
+"""Tables of paths of images, next to the images or with absolute paths, are read as images by every command."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinate
+from ordinate.cli import main
+from ordinate.errors import OrdinateError
+from tests.data import pictures
+
+RANKS = np.arange(60) % 3
+NAMES = [f"scans/{i:02}.png" for i in range(60)]
+TABLE = pd.DataFrame({"Image Index": NAMES, "grade": RANKS, "subject": [f"s{i // 3}" for i in range(60)]})
+QUICK = ["--method", "cloc", "--encoder", "test_resnet", "--epochs", "3", "--no-report", "--quiet"]
+
+pytestmark = pytest.mark.usefixtures("unpainted")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pictures.write(Path("knees"), pictures.draw(RANKS), NAMES)
+
+
+def write(form):
+    """Write the table in one of the forms in which people have it, and return its path."""
+    if form == "labels.csv":
+        TABLE.rename(columns={"Image Index": "path"}).to_csv("knees/labels.csv", index=False)
+        return "knees"
+    if form == "parquet":
+        TABLE.assign(**{"Image Index": [f"./knees/{name}" for name in NAMES]}).to_parquet("train.parquet")
+        return "train.parquet"
+    if form == "backslashes":
+        TABLE.assign(**{"Image Index": [name.replace("/", "\\") for name in NAMES]}).to_csv("knees/t.csv", index=False)
+        return "knees/t.csv"
+    if form == "absolute":
+        TABLE.assign(**{"Image Index": [str(Path("knees", name).absolute()) for name in NAMES]}).to_csv("elsewhere.csv")
+        return "elsewhere.csv"
+    TABLE.to_csv("knees/train.csv", index=False, sep=";")
+    return "knees/train.csv"
+
+
+@pytest.mark.parametrize("form", ["semicolons", "parquet", "backslashes", "absolute"])
+def test_a_table_of_images_gives_the_model_and_figures_of_a_labels_csv(form, capsys):
+    data, usual = write(form), write("labels.csv")
+    for path, out in ((data, "model"), (usual, "usual")):
+        assert main(["fit", path, "--target", "grade", "--out", out, *QUICK]) == 0
+        assert "60 samples of 16 x 16 pixels" in capsys.readouterr().out
+        assert main(["predict", out, path, "--out", f"{out}.csv"]) == 0
+        assert main(["evaluate", out, path, "--target", "grade", "--out", f"{out}-metrics.csv"]) == 0
+        assert "12 samples, on which no model was trained" in capsys.readouterr().out
+    columns = ["prediction", "probability_0", "probability_1", "probability_2"]
+    pd.testing.assert_frame_equal(pd.read_csv("model.csv")[columns], pd.read_csv("usual.csv")[columns])
+    values = [pd.read_csv(f"{out}-metrics.csv")["value"] for out in ("model", "usual")]
+    pd.testing.assert_series_equal(*values)
+
+
+def test_a_data_frame_of_images_trains_on_them_as_its_file_does():
+    usual = ordinate.fit(write("labels.csv"), "grade", method="cloc", encoder="test_resnet", epochs=3, verbose=0)
+    paths = "knees/" + TABLE["Image Index"]
+    table = TABLE.assign(**{"Image Index": paths})
+    model = ordinate.fit(table, "grade", method="cloc", encoder="test_resnet", epochs=3, verbose=0)
+    np.testing.assert_array_equal(model.predict_proba(paths), usual.predict_proba(paths))
+    assert model.similar(paths[:2], k=3)[1].shape == (2, 3)
+    with pytest.raises(OrdinateError, match=r"X\['Image Index'\] is a column of paths"):
+        model.predict(table)
+
+
+def test_an_option_for_columns_reads_the_other_columns_of_the_table_instead():
+    table = TABLE.assign(age=RANKS + np.random.default_rng(0).normal(size=60))
+    table.to_csv("knees/train.csv", index=False)
+    arguments = ["fit", "knees/train.csv", "--target", "grade", "--method", "cloc", "--epochs", "3", "--quiet"]
+    assert main([*arguments, "--drop", "subject", "--no-report", "--out", "model"]) == 0
+    assert ordinate.load("model").feature_names_in_.tolist() == ["age"]
+    assert main(["predict", "model", "knees/train.csv", "--out", "of_ages.csv"]) == 0
+    assert main(["evaluate", "model", "knees/train.csv"]) == 0
+    assert main(["report", "model", "knees/train.csv", "--out", "report.html"]) == 0
+
+
+def test_images_that_are_not_there_are_named_unless_they_may_be_left_out(capsys):
+    Path("knees/scans/07.png").unlink()
+    data = write("semicolons")
+    assert main(["fit", data, "--target", "grade", "--out", "model", *QUICK]) == 2
+    assert "scans/07.png" in capsys.readouterr().err
+    assert main(["fit", data, "--target", "grade", "--out", "model", "--skip-unreadable", *QUICK]) == 0
+    assert "left out: scans/07.png: no such file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (8, 8, 3)])
+def test_a_list_of_pictures_is_told_how_to_become_an_array(shape):
+    with pytest.raises(OrdinateError, match=r"got a list of pictures, expected paths of images, or one array"):
+        ordinate.CLOCClassifier().fit([np.zeros(shape, np.uint8)] * 9, np.arange(9) % 3)
