@@ -66,6 +66,17 @@ def test_a_plain_trainer_trains_every_kind_of_data(estimator, X, y, monkeypatch)
     assert not hasattr(estimator, "reader_")  # the user's stays as it is
 
 
+@pytest.mark.filterwarnings("ignore:::lightning")
+def test_fewer_epochs_than_those_of_the_method_are_told(recwarn):
+    data = LightningData(*KINDS["tables"])
+    method = data.new_method()
+    fit(method, data)
+    assert not [each for each in recwarn if "max_epochs" in str(each.message)]
+    few = method.epochs - 1
+    with pytest.warns(UserWarning, match=f"max_epochs={few} ends before the {few + 1} epochs of the method"):
+        fit(data.new_method(), data, max_epochs=few)
+
+
 SAME = {
     "cloc": (cloc, {}),
     "cloc, validated": (cloc, {"validation_fraction": 0.3, "patience": 2, "epochs": (2, 6)}),

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from torch import Tensor
 
 from ordinate.data.loader import Loader
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.pipeline import learn_labels_and_reader, new_module
@@ -80,6 +80,9 @@ class LightningMethod(lightning.LightningModule):
 
     def setup(self, stage: str) -> None:
         if stage == "fit":
+            limit = self.trainer.max_epochs
+            if limit is not None and 0 <= limit < self.epochs:
+                warn(f"max_epochs={limit} ends before the {self.epochs} epochs of the method, all stages together")
             self.method.start_over()
             self.early_stop = EarlyStop()
             self.method.begin_stage()

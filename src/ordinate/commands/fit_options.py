@@ -117,7 +117,7 @@ class FitOptions:
     time_limit: float | None = option(
         None,
         "finish within this time, including reading and report (2 for tables of up to 20,000 rows, 5 for larger ones, "
-        "10 for other data; none for a given --method)",
+        "10 for series and text; none for images and a given --method)",
         metavar="MINUTES",
         above=0,
     )

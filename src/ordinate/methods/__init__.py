@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ordinate.methods.otd import OTD
     from ordinate.methods.supcr import SupCR
     from ordinate.methods.supremix import SupReMix
+    from ordinate.training.gradient_caching import embed_in_chunks
     from ordinate.training.loop import train
     from ordinate.training.optimization import Optimization
 
@@ -18,9 +19,10 @@ _HOMES = {
     "Optimization": "ordinate.training.optimization",
     "SupCR": "ordinate.methods.supcr",
     "SupReMix": "ordinate.methods.supremix",
+    "embed_in_chunks": "ordinate.training.gradient_caching",
     "train": "ordinate.training.loop",
 }
 
-__all__ = ["CLOC", "OTD", "Optimization", "SupCR", "SupReMix", "train"]
+__all__ = ["CLOC", "OTD", "Optimization", "SupCR", "SupReMix", "embed_in_chunks", "train"]
 
 __getattr__, __dir__ = lazily("ordinate.methods", _HOMES)

@@ -280,7 +280,7 @@ def test_a_duration_as_text_has_these_seconds(text, seconds):
 
 @pytest.mark.parametrize("ending", [".parquet", ".feather", ".xlsx", ".sav"])
 def test_times_of_files_are_those_of_the_frame(tmp_path, ending):
-    frame = pd.DataFrame({"seen": TIMES, "at": HOURS.dt.time, "size": np.arange(40.0)})
+    frame = pd.DataFrame({"seen": TIMES, "at": HOURS.dt.time, "size": np.sqrt(np.arange(40.0))})
     path = tmp_path / f"table{ending}"
     if ending == ".sav":
         pyreadstat.write_sav(frame, path)

@@ -120,9 +120,9 @@ class ImageReader(PixelReader):
         return x.numpy()
 
 
-def _are_grey(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which images (n, 3, h, w) have the same values in all channels."""
+def _are_grey(pixels: NDArray[np.uint8], tolerance: int = 3) -> NDArray[np.bool_]:
+    """Return which images (n, 3, h, w) have the same values in all channels, which some formats round."""
     found = np.zeros(len(pixels), dtype=bool)
     for place, image in enumerate(pixels):
-        found[place] = bool((image[:1] == image[1:]).all())
+        found[place] = bool(np.ptp(image.astype(np.int16), axis=0).max() <= tolerance)
     return found

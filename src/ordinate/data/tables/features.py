@@ -31,6 +31,7 @@ from ordinate.data.tables.date_forms import NOT_TOLD, date_form
 from ordinate.data.tables.dates import DateColumn, DatesOfColumn, fit_date
 from ordinate.data.tables.free_text import HASHES, TextColumn, fit_text, is_free_text
 from ordinate.data.tables.parquet_table import ParquetTable, in_memory
+from ordinate.data.tables.row_columns import find_row_columns
 from ordinate.data.times import are_times
 from ordinate.data.typed import LEFT_OUT, note_on_unmatched, require_columns_of, without_missing
 from ordinate.encoders.build import build_encoder
@@ -121,6 +122,9 @@ class TableFeatures(Reader):
         require_columns_of(unmatched, frame.columns)
         if problems:
             raise _all_of(problems)
+        notes += [
+            f"{name}: {reason}, which tells nothing of new ones" for name, reason in find_row_columns(frame).items()
+        ]
         if unmatched:
             notes.append(note_on_unmatched(unmatched))
         if incomplete:
