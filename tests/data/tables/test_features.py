@@ -65,7 +65,7 @@ def column(values):
     ],
 )
 def test_text_that_is_almost_numbers_is_named(values, said):
-    (note,) = TableFeatures.fit(pd.DataFrame({"x": values})).notes
+    note, *_ = TableFeatures.fit(pd.DataFrame({"x": values})).notes
     assert note.startswith(said)
     declared = TableFeatures.fit(pd.DataFrame({"x": pd.Categorical(values)})).notes
     assert not any("numbers" in note for note in declared)
