@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.counts import counted
-from ordinate.encoders.network import feature_width, reason
+from ordinate.encoders.network import StageMoments, feature_width, reason, stages_of
 from ordinate.encoders.pixels import FrozenImageEncoder, ImageEncoder, by_channel
 from ordinate.errors import OrdinateError
 from ordinate.optional import optional
@@ -33,6 +33,7 @@ def build_image_encoder(
     pretrained: bool | str | Path = False,
     small_stem: bool | None = None,
     frozen: bool = False,
+    by_stages: bool = False,
     **options: Any,
 ) -> ImageEncoder:
     """Return a new encoder for images of ``sample_shape``.
@@ -55,6 +56,8 @@ def build_image_encoder(
             is left out, and all else has to fit.
         small_stem: Whether a residual network gets the stem for small images; None decides as said above.
         frozen: Whether to build a :class:`FrozenImageEncoder`.
+        by_stages: Whether features are the moments of the maps of several stages, where the network has some, see
+            :class:`~ordinate.encoders.network.StageMoments`.
         options: Options of the network.
 
     Raises:
@@ -74,9 +77,11 @@ def build_image_encoder(
     backbone = _timm_network(name, sample_shape, pretrained, options)
     if small_stem or (small_stem is None and not pretrained and min(sample_shape[1:]) < SMALL_IMAGE):
         _keep_small_images(backbone)
-    width = feature_width(backbone, torch.zeros(1, *sample_shape), repr(name))
     if pretrained:
         normalisation = backbone.pretrained_cfg
+    if by_stages and len(stages_of(backbone)) > 1:
+        backbone = StageMoments(backbone)
+    width = feature_width(backbone, torch.zeros(1, *sample_shape), repr(name))
     mean = _given_or_usual(mean, normalisation["mean"], "mean", channels)
     std = _given_or_usual(std, normalisation["std"], "std", channels)
     if min(std) <= 0:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
+from threading import Lock
 from typing import Self
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
+
+_HOOKING = Lock()
 
 
 def blocks_of(network: nn.Module) -> list[nn.Module]:
@@ -179,6 +182,66 @@ def pooled(output: object, *, of_series: bool = False) -> Float[Tensor, "n f"]:
     if features.dim() == 3 and not of_series:
         return features.mean(1)
     return features.flatten(2).mean(2)
+
+
+class StageMoments(nn.Module):
+    """The mean and the deviation of each map of features after the last stages of a network, side by side.
+
+    A network that was trained on other images describes lesions and textures better by these than by its last layer.
+
+    Args:
+        network: Network with stages, see :func:`stages_of`.
+        most: Number of the last stages that count.
+
+    Example:
+        >>> blocks = [nn.Sequential(nn.Sequential(nn.Conv2d(c, 2 * c, 3), nn.ReLU())) for c in (3, 6)]
+        >>> StageMoments(nn.Sequential(*blocks))(torch.zeros(2, 3, 8, 8)).shape
+        torch.Size([2, 36])
+    """
+
+    def __init__(self, network: nn.Module, most: int = 5) -> None:
+        super().__init__()
+        self.network = network
+        self.stages = most
+
+    def forward(self, x: Tensor) -> Float[Tensor, "n f"]:
+        maps: list[Tensor] = []
+
+        def keep(_: nn.Module, __: object, output: object) -> None:
+            maps.append(features_in(output))
+
+        with _HOOKING:  # The hooks of another thread would add its maps.
+            hooks = [stage.register_forward_hook(keep) for stage in stages_of(self.network)[-self.stages :]]
+            try:
+                last = self.network(x)
+            finally:
+                for hook in hooks:
+                    hook.remove()
+        has_channels_last = getattr(self.network, "output_fmt", "NCHW") == "NHWC"
+        moments = []
+        for output in maps:
+            if output.dim() < 3:
+                continue
+            places = output.flatten(1, -2) if output.dim() == 3 or has_channels_last else output.flatten(2).mT
+            mean = places.mean(1, keepdim=True)
+            moments += [mean[:, 0], (places - mean).square().mean(1).sqrt()]
+        return torch.cat(moments, dim=1) if moments else pooled(last)
+
+
+def stages_of(network: nn.Module) -> list[nn.Module]:
+    """Return the stages of a network: its parts with several layers each, or those of the only part that has some.
+
+    Example:
+        >>> layers = [nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU()) for _ in range(4)]
+        >>> len(stages_of(nn.Sequential(nn.Conv2d(3, 3, 1), nn.Sequential(*layers))))
+        4
+    """
+    stages = [part for part in network.children() if any(map(_has_layers, part.children()))]
+    return list(stages[0].children()) if len(stages) == 1 else stages
+
+
+def _has_layers(module: nn.Module) -> bool:
+    return any(True for _ in module.children()) and any(True for _ in module.parameters())
 
 
 def features_in(output: object) -> Float[Tensor, "n ..."]:

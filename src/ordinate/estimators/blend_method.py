@@ -165,8 +165,9 @@ class Blend(Method):
     ) -> ImageComponents:
         """Return the components of images, for a new model as many as ``most``, the samples and the features allow."""
         self.options, self.reader_of_images = options, reader
-        pooling = {"global_pool": "catavgmax"}  # The mean and the maximum of each map of features.
-        built = reader.new_encoder(self._network_name, None, options, for_saved_weights=saved is not None, **pooling)
+        built = reader.new_encoder(
+            self._network_name, None, options, for_saved_weights=saved is not None, by_stages=True
+        )
         network = cast(FrozenImageEncoder, built)
         if saved is not None:
             return ImageComponents(network, saved["components"])
