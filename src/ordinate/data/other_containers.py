@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from ordinate.counts import counted
@@ -27,6 +28,7 @@ def unpack(X: Any, y: Any) -> tuple[Any, Any]:
         return _of_items(X, y)
     if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):  # As JSON holds a table.
         return pd.DataFrame(X), y
+    X, y = (part.detach() if isinstance(part, Tensor) and part.requires_grad else part for part in (X, y))
     if hasattr(X, "toarray"):  # A sparse matrix.
         return X.toarray(), y
     if hasattr(X, "to_pandas") and not isinstance(X, ParquetTable):  # Polars, pyarrow and datasets have this method.

@@ -54,6 +54,7 @@ class Blend(Method):
     """How the parts of a blend train, and how their weights are chosen."""
 
     name = "Blend"
+    has_unseen_folds = True
     checkpoint_seconds = 2.0  # Fewer would cost more than the work that a kill loses.
     images: ImageComponents | None = None
     tuned: FineTuned | None = None  # While it trains on images.
@@ -83,11 +84,11 @@ class Blend(Method):
     def check(self) -> None:
         settings = self.settings
         if not isinstance(settings.encoder, str):
-            raise OrdinateError("encoder", repr(settings.encoder), "a name for a blend")
+            expected = "'auto' or a name of timm: a blend has networks of its own"
+            raise OrdinateError("encoder", type(settings.encoder).__name__, expected)
         check_whole(settings.embedding_dim, "embedding_dim")
         check_whole(settings.members, "members", least=2)
-        if check_whole(settings.folds, "folds", least=2) > settings.members:
-            raise OrdinateError("folds", settings.folds, f"at most the members, {settings.members}")
+        check_whole(settings.folds, "folds", least=2)
         if settings.epochs is not None:
             check_whole(settings.epochs, "epochs")
         for name in ("linear", "trees"):
@@ -116,7 +117,7 @@ class Blend(Method):
             count, argument, codes = self.units.count(), "groups", self.units.codes
         if count < 4:
             raise OrdinateError(argument, count, "at least 4 for the blend, some of which are held out")
-        folds, self.seed = min(self.settings.folds, count // 2), seed
+        folds, self.seed = min(self.settings.folds, self.settings.members, count // 2), seed
         self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, codes)
         return ShuffledBatches(len(targets), batch_size, seed)
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class CLOCClassifier(RankClassifier):
     """Classify ranks by CLOC: a margin for every boundary between adjacent ranks, learned or fixed by you.
 
-    Margins shape the embedding in training. A classifier on the embedding predicts. Without validation samples there is
-    no early stopping: all epochs are trained.
+    Margins shape the embedding in training. A classifier on the embedding predicts. Without validation samples all
+    epochs are trained, unless a ``patience`` is given, which then counts epochs without a lower training loss.
 
     Args:
         critical_margins: ``{(1, 2): 0.8}`` fixes the margin of the boundary between the labels 1 and 2, which must be

@@ -241,10 +241,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Raises:
             AttributeError: there is none, as of an estimator that is not fitted.
         """
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
         facts = self.model_.facts
         if name not in facts:
             raise AttributeError(f"{type(self).__name__} has no {name}")
         return facts[name]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
 
     def transform(self, X: NewSamples) -> NDArray[np.float64]:
         """Return the embeddings (n, ``embedding_dim_``) of samples, or of those of a file by its path, float64."""

@@ -256,6 +256,8 @@ class Method(ABC):
         """Return the samples per batch."""
         return self.settings.batch_size or defaults_of(reader).batch_size
 
+    has_unseen_folds = False  # Whether training measures samples that it leaves out, without validation samples.
+
     def patience(self, facts: Facts) -> int | None:
         """Return the epochs of early stopping."""
         return None if self.training.patience == "auto" else self.training.patience

@@ -6,18 +6,20 @@ import time
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
 from ordinate.data.findings import collected
 from ordinate.data.memory import require_memory
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
+from ordinate.data.other_containers import unpack
 from ordinate.data.registry import check_kind, modality_of
 from ordinate.data.rows import take
 from ordinate.data.samplers import ShuffledBatches
@@ -26,7 +28,7 @@ from ordinate.data.training_batches import ArrayBatches, ViewBatches
 from ordinate.encoders.given import Encoder, is_named
 from ordinate.encoders.network import feature_width, network_parameters
 from ordinate.encoders.pixels import FrozenImageEncoder
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.fingerprint import describe
 from ordinate.estimators.frozen_features import frozen_features
 from ordinate.estimators.method import Batches, Facts, Fitted, Method
@@ -132,7 +134,7 @@ def learn_labels_and_reader(
     seed = draw_seed(estimator.random_state, folder)
     held_out = None
     if validation is not None:
-        held_out = checked_samples(estimator, method, *validation, reset=False)
+        held_out = checked_samples(estimator, method, *_validation_samples(validation), reset=False)
     elif len(samples) >= few:
         share = method.validation_share(samples)
         if share > 0:
@@ -157,8 +159,22 @@ def learn_labels_and_reader(
         held_out_batches = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))
         if samples.weights is not None and held_out.weights is not None:
             all_weights = relative_weights(np.concatenate([samples.weights, held_out.weights]))
+    if held_out is None and not method.has_unseen_folds and isinstance(estimator.training.patience, int):
+        warn("patience counts epochs without a lower training loss, as there are no validation samples")
     batches = method.batches(samples.targets, method.batch_size(reader, len(samples)), seed)
     return FitData(reader, options, training, held_out_batches, batches, seed, validation is None, all_weights, note)
+
+
+def _validation_samples(given: Any) -> GivenSamples:
+    """Return samples to validate on as a tuple; a Dataset or DataLoader may hold them, too."""
+    if isinstance(given, tuple | list) and len(given) in (2, 3):
+        return tuple(given)
+    if isinstance(given, Dataset | DataLoader):
+        X, y = unpack(given, None)
+        if y is not None:
+            return X, y
+    expected = "(X, y) or (X, y, sample_weight), or a Dataset or DataLoader with labels"
+    raise OrdinateError("validation", type(given).__name__, expected, "validation_fraction is a share of the samples")
 
 
 def brings_weights(encoder: Encoder, options: DataOptions | None) -> bool:

@@ -79,7 +79,8 @@ def _check_length(labels: Tensor, n: int, name: str) -> None:
     if labels.dim() == 0 or labels.shape[0] != n:
         raise OrdinateError(name, f"shape {tuple(labels.shape)}", f"{counted(n, 'row')}, one per embedding")
     if labels.is_floating_point() and not bool(torch.isfinite(labels).all()):
-        raise OrdinateError(name, "NaN or infinity", "finite values", "drop or impute unlabelled samples")
+        hint = "drop or impute unlabelled samples" if name.endswith("labels") else None
+        raise OrdinateError(name, "NaN or infinity", "finite values", hint)
 
 
 def check_constant(value: Tensor, name: str) -> Tensor:

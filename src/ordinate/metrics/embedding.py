@@ -60,7 +60,7 @@ def is_rank_ordered(matrix: ArrayLike) -> bool:
         True if every step away from a rank lowers the cosine.
 
     Raises:
-        OrdinateError: a matrix that is not square, or of one rank.
+        OrdinateError: a matrix that is not square, or holds no two ranks to compare.
 
     Example:
         >>> is_rank_ordered([[1.0, 0.7, 0.0], [0.7, 1.0, 0.7], [0.0, 0.7, 1.0]])
@@ -71,6 +71,8 @@ def is_rank_ordered(matrix: ArrayLike) -> bool:
     rows = np.round(np.asarray(matrix, dtype=np.float64), DECIMALS)
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or len(rows) < 2:
         raise OrdinateError("matrix", f"shape {rows.shape}", "(C, C) for two ranks or more")
+    if np.isfinite(rows).sum(1).max() < 2:
+        raise OrdinateError("matrix", problem="no row has two cosines", expected="two ranks with samples, or more")
     return all(_falls(row[rank:]) and _falls(row[rank::-1]) for rank, row in enumerate(rows))
 
 

@@ -207,7 +207,8 @@ def _as_numbers(values: Any, name: str) -> NDArray[Any]:
     if array.size == 0:
         raise OrdinateError(name, f"shape {array.shape}", "at least one sample")
     if not np.isfinite(array).all():
-        raise OrdinateError(name, "NaN or infinity", "finite values", "drop or impute unlabelled samples")
+        hint = "drop or impute unlabelled samples" if name.endswith(("labels", "true")) else None
+        raise OrdinateError(name, "NaN or infinity", "finite values", hint)
     return array
 
 

@@ -12,6 +12,7 @@ from ordinate.data.findings import collected
 from ordinate.data.numbers import plain_text
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Samples, random_part, take
+from ordinate.data.tables.features import as_frame
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.model.labels import first_label
@@ -61,6 +62,7 @@ def column_contributions(
     check_whole(orders, "orders", least=2)
     if orders % 2:
         raise OrdinateError("orders", orders, "an even number")
+    X, background = _as_table(X), _as_table(background)
     for name, table in (("X", X), ("background", background)):
         if not isinstance(table, pd.DataFrame) or modality_of(table).name != "tables":
             raise OrdinateError(name, type(table).__name__, "a table with named columns, a pandas DataFrame")
@@ -111,3 +113,8 @@ def _predict(model: Model, table: pd.DataFrame, places: NDArray[np.int64]) -> ND
     mixed = pd.DataFrame({name: table[name].array.take(of) for name, of in zip(table, places.T, strict=True)})
     with collected():  # Mixed rows need not look like those of training.
         return expected_label(model, model.read(mixed))
+
+
+def _as_table(samples: Any) -> Any:
+    """Return an array (n, features) as a table; anything else as it is."""
+    return as_frame(samples) if isinstance(samples, np.ndarray) and samples.ndim == 2 else samples

@@ -132,19 +132,21 @@ class TableFeatures(Reader):
         return cls(columns, notes, MOST_PERIODIC, missing)
 
     def transform(
-        self, frame: pd.DataFrame | ParquetTable, out: NDArray[np.float32] | None = None
+        self, frame: pd.DataFrame | ParquetTable | np.ndarray, out: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """Return (n, width) float32, or ``out``, for a table with the same columns in any order.
+        """Return (n, width) float32, or ``out``, for a table with the same columns in any order, or an array in theirs.
 
         Files are read once, some rows of all columns at a time. A warning names the columns that differ from those of
         training.
         """
+        if isinstance(frame, np.ndarray):
+            frame = as_frame(frame, self.names if frame.shape[1] == len(self.names) else None)
         absent = [column.name for column in self.columns if column.name not in frame.columns]
         if absent:
             hint = None
-            if _are_numbered(self.names) and not _are_numbered(frame.columns):
+            if are_numbered(self.names) and not are_numbered(frame.columns):
                 hint = "the model was trained on an array and got a table"
-            elif _are_numbered(frame.columns) and not _are_numbered(self.names):
+            elif are_numbered(frame.columns) and not are_numbered(self.names):
                 hint = "the model was trained on a table and got an array"
             expected = f"those of the training data: {self.names}"
             raise OrdinateError("columns", problem=f"missing {absent}", expected=expected, hint=hint)
@@ -505,7 +507,7 @@ def _note_on_missing(incomplete: dict[str, int], rows: int, most: int = 5) -> st
     return f"missing values of {columns}: numbers become the median, marked in a column; categories none"
 
 
-def _are_numbered(names: Sequence[str] | pd.Index) -> bool:
+def are_numbered(names: Sequence[str] | pd.Index) -> bool:
     """Whether columns have the names of those of an array, see :func:`as_frame`."""
     return list(names) == [f"x{i}" for i in range(len(names))]
 

@@ -1,5 +1,6 @@
 """Tables (n, features): DataFrames, arrays, parquet tables, and files of any format."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from ordinate.data.modality import Modality, Request
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import lacks_columns, require_names, require_unique
 from ordinate.data.tables.csv_table import CsvTable
-from ordinate.data.tables.features import TableFeatures, as_frame, check_unseen
+from ordinate.data.tables.features import TableFeatures, are_numbered, as_frame, check_unseen
 from ordinate.data.tables.files import TS_TARGET, read_labelled, read_table_samples, require_codes, require_left
 from ordinate.data.tables.options import TableOptions
 from ordinate.data.tables.parquet_table import ParquetTable, holds_parquet, in_memory
@@ -56,6 +57,11 @@ class Tables(Modality):
         """
         if not isinstance(X, Table):
             return _checked_array(estimator, X, reset=reset)
+        if isinstance(X, pd.DataFrame) and not reset and not hasattr(estimator, "feature_names_in_"):
+            if not are_numbered(X.columns):
+                name = getattr(estimator, "name", type(estimator).__name__)
+                warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=2)
+            return _checked_array(estimator, X.to_numpy(), reset=False)
         columns = pd.DataFrame(columns=X.columns)
         require_unique(X.columns, "X")
         try:
@@ -156,7 +162,8 @@ def _checked_array(estimator: object, X: object, *, reset: bool) -> pd.DataFrame
     try:
         values = validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan")
     except ValueError as error:
-        raise OrdinateError("X", problem=error) from error
+        said = str(error).replace("but Model is", f"but {getattr(estimator, 'name', 'Model')} is")
+        raise OrdinateError("X", problem=said) from error
     return as_frame(values, names)
 
 
