@@ -113,7 +113,7 @@ class _Parser(argparse.ArgumentParser):
             expected = {"int": "a whole number", "float": "a number"}[wrong[2]]
             message = str(OrdinateError(wrong[1], wrong[3], expected))
         if message.startswith("unrecognized arguments"):
-            message += "; a value with blanks needs quotes"
+            message += "; a value with blanks needs quotes, and several columns are given as a,b"
         self.exit(2, f"ordinate: {message} (see {self.prog} --help)\n")
 
 

@@ -11,11 +11,14 @@ from ordinate.commands.early_checks import check_fit, check_inputs
 from ordinate.commands.fit_help import add_fit_options
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, add_options
+from ordinate.commands.split_file import trained_on
 from ordinate.commands.table_file import TABLE, check_new
 from ordinate.errors import OrdinateError
+from ordinate.model.folder import require_model
 from ordinate.report.output import PAGE, check_output
 from ordinate.torchrun import is_first_process
 
+OF_FIT = "; without it those that fit held out"
 LEFT_OUT = "leave out images and volumes that cannot be read"
 KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
 OF_SUSPECTS = (
@@ -154,7 +157,7 @@ def _add_transform(parser: argparse.ArgumentParser) -> None:
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
-    _add_labelled(parser, "data")
+    _add_labelled(parser, "data", OF_FIT, nargs="?")
     add_options(parser, FitOptions, CSV_FORMAT)
     parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
     _add_out(parser, "file to write (%(default)s)", default="report.html")
@@ -162,7 +165,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
-    _add_labelled(parser, "data")
+    _add_labelled(parser, "data", OF_FIT, nargs="?")
     parser.add_argument(
         "--repeats", type=int, default=10, metavar="N", help="times each column is shuffled (%(default)s)"
     )
@@ -178,7 +181,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="folders that fit wrote, one or several")
-    _add_labelled(parser, "data", metavar="DATA")
+    _add_labelled(parser, "data", "", metavar="DATA")
     add_options(parser, FitOptions, CSV_FORMAT)
     _add_table(parser, " as well")
 
@@ -228,8 +231,8 @@ def _add_samples(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", help="file with the columns that the model was trained on; others are ignored")
 
 
-def _add_labelled(parser: argparse.ArgumentParser, data: str, **settings: Any) -> None:
-    parser.add_argument(data, help="labelled samples, as for fit", **settings)
+def _add_labelled(parser: argparse.ArgumentParser, data: str, more: str, **settings: Any) -> None:
+    parser.add_argument(data, help=f"labelled samples, as for fit{more}", **settings)
     parser.add_argument("--target", help="column of the label (the one that fit was given)")
 
 
@@ -240,6 +243,17 @@ def _add_table(parser: argparse.ArgumentParser, more: str, *, required: bool = F
 def _add_out(parser: argparse.ArgumentParser, text: str, *, default: str | None = None, required: bool = False) -> None:
     parser.add_argument("--out", default=default, required=required, help=text)
     parser.add_argument("--overwrite", action="store_true", help="replace the file of --out if it exists")
+
+
+def _of_fit(options: ParsedOptions) -> ParsedOptions:
+    """Return the arguments of a command with the data of the fit where none are given."""
+    if options["data"] is None:
+        require_model(options["model"])
+        data = trained_on(options["model"])
+        if data is None:
+            raise OrdinateError("data", problem="is missing, and the model does not know those that it was fitted to")
+        options = {**options, "data": data}
+    return without_csv_format(options)
 
 
 def _check_file(options: ParsedOptions, endings: tuple[str, ...] = TABLE) -> None:
@@ -347,6 +361,7 @@ COMMANDS = (
         _add_report,
         "ordinate.commands.report:report",
         _check_report,
+        prepare=_of_fit,
     ),
     Command(
         "explain",
@@ -358,6 +373,7 @@ COMMANDS = (
         _add_explain,
         "ordinate.commands.explain:explain",
         _check_explain,
+        prepare=_of_fit,
     ),
     Command(
         "suspects",

@@ -16,7 +16,7 @@ from ordinate.errors import OrdinateError
 from ordinate.estimators.loading import load
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import Contents, gather
-from ordinate.report.page.measures import gain, score_all
+from ordinate.report.page.measures import Predictor, gain, score_all
 from ordinate.report.page.verdict import Compared
 from ordinate.report.text import METRICS, table, verdict_lines
 
@@ -101,12 +101,18 @@ def _differences(contents: Mapping[str, Sequence[Contents]], targets: Sequence[s
 
 
 def _scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:
-    """Return a row of each metric of all models, and then of what the first is compared with."""
+    """Return a row of each metric of all models, then of what they are compared with, unless it predicts the same."""
     own = []
     for name, each in compared.items():
         names = {name, *(f"{target}, {name}" for target in each.verdicts)}
         own += [predictor for predictor in each.predictors if predictor.name in names]
-    simple = [predictor for predictor in next(iter(compared.values())).predictors if predictor not in own]
+    simple: list[Predictor] = []
+    for name, each in compared.items():
+        for predictor in each.predictors:
+            others = [other.predicted for other in simple if other.name == predictor.name]
+            if predictor in own or any(np.array_equal(predictor.predicted, other) for other in others):
+                continue
+            simple.append(replace(predictor, name=f"{name}: {predictor.name}") if others else predictor)
     return pd.DataFrame(
         [
             {"model": each.name, "metric": metric, "value": score.value, "low": score.low, "high": score.high}

@@ -21,7 +21,7 @@ from ordinate.data.streamed import loaded
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.loading import load
-from ordinate.model.batches import read_all, read_unlabelled, trained_columns
+from ordinate.model.batches import all_in_memory, read_unlabelled, trained_columns
 from ordinate.model.contributions import background_of, column_contributions
 from ordinate.model.importance import column_importance
 from ordinate.model.labels import first_label
@@ -91,8 +91,8 @@ def _explain_columns(fitted: Model, model: str, data: str, target: str | None, r
 
 def _explain_rows(fitted: Model, model: str, data: str, asked_for: Sequence[str], out: str | None) -> None:
     """Print what each column contributes to the predictions of some rows, or write it to ``out``, too."""
-    X = read_all(fitted, data)
     samples = read_unlabelled(data, fitted)
+    X = all_in_memory(fitted, samples, data)
     identity = [name for name in read_split(model)["identity"] if name in getattr(samples, "columns", ())][:1]
     of_samples = names_of_samples(samples, identity).tolist()
     names = ["" if pd.isna(name) else plain_text(name) for name in of_samples]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ordinate.commands.fit_options import ranks_in
 from ordinate.data.known_scales import known_order, misspelt_rank, order_problem, order_to_type
 from ordinate.data.numbers import as_numbers, plain_text, split_unit
+from ordinate.data.tables.date_forms import date_form
 from ordinate.data.typed import CODES
 from ordinate.decisions import read_costs
 from ordinate.errors import OrdinateError, argument
@@ -119,6 +120,9 @@ def _numbers_of_text(y: pd.Series, name: str, task: str, *, may_have_unit: bool)
     if isinstance(y.dtype, pd.CategoricalDtype):
         labels = [str(label) for label in y.dtype.categories if str(label) in labels]
     problem = order_problem(labels)
+    if date_form(y) is not None:
+        hint = "a column of days since a date is a number, and can be predicted"
+        raise OrdinateError(name, "dates", "ranks or numbers", hint)
     if numbers.notna().any() and known_order(labels) is None:
         odd = sorted(set(map(str, y[numbers.isna()])))
         problem = f"holds numbers and the text {', '.join(map(repr, odd[:5]))}"

@@ -331,7 +331,7 @@ def leave_out_row_columns(
     names = [name for name in X.columns if name not in left_out]
     if not names:
         raise _none_left(data, left_out)
-    X = _usable(X[names], keep, data, note, left_out)
+    X = _usable(X[names], keep, data, note, left_out, has_groups=samples.groups is not None)
     y = pd.DataFrame(samples.y)
     in_order = [name for each in y for name in find_row_order(X, y[each])]
     for name in dict.fromkeys(in_order):
@@ -364,7 +364,14 @@ def _none_left(data: str, reasons: Mapping[str, str], most: int = 3) -> Ordinate
 
 
 def _usable(
-    X: Any, keep: Sequence[str], data: str, say: Callable[[str], None], left_out: Mapping[str, str], most: int = 3
+    X: Any,
+    keep: Sequence[str],
+    data: str,
+    say: Callable[[str], None],
+    left_out: Mapping[str, str],
+    *,
+    has_groups: bool,
+    most: int = 3,
 ) -> Any:
     """Return a table without the columns that features cannot be learned from; one note names them all.
 
@@ -383,8 +390,11 @@ def _usable(
     if len(problems) > most:
         reasons.append(f"{len(problems) - most} more")
     columns = "column" if len(problems) == 1 else "columns"
-    drop = argument("drop", ",".join(problems))
-    say(f"left out: {columns} {', '.join(reasons)}, which cannot be used; {drop} does not read them")
+    advice = f"{argument('drop', ','.join(problems))} saves this note"
+    repeated = next((name for name, error in problems.items() if argument("group") in str(error.hint)), None)
+    if repeated is not None and not has_groups:
+        advice = f"if rows of one {repeated!r} belong together, {argument('group', repeated)} keeps them on one side"
+    say(f"left out: {columns} {', '.join(reasons)}, which cannot be used; {advice}")
     return X[left]
 
 
@@ -399,8 +409,7 @@ def _note_on_sentinels(problems: dict[str, str]) -> str:
 
 def _of_columns(problems: Mapping[str, object], most: int = 3) -> str:
     """Return what the first columns hold."""
-    listed = [f"{name!r} {problem}" for name, problem in list(problems.items())[:most]]
+    listed = [f"column {name!r} {problem}" for name, problem in list(problems.items())[:most]]
     if len(problems) > most:
         listed.append(f"{len(problems) - most} more hold such numbers")
-    columns = "column" if len(problems) == 1 else "columns"
-    return f"{columns} {'; '.join(listed)}"
+    return "; ".join(listed)

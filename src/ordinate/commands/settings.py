@@ -130,7 +130,8 @@ class TypedSettings:
             full |= dict.fromkeys(f"training.{each}" for each in parameters(Training))
         known = [each for each in full if each not in FLAGS and each not in groups()]
         given = full_name(group, name)
-        hint = did_you_mean(given, known, _as_given) or f"known are {', '.join(known)}"
+        meant = re.sub(r"\blr\b", "learning_rate", given)
+        hint = did_you_mean(meant, known, _as_given) or f"known are {', '.join(known)}"
         return OrdinateError("--set", problem=f"there is no setting {given!r}", hint=hint)
 
 

@@ -35,7 +35,7 @@ def suspects(
         data: Path or name of the data.
         target: Column of the label; None if the data have one of their own.
         folds: Number of models.
-        out: File to write; None prints the table.
+        out: File to write; None prints the table, on a terminal the worst samples.
         shown: Number of the worst samples that are printed if all go to a file.
         shared: Other fields of :class:`~ordinate.commands.fit_options.FitOptions`.
     """
@@ -61,11 +61,13 @@ def suspects(
         for name in identity.columns.difference(found.columns):
             found.insert(1, name, identity[name])
     found["row"] = samples.in_data(found["row"].to_numpy())
-    write_table([found], out)
-    if out is None:
+    if out is not None or not sys.stdout.isatty():
+        write_table([found], out)
+    if out is None and not sys.stdout.isatty():
         return
     print(table(list(found.columns), [_cells(row) for row in found.head(shown).itertuples(index=False)]))
-    print(f"\n{counted(len(found), 'sample')}, worst first: {out}; {found['doubted'].sum():,} to look at")
+    where = "--out FILE writes all of them" if out is None else out
+    print(f"\n{counted(len(found), 'sample')}, worst first: {where}; {found['doubted'].sum():,} to look at")
 
 
 def _with_others_of_its_rank(

@@ -367,6 +367,9 @@ def says_more_than_the_alphabet(labels: list[str]) -> bool:
 def _of_target(values: pd.Series, reading: Reading, found: ColumnFindings) -> pd.Series:
     """Return labels without those that say that there is no answer; they are counted."""
     is_category = isinstance(values.dtype, pd.CategoricalDtype)
+    if not is_category and _is_text(values):
+        bare = values.map(lambda each: each.strip() if isinstance(each, str) else each)
+        values = values if bare.equals(values) else bare
     if reading.keep_missing or not (is_category or _is_text(values)):
         return values
     held = values.cat.categories if is_category else pd.unique(values.dropna())

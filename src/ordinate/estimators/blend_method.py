@@ -46,6 +46,7 @@ from ordinate.torchrun import joined_processes
 from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 
+SHARES = "weights in the blend"
 FINE_TUNED_DIM = 64  # Dimension of the embedding of a fine-tuned network.
 MOST_SAMPLES = 20_000  # Simple parts are fitted on at most so many samples, on which the members are validated.
 
@@ -358,7 +359,7 @@ class Blend(Method):
         """Return the loss of each part alone and its weight in the blend."""
         losses = ", ".join(f"{name} {loss:z.3f}" for name, loss in unseen_losses.items())
         weights = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-        return f"{self.task.loss_name} on samples that were not seen: {losses}; weights in the blend: {weights}"
+        return f"{self.task.loss_name} on samples that were not seen: {losses}; {SHARES}: {weights}"
 
     def _add_parts(self, module: Any, shares: dict[str, float]) -> BlendHead:
         """Add the parts that have a weight to the encoder and the head, rounded as a saved model holds them."""

@@ -134,7 +134,7 @@ def prepare(
     """
     ref_emb, ref_labels, group = inputs["ref_emb"], inputs["ref_labels"], inputs["group"]
     self_index = inputs["self_index"]
-    if self_index is None and ref_emb is embeddings and ref_labels is not None:
+    if self_index is None and ref_emb is embeddings and ref_labels is labels:
         self_index = torch.arange(len(embeddings), device=embeddings.device)  # The batch itself.
     check_devices(
         embeddings, labels=labels, ref_emb=ref_emb, ref_labels=ref_labels, weights=inputs["weights"],

@@ -61,7 +61,12 @@ def read_batches(model: Model, data: str | Path, left_out: Callable[[str], None]
 
 def read_all(model: Model, data: str | Path) -> Samples:
     """Return the samples of a file, folder or zip, of a table the columns that a model was trained on, in memory."""
-    samples = trained_columns(model, read_unlabelled(data, model), data)
+    return all_in_memory(model, read_unlabelled(data, model), data)
+
+
+def all_in_memory(model: Model, samples: Samples, data: str | Path) -> Samples:
+    """Return samples of a file, of a table the columns that a model was trained on, in memory."""
+    samples = trained_columns(model, samples, data)
     if not hasattr(samples, "columns"):
         return samples
     parts = map(in_memory, BatchedSamples(samples, model.reader.read_at_once))

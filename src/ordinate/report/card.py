@@ -9,6 +9,7 @@ import sklearn
 import torch
 
 from ordinate.counts import counted
+from ordinate.encoders.blend_head import BlendHead
 from ordinate.model.labels import RankLabels, TargetLabels
 from ordinate.model.model import Model
 from ordinate.report.page.verdict import Compared
@@ -89,10 +90,20 @@ def card_of(model: Model) -> str:
         data = {"Samples": f"{counted(sum(labels.counts), 'sample')} of training", "Ranks": ", ".join(ranks)}
     elif isinstance(labels, TargetLabels) and labels.mean is not None:
         data = {"Mean of the label in training": ", ".join(f"{mean:.4g}" for mean in labels.mean)}
-    facts = {"Method": model.name, **versions(), "Seed": str(model.origin.params["random_state"])}
+    facts = {"Method": model.name, **parts_of(model), **versions(), "Seed": str(model.origin.params["random_state"])}
     targets = [target] if isinstance(target, str) else target
     of_table = model.reader.kind == "table"
     return model_card(targets, None, None, data, model.notes, facts, of_table=of_table, writer="`save`")
+
+
+def parts_of(model: Model) -> dict[str, str]:
+    """Return the weights of the parts of a blend; nothing of any other model."""
+    if not isinstance(model.predictor, BlendHead):
+        return {}
+    names = {"members": "networks", "linear": "linear model", "trees": "random trees", "boosting": "boosted trees"}
+    shares = sorted(model.predictor.shares.items(), key=lambda share: -share[1])
+    parts = [f"{names.get(name, name.replace('_', '-') + ' networks')} {share:.0%}" for name, share in shares]
+    return {"Parts of the blend": ", ".join(parts)}
 
 
 def versions() -> dict[str, str]:

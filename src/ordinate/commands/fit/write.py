@@ -30,7 +30,7 @@ from ordinate.model.folder import CARD
 from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
 from ordinate.model.saving import write_model
-from ordinate.report.card import model_card, versions
+from ordinate.report.card import model_card, parts_of, versions
 from ordinate.report.page.contents import MOST_SAMPLES, LabelledSamples, gather
 from ordinate.report.page.measures import score_all
 from ordinate.report.page.verdict import Compared
@@ -174,7 +174,14 @@ class _Writer:
         samples, measured = self.trainer.samples, len(self.trainer.division.test)
         counts = f"{counted(len(self.trained.rows), 'sample')} of training, {measured:,} held out"
         data = {"Data": self.options.data, "SHA-256": samples.digest, "Samples": counts}
-        facts = {"Method": self.trained.name, **versions(), "Seed": str(self.options.seed), "Command": self.command}
+        parts = parts_of(self.trained.model.fitted)
+        facts = {
+            "Method": self.trained.name,
+            **parts,
+            **versions(),
+            "Seed": str(self.options.seed),
+            "Command": self.command,
+        }
         writer = "`ordinate fit`" if are_arguments_typed() else "`ordinate.fit`"
         targets = self.options.targets or ["the label"]
         of_table = self.predictions.model.reader.kind == "table"

@@ -69,22 +69,30 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
     if contents.are_mostly_seen:
         return Verdict(result, "most of these samples are those that it was trained on", "unclear")
     best, *further = sorted(others, key=_error_of)
-    lead = gain(contents, best.predicted)
+    further.sort(key=lambda each: each.name.startswith(OWN_PART))  # Others say more of its use.
+    leads = {each.name: gain(contents, each.predicted) for each in others}
+    lead = leads[best.name]
     if lead.low > 0:
         return Verdict(result, _better(best, lead), "better")
-    kind: Literal["unclear", "worse"] = "unclear"
-    said = f"not clearly better than {_named(best)}"
-    if lead.value < 0:
-        said = f"not better than {_named(best)}"
-    if lead.high < 0:
-        kind, said = "worse", f"worse than {_named(best)}"
+    constant = others[0]
+    kind: Literal["unclear", "worse"] = "worse" if lead.high < 0 else "unclear"
+    if leads[constant.name].low <= 0:  # Whatever else it is better than.
+        return Verdict(result, f"{_not_better(leads[constant.name])} {_named(constant)}", kind)
+    own = [each for each in further if not each.name.startswith(OWN_PART)]
+    equal = [_named(each) for each in (best, *own) if leads[each.name].low <= 0][:3]
+    said = f"{_not_better(lead)} {', '.join(equal[:-1]) + ' or ' if equal[1:] else ''}{equal[-1]}"
+    if kind == "worse":
+        said = f"worse than {_named(best)}"
         if _error_of(best) > 0:
             said += f" by {percent(-lead.value / _error_of(best))}"
-    for other in sorted(further, key=lambda each: each.name.startswith(OWN_PART)):  # Others say more of its use.
-        lead = gain(contents, other.predicted)
-        if lead.low > 0:
-            return Verdict(result, f"{said}, {_better(other, lead)}", kind)
+    beaten = next((each for each in further if leads[each.name].low > 0), None)
+    if beaten is not None:
+        said += f", {_better(beaten, leads[beaten.name])}"
     return Verdict(result, said, kind)
+
+
+def _not_better(lead: Score) -> str:
+    return "not better than" if lead.value < 0 else "not clearly better than"
 
 
 def _better(other: Predictor, lead: Score) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ordinate.data.csv_files import without_formulas
 from ordinate.data.rows import Samples
 from ordinate.model.model import Model
-from ordinate.report.card import intended_use, limits, versions
+from ordinate.report.card import intended_use, limits, parts_of, versions
 from ordinate.report.page import document, plots, words
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.document import Values
@@ -103,6 +103,7 @@ def view(
         "columns": list(columns),
         "are_columns_of_training": contents.training_labels is not None,
         "notes": [note.removeprefix("note: ") for note in options.notes],
+        "is_blend": contents.is_blend,
         "is_learning_shown": plots.has_learning_curve(model.history),
         "intended_use": intended_use(options.targets),
         "limits": limits(len(contents), contents.known_from_training, of_table=model.reader.kind == "table"),
@@ -114,7 +115,12 @@ def view(
         "has_held_out": options.has_held_out,
         "boundaries": boundary_names(contents.names or []),
         "suspects": _suspects(_all_suspects(measures_by_target, options.targets), contents, options),
-        "facts": [*options.facts.items(), *versions().items(), ("Seed", str(model.origin.params["random_state"]))],
+        "facts": [
+            *options.facts.items(),
+            *parts_of(model).items(),
+            *versions().items(),
+            ("Seed", str(model.origin.params["random_state"])),
+        ],
         "settings": _settings(model),
         "data": {
             **_data(by_target, measures_by_target, projected, options, shown),

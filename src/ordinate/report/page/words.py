@@ -150,6 +150,8 @@ def find_cautions(contents: Contents, measures: Measures) -> list[Caution]:
         )
     if measures.calibration is not None:
         cautions += _about_probabilities(contents, measures.calibration)
+    if contents.names is not None and measures.coverage is not None:
+        cautions += _about_coverage(contents, contents.names, measures.coverage)
     return [*cautions, *_about_labels(contents, measures.suspects)]
 
 
@@ -176,7 +178,8 @@ def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]
     if lead.high < 0:
         yield Caution(f"Worse than {best.name}", f"{compared}.")
     elif lead.low <= 0:
-        yield Caution(f"Not clearly better than {best.name}", f"{compared}, within chance.")
+        words = "Not better than" if lead.value < 0 else "Not clearly better than"
+        yield Caution(f"{words} {best.name}", f"{compared}, within chance.")
 
 
 def _about_ranks(
@@ -198,6 +201,10 @@ def _about_ranks(
         yield Caution("One rank for all samples", f"The model predicts {only} for all of them.")
     elif missed:
         yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
+    rare = (hits > 0) & (measured >= least_measured) & (hits < measured / 3)
+    if rare.any():
+        found = [f"{hits[rank]} of {measured[rank]} of {names[rank]}" for rank in np.flatnonzero(rare)]
+        yield Caution("Ranks it rarely finds", f"Predicted correctly: {_listed(found)}.")
     if contents.training_labels is not None:
         counts = np.bincount(contents.training_labels, minlength=len(names))
         small = _named(names, counts, counts < FEW)
@@ -250,6 +257,24 @@ def _about_probabilities(contents: Contents, calibration: Calibration, most_erro
     )
 
 
+def _about_coverage(
+    contents: Contents, names: list[str], coverage: pd.DataFrame, *, least_measured: int = 10
+) -> Iterator[Caution]:
+    """Warn of ranks that sets hold clearly less often than all samples, by the last coverage that was measured."""
+    row, counts = coverage.iloc[-1], np.bincount(contents.true, minlength=len(names))
+    short = []
+    for name, count in zip(names, counts, strict=True):
+        promised, held = float(row["promised"]), float(row[name]) if count else 1.0
+        if count >= least_measured and held < promised - 2 * np.sqrt(promised * (1 - promised) / count):
+            short.append(f"{held:.0%} of {name}")
+    if short:
+        yield Caution(
+            "Prediction sets that hold some ranks too rarely",
+            f"Sets that hold the label of {row['promised']:.0%} of all samples hold {_listed(short)}. “--by-rank” of "
+            "ordinate predict, and by_rank=True in Python, promise it for every rank.",
+        )
+
+
 def _about_labels(contents: Contents, suspects: pd.DataFrame) -> Iterator[Caution]:
     if contents.contradicting:
         yield Caution(
@@ -260,7 +285,7 @@ def _about_labels(contents: Contents, suspects: pd.DataFrame) -> Iterator[Cautio
     if len(suspects):
         yield Caution(
             f"{counted(len(suspects), 'label')} to check",
-            "The model, or models trained without them, predict another label; see “Labels to check”.",
+            "Their labels are far from what is predicted for them here; see “Labels to check”.",
         )
 
 
