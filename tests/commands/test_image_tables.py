@@ -65,8 +65,9 @@ def test_a_data_frame_of_images_trains_on_them_as_its_file_does():
     model = ordinate.fit(table, "grade", method="cloc", encoder="test_resnet", epochs=3, verbose=0)
     np.testing.assert_array_equal(model.predict_proba(paths), usual.predict_proba(paths))
     assert model.similar(paths[:2], k=3)[1].shape == (2, 3)
-    with pytest.raises(OrdinateError, match=r"X\['Image Index'\] is a column of paths"):
-        model.predict(table)
+    np.testing.assert_array_equal(model.predict(table), usual.predict(paths))
+    assert model.explain(table[:1]).shape == (1, 16, 16)
+    assert model.evaluate(table) == usual.evaluate(paths, RANKS)
 
 
 def test_an_option_for_columns_reads_the_other_columns_of_the_table_instead():
@@ -87,6 +88,28 @@ def test_images_that_are_not_there_are_named_unless_they_may_be_left_out(capsys)
     assert "scans/07.png" in capsys.readouterr().err
     assert main(["fit", data, "--target", "grade", "--out", "model", "--skip-unreadable", *QUICK]) == 0
     assert "left out: scans/07.png: no such file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("names", [NAMES, ["gone.png"] * 60], ids=["different", "the same"])
+def test_images_none_of_which_is_there_do_not_become_a_table_of_the_other_columns(names, capsys):
+    table = TABLE.assign(age=np.random.default_rng(0).normal(size=60), **{"Image Index": names})
+    table.to_csv("moved.csv", index=False)
+    assert main(["fit", "moved.csv", "--target", "grade", "--out", "model", *QUICK]) == 2
+    said = capsys.readouterr().err
+    assert "moved.csv: none of its images is there, such as" in said
+    assert "--drop 'Image Index' trains on the other columns instead" in said
+    with pytest.raises(OrdinateError, match=r"^data: none of its images is there"):
+        ordinate.fit(table, "grade", verbose=0)
+    assert not Path("model").exists()
+
+
+def test_images_of_a_data_frame_that_are_not_there_are_left_out_where_that_is_asked_for(capsys):
+    table = TABLE.assign(**{"Image Index": ["gone.png", *("knees/" + TABLE["Image Index"])[1:]]})
+    options = {"method": "cloc", "encoder": "test_resnet", "epochs": 3, "verbose": 0}
+    with pytest.raises(OrdinateError, match=r"^data: 1 of its images is not there: .*gone.png; --skip-unreadable leaves"):
+        ordinate.fit(table, "grade", **options)
+    model = ordinate.fit(table, "grade", skip_unreadable=True, **options)
+    assert model.predict(table[1:]).shape == (59,)
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 8), (8, 8, 3)])

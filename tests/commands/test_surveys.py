@@ -142,7 +142,7 @@ def test_columns_that_cannot_be_used_are_left_out_with_one_note(capsys):
     said = capsys.readouterr().out
     assert said.count("cannot be used") == 1
     assert "left out: columns 'infinite' (infinity), 'city' (text with 60 different values in 120 rows)" in said
-    assert "--drop infinite,city,town does not read them" in said
+    assert "if rows of one 'city' belong together, --group city keeps them on one side" in said
     assert main(["predict", "model", "data.csv"]) == 0
 
 

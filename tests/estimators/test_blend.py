@@ -321,7 +321,6 @@ def test_median_and_mode_are_measured_on_samples_unseen():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"folds": 5}, "folds: got 5, expected at most the members, 4"),
         ({"members": 1, "folds": 1}, "members: got 1"),
         ({"embedding_dim": 0}, "embedding_dim"),
         ({"refit": 1.5}, "refit: got 1.5, expected a share from 0 to 1"),

@@ -228,7 +228,7 @@ def fitted():
 @pytest.mark.parametrize(
     ("kind", "data", "message"),
     [
-        ("array", X[:, :2], "X has 2 features, but Model is expecting 3 features"),
+        ("array", X[:, :2], "X has 2 features, but SupCR is expecting 3 features"),
         ("array", with_infinity(X), "Input X contains infinity"),
         ("array", X[0], "Expected 2D array, got 1D array"),
         ("array", np.zeros((4, 3, 9)), "X: got another kind of data, expected tables"),

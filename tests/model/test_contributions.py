@@ -96,8 +96,8 @@ def test_rows_that_mix_samples_are_no_reason_to_warn(model):
 def test_wrong_arguments_are_named(model):
     with pytest.raises(OrdinateError, match="orders: got 3, expected an even number"):
         column_contributions(model.fitted, X, X, orders=3)
-    with pytest.raises(OrdinateError, match="background: got ndarray, expected a table with named columns"):
-        column_contributions(model.fitted, X, X[["strong"]].to_numpy())
+    with pytest.raises(OrdinateError, match="background: got list, expected a table with named columns"):
+        column_contributions(model.fitted, X, [1])
     with pytest.raises(OrdinateError, match="X: got 0 samples, expected at least 1"):
         column_contributions(model.fitted, X[:0], X)
     with pytest.raises(OrdinateError, match="expected the columns of X"):

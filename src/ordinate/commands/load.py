@@ -12,7 +12,7 @@ from ordinate.data.csv_format import Given, csv_given
 from ordinate.data.paths import reading
 from ordinate.data.rows import Labels, Samples
 from ordinate.data.tables.parquet_table import in_memory
-from ordinate.errors import warn
+from ordinate.errors import OrdinateError, warn
 from ordinate.estimators import loading
 from ordinate.estimators.known_samples import KnownSamples
 from ordinate.estimators.loading import GivenEncoder
@@ -93,7 +93,10 @@ class FilesOfFit:
 
     def read_samples(self, model: Model, data: str) -> KnownSamples | None:
         """Return the samples of the data; None if these are not the data of the fit."""
-        found = self._read(model, data, say=lambda _: None)
+        try:
+            found = self._read(model, data, say=lambda _: None)
+        except OrdinateError:  # Such as images that fit has left out.
+            return None
         if found.trained is None:
             return None
         return KnownSamples(found.X, found.y, found.rows, found.trained, found.measured, found.names)

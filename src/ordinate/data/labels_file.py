@@ -17,7 +17,7 @@ from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import absent_files, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, argument
 
 Tree = TypeVar("Tree", bound=FileTree)
 SPLITS = {
@@ -86,10 +86,7 @@ def read_labels_file(tree: FileTree, noun: str, text: tuple[str, ...] = ()) -> p
 
 
 def lists_images(path: str | Path, looked_at: int = 20) -> bool:
-    """Return whether a table is a csv or parquet file, one column of which names image files that are there.
-
-    Their names are paths, or relative to the folder of the table.
-    """
+    """Return whether a table is a csv or parquet file, one column of which names image files, there or not."""
     path = Path(path)
     if not (ends_in(path, (*CSV, *PARQUET)) and path.is_file()):
         return False
@@ -97,7 +94,7 @@ def lists_images(path: str | Path, looked_at: int = 20) -> bool:
         first = _first_rows(path, looked_at)
         column = path_column(first)
         named = [] if column is None else _as_written(first[column].dropna()).tolist()
-        return are_images(named) and any((path.parent / name).is_file() for name in named)
+        return are_images(named)
     return False
 
 
@@ -166,7 +163,12 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFi
         frame = frame.rename(columns={column: PATH_COLUMNS[0]})
     absent = sorted(name.removeprefix(tree.root) for name in set(names[~present]))
     if absent and not (skip_absent and present.any()):
-        raise absent_files(where, absent, noun, may_skip=skip_absent is False and bool(present.any()))
+        may_skip = skip_absent is False and bool(present.any())
+        error = absent_files(where, absent, noun, may_skip=may_skip, below=tree.listed_in is None)
+        if not present.any() and tree.listed_in is not None:
+            hint = f"{argument('drop', column)} trains on the other columns instead"
+            error = OrdinateError(where, problem=f"none of its {noun} is there, such as {absent[0]}", hint=hint)
+        raise error
     left_out = tuple(f"{name}: no such file" for name in absent)
     return ListedFiles(found[present].tolist(), frame[present].reset_index(drop=True), where, left_out)
 

@@ -24,7 +24,9 @@ def first_named(names: Iterable[object], most: int = 5) -> str:
     return ", ".join(named)
 
 
-def absent_files(where: Path | str, names: Sequence[str], noun: str, *, may_skip: bool) -> OrdinateError:
+def absent_files(
+    where: Path | str, names: Sequence[str], noun: str, *, may_skip: bool, below: bool = True
+) -> OrdinateError:
     """Return the error of a labels.csv that names files which are not there.
 
     Args:
@@ -32,9 +34,10 @@ def absent_files(where: Path | str, names: Sequence[str], noun: str, *, may_skip
         names: Names of the files.
         noun: Noun for several of them.
         may_skip: Whether an option leaves them out.
+        below: Whether all names have to be relative to its folder.
     """
     hint = None
-    if any(name.startswith("/") or PureWindowsPath(name).is_absolute() for name in names):
+    if below and any(name.startswith("/") or PureWindowsPath(name).is_absolute() for name in names):
         hint = "paths begin at the folder of that file; absolute ones are not read"
     elif may_skip:
         hint = f"{argument('skip_unreadable', True)} leaves them out"

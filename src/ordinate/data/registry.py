@@ -5,9 +5,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-import pandas as pd
-
-from ordinate.data.labels_file import lists_images, path_column
+from ordinate.data.labels_file import lists_images
 from ordinate.data.modality import Modality, Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.paths import refuse_url
@@ -89,13 +87,11 @@ def modality_of_reader(reader: Reader) -> Modality:
     return next(modality for modality in modalities() if modality.reads_with(reader))
 
 
-def check_kind(reader: Reader, modality: Modality, X: object) -> None:
+def check_kind(reader: Reader, modality: Modality) -> None:
     """Raise an error if samples are of another kind than the training samples."""
     if modality.reads_with(reader):
         return
-    column = path_column(X) if isinstance(X, pd.DataFrame) else None
-    hint = f"X[{column!r}] is a column of paths" if column is not None else None
-    raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training", hint)
+    raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training")
 
 
 def read_state(state: JsonObject) -> Reader:

@@ -365,7 +365,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if missing.any() and not missing.all():
             warn(f"left out: {missing.sum():,} of {counted(len(X), 'row')}, which have no label")
             X = X[~missing]
-        return X[list(self.feature_names_in_)], X[target]
+        names = list(self.model_.feature_names_in)
+        return X[names] if names else X, X[target]
 
     def _in_memory(self, X: Any) -> Any:
         """Return samples as they are, and those of a file read."""

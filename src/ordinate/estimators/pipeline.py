@@ -153,7 +153,7 @@ def learn_labels_and_reader(
     method.check_samples(reader, training)
     held_out_batches = all_weights = None
     if held_out is not None:
-        check_kind(reader, modality_of(held_out.X), held_out.X)
+        check_kind(reader, modality_of(held_out.X))
         with collected():  # Samples of validation are not new.
             x = reader.read(held_out.X, folder)
         held_out_batches = ArrayBatches(x, torch.from_numpy(held_out.targets), relative_weights(held_out.weights))

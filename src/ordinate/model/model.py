@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ordinate.counts import counted
 from ordinate.data.findings import collected, report_findings
+from ordinate.data.labels_file import path_column
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.other_containers import unpack
@@ -143,7 +144,7 @@ class Model:
             raise OrdinateError("X", "a Series", "a table", "table.iloc[[0]] is a table of one row")
         samples = self.own_columns(samples)
         modality = modality_of(samples, self.data)
-        check_kind(self.reader, modality, samples)
+        check_kind(self.reader, modality)
         with collected() as findings:
             read = self.reader.read(modality.check(self, samples, reset=False))
         rows: Any = None
@@ -157,11 +158,17 @@ class Model:
         return read
 
     def unpacked(self, X: object) -> Any:
-        """Return samples that other libraries hold as arrays and tables; a list of dictionaries by its keys."""
+        """Return samples that other libraries hold as arrays and tables; a list of dictionaries by its keys.
+
+        Of a table that names images these are the samples.
+        """
         samples, _ = unpack(X, ())
         names = list(self.feature_names_in)
         if isinstance(X, list) and isinstance(samples, pd.DataFrame) and names and set(names) <= set(samples.columns):
             return samples[names]
+        if isinstance(samples, pd.DataFrame) and self.reader.kind == "images":
+            column = path_column(samples)
+            return samples if column is None else samples[column]
         return samples
 
     def own_columns(self, X: Any) -> Any:

@@ -52,6 +52,17 @@ def test_a_model_is_worse_by_the_share_of_the_errors_of_the_best():
     assert of_ranks(WRONG, forest=TRUE).comparison == "worse than forest"
 
 
+def test_all_that_are_about_as_good_are_named_before_what_it_is_better_than():
+    found = of_ranks(WRONG, forest=WRONG, boosting=WRONG, neighbours=np.minimum(TRUE + 2, 3))
+    assert found.comparison.startswith("not clearly better than forest or boosting, better than neighbours by ")
+
+
+def test_a_model_that_is_no_better_than_a_constant_says_so_whatever_else_it_is_better_than():
+    constant = np.full(200, 1)
+    assert of_ranks(constant, constant=constant, worse=3 - TRUE).comparison == "not clearly better than constant"
+    assert of_ranks(3 - TRUE, constant=constant, worse=3 - TRUE).comparison == "not better than constant"
+
+
 def test_targets_have_a_verdict_each():
     target = np.linspace(0, 9, 40)
     both = [contents(target, target + shift, names=None) for shift in (0, 2)]

@@ -1,5 +1,6 @@
 """What a page says in words, and what it warns of."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,8 +25,8 @@ def trained_on_first(count):
     return np.vstack([INPUTS[:count], SEEN[0][count:]]), TRUE
 
 
-def cautions(of, calibration=None, suspects=NONE):
-    measures = {"calibration": calibration, "suspects": suspects}
+def cautions(of, calibration=None, suspects=NONE, coverage=None):
+    measures = {"calibration": calibration, "suspects": suspects, "coverage": coverage}
     return words.find_cautions(of, SimpleNamespace(predictors=score_all(of), **measures))
 
 
@@ -127,3 +128,20 @@ def test_few_samples_of_a_target_are_said(n, expected):
     target = np.linspace(0, 1, n)
     found = titles(contents(target, target, names=None, trained_on=(RNG.normal(size=(50, 2)), RNG.random(50))))
     assert found == ([expected] if expected else [])
+
+
+def test_a_rank_that_is_rarely_found_is_named_with_its_counts():
+    predicted = TRUE.copy()
+    predicted[np.flatnonzero(TRUE == 3)[4:]] = 2
+    (caution,) = [each for each in cautions(contents(TRUE, predicted)) if each.title == "Ranks it rarely finds"]
+    assert re.fullmatch(r"Predicted correctly: 4 of \d+ of \S+\.", caution.reason)
+    assert "Ranks it rarely finds" not in titles(contents(TRUE, TRUE))
+
+
+def test_sets_that_hold_a_rank_too_rarely_are_named_with_the_way_out():
+    of = contents(TRUE, TRUE)
+    coverage = pd.DataFrame([{"promised": 0.9, **dict.fromkeys(of.names, 0.95), of.names[1]: 0.6}])
+    (caution,) = [each for each in cautions(of, coverage=coverage) if each.title.startswith("Prediction sets")]
+    assert f"hold 60% of {of.names[1]}. “--by-rank”" in caution.reason
+    coverage[of.names[1]] = 0.85
+    assert not [each for each in titles(of, coverage=coverage) if each.startswith("Prediction sets")]

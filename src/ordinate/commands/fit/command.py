@@ -182,6 +182,8 @@ def _describe(samples: LabelledData, label: Label, division: Division) -> list[s
         f"{counted(len(label.values), 'sample')} of {modality.describe(samples.X)}, {kind}; {training} to train, "
         f"{len(division.test)} held out"
     )
+    if samples.groups is not None and samples.splits is None:
+        print(f"{counted(samples.groups.nunique(), 'group')}, each on one side")
     for values in label.values.reshape(len(label.values), -1).T:
         problem = sentinel_problem(pd.Series(values))
         if problem is not None:

@@ -154,7 +154,7 @@ class _Writer:
         compared: list[Compared] = []
         write_report(
             predictions.model, predictions.X, trainer.plan.label.values[test], self.folder / REPORT,
-            predictions=predictions, training=self._seen, target=options.target or "the label", names=self._names,
+            predictions=predictions, training=self._seen, target=self._targets, names=self._names,
             projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
             command=self.command + self._out, facts=facts, notes=trainer.samples.notes,
             simple_models=time.has_time_for(time.for_report + 10),
@@ -167,13 +167,14 @@ class _Writer:
         part = self.predictions.take(random_part(len(self.predictions), MOST_SAMPLES))
         contents = gather(part, self._seen).by_target()
         scored = [score_all(each, simple_models=simple_models) for each in contents]
-        return Compared.of(contents, scored, self.options.targets or ["the label"])
+        return Compared.of(contents, scored, self._targets)
 
     def write_card(self, compared: Compared | None) -> None:
         """Write the card of the model."""
         samples, measured = self.trainer.samples, len(self.trainer.division.test)
         counts = f"{counted(len(self.trained.rows), 'sample')} of training, {measured:,} held out"
-        data = {"Data": self.options.data, "SHA-256": samples.digest, "Samples": counts}
+        digest_of = "SHA-256" if samples.modality.holds_arrays else "SHA-256 of samples and labels"
+        data = {"Data": self.options.data, digest_of: samples.digest, "Samples": counts}
         parts = parts_of(self.trained.model.fitted)
         facts = {
             "Method": self.trained.name,
@@ -183,7 +184,7 @@ class _Writer:
             "Command": self.command,
         }
         writer = "`ordinate fit`" if are_arguments_typed() else "`ordinate.fit`"
-        targets = self.options.targets or ["the label"]
+        targets = self._targets
         of_table = self.predictions.model.reader.kind == "table"
         card = model_card(targets, compared, measured, data, samples.notes, facts, of_table=of_table, writer=writer)
         (self.folder / CARD).write_text(card, encoding="utf-8")
@@ -194,6 +195,12 @@ class _Writer:
         if self.options.out is None or not are_arguments_typed():
             return ""
         return f" {argument('out', self.options.out)}"
+
+    @property
+    def _targets(self) -> list[str]:
+        """The names of the labels, as far as the data have some."""
+        name = getattr(self.trainer.samples.y, "name", None)
+        return self.options.targets or ["the label" if name in (None, "label") else str(name)]
 
     @property
     def _seen(self) -> LabelledSamples:

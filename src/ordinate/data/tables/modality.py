@@ -57,7 +57,9 @@ class Tables(Modality):
         """
         if not isinstance(X, Table):
             return _checked_array(estimator, X, reset=reset)
-        if isinstance(X, pd.DataFrame) and not reset and not hasattr(estimator, "feature_names_in_"):
+        trained = getattr(getattr(estimator, "reader", None), "names", ())
+        has_names = hasattr(estimator, "feature_names_in_")
+        if isinstance(X, pd.DataFrame) and trained and are_numbered(trained) and not has_names:
             if not are_numbered(X.columns):
                 name = getattr(estimator, "name", type(estimator).__name__)
                 warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=2)

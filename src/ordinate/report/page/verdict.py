@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+import numpy as np
+
 from ordinate.report.page.contents import Contents
 from ordinate.report.page.measures import Predictor, Score, gain
 from ordinate.report.page.words import Caution, percent, rounded
@@ -74,9 +76,9 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
     lead = leads[best.name]
     if lead.low > 0:
         return Verdict(result, _better(best, lead), "better")
-    constant = others[0]
+    constant = next((each for each in others if len(np.unique(each.predicted)) == 1), None)
     kind: Literal["unclear", "worse"] = "worse" if lead.high < 0 else "unclear"
-    if leads[constant.name].low <= 0:  # Whatever else it is better than.
+    if constant is not None and leads[constant.name].low <= 0:  # Whatever else it is better than.
         return Verdict(result, f"{_not_better(leads[constant.name])} {_named(constant)}", kind)
     own = [each for each in further if not each.name.startswith(OWN_PART)]
     equal = [_named(each) for each in (best, *own) if leads[each.name].low <= 0][:3]
