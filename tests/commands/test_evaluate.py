@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ordinate import BlendClassifier
 from ordinate.commands.evaluate import evaluate, names_of
 from ordinate.commands.report import report
 from ordinate.errors import OrdinateError
@@ -56,6 +57,17 @@ def test_the_difference_of_two_models_is_that_of_their_errors_on_the_same_sample
     assert [low, high] == pytest.approx([difference - half, difference + half], abs=half / 3)
     assert line.startswith(f"MAE, {models[1]} minus {models[0]}: ")
     assert line.endswith("; one is better")
+
+
+def test_what_models_are_compared_with_is_listed_for_each_where_it_differs(folder):  # noqa: F811
+    for model, first in (("one", 20), ("two", 30)):
+        BlendClassifier(members=2, folds=2, epochs=3, random_state=0).fit(FRAME[:first], RANKS[:first]).save(model)
+        write_split(folder, model, first)
+    evaluate(["one", "two"], "data.csv", "grade", "metrics.csv")
+    names = read().index.get_level_values("model").unique()
+    assert names[:2].tolist() == ["one", "two"]
+    assert len(names) == len(set(names))
+    assert [name for name in names if name.startswith("two: ")]
 
 
 def test_models_that_predict_the_same_do_not_differ(capsys):

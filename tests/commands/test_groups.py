@@ -70,3 +70,44 @@ def test_rows_that_are_divided_once_more_keep_to_their_own_groups(is_ranks, are_
     sides = [set(groups[side]) for side in (part, validation, test)]
     assert min(map(len, sides)) > 0
     assert sum(map(len, sides)) == len(set.union(*sides))
+
+
+def test_a_column_of_text_that_repeats_may_be_a_group_and_groups_are_counted(capsys):
+    table = pd.read_csv("table.csv").assign(subject=[f"P{place // 2:04}" for place in range(120)])
+    table.to_csv("cases.csv", index=False)
+    arguments = ["fit", "cases.csv", "--target", "target", "--method", "l1", "--epochs", "2", "--no-report", "--quiet"]
+    assert main([*arguments, "--out", "one"]) == 0
+    said = capsys.readouterr().out
+    assert "if rows of one 'subject' belong together, --group subject keeps them on one side" in said
+    assert main([*arguments, "--group", "subject", "--out", "two"]) == 0
+    said = capsys.readouterr().out
+    assert "60 groups, each on one side" in said
+    assert "belong together" not in said
+
+
+def test_labels_that_differ_in_blanks_at_their_ends_are_one_rank(capsys):
+    names = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    names[3] += " "
+    names[7] = " " + names[7]
+    pd.DataFrame({"a": X[:, 0], "grade": names}).to_csv("blanks.csv", index=False)
+    arguments = ["--method", "cloc", "--epochs", "2", "--no-report", "--quiet", "--out", "model"]
+    assert main(["fit", "blanks.csv", "--target", "grade", "--order", "low,mid,high", *arguments]) == 0
+    assert "3 ranks, low < mid < high" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["report", "explain"])
+def test_a_model_is_asked_about_its_own_data_where_none_are_given(command, capsys):
+    arguments = ["--method", "l1", "--epochs", "2", "--no-report", "--quiet", "--out", "model"]
+    assert main(["fit", "table.csv", "--target", "target", *arguments]) == 0
+    assert main([command, "model"]) == 0
+    said = capsys.readouterr().out
+    assert main([command, "model", "table.csv", "--overwrite"]) == 0
+    assert said.splitlines()[-3:-1] == capsys.readouterr().out.splitlines()[-3:-1]
+
+
+def test_a_model_that_does_not_know_its_data_requires_some(capsys):
+    from tests.estimators.examples import supcr
+
+    supcr().fit(X, X[:, 0]).save("model")
+    assert main(["explain", "model"]) == 2
+    assert "data: is missing, and the model does not know those that it was fitted to" in capsys.readouterr().err

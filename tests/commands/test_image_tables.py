@@ -106,7 +106,7 @@ def test_images_none_of_which_is_there_do_not_become_a_table_of_the_other_column
 def test_images_of_a_data_frame_that_are_not_there_are_left_out_where_that_is_asked_for(capsys):
     table = TABLE.assign(**{"Image Index": ["gone.png", *("knees/" + TABLE["Image Index"])[1:]]})
     options = {"method": "cloc", "encoder": "test_resnet", "epochs": 3, "verbose": 0}
-    with pytest.raises(OrdinateError, match=r"^data: 1 of its images is not there: .*gone.png; --skip-unreadable leaves"):
+    with pytest.raises(OrdinateError, match=r"^data: 1 of its images is not there: .*gone.png; --skip-unreadable"):
         ordinate.fit(table, "grade", **options)
     model = ordinate.fit(table, "grade", skip_unreadable=True, **options)
     assert model.predict(table[1:]).shape == (59,)

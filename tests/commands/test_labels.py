@@ -18,6 +18,14 @@ def ordered(values, *order):
     return pd.Categorical(values, categories=order, ordered=True)
 
 
+@pytest.mark.parametrize(
+    "dates", [["2020-01-31", "2021-02-28", "2022-03-31"], ["31.01.2020", "28.02.2021", "31.03.2022"]]
+)
+def test_dates_are_no_label_and_say_what_would_be_one(dates):
+    with pytest.raises(OrdinateError, match=r"column 'grade': got dates, expected ranks or numbers; a column of days"):
+        understand(dates * 10)
+
+
 @given(st.lists(st.integers(-9, 9), min_size=2).filter(lambda values: len(set(values)) > 1))
 def test_few_whole_numbers_are_ranks_in_their_order(values):
     for dtype in ("int64", "float64", "int8", "Int64"):

@@ -99,3 +99,12 @@ def test_what_cannot_be_used_is_an_error_before_any_training(file, options, mess
     monkeypatch.setattr("ordinate.commands.suspects.find_label_errors", lambda *_, **__: pytest.fail("trained"))
     with pytest.raises(OrdinateError, match=f"^{message}"):
         suspects("table.csv", **options)
+
+
+def test_a_terminal_shows_the_worst_alone(file, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    suspects(str(file), "rank", drop="word,target,subject", **QUICK)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + 10 + 2
+    assert lines[0].split()[0] == "row"
+    assert "--out FILE writes all of them" in lines[-1]

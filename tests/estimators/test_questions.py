@@ -1,10 +1,15 @@
 """What a fitted model is asked in one line: intervals, sets, metrics, contributions, similar samples, a report."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+from torch.utils.data import DataLoader, TensorDataset
 
-from ordinate import BlendClassifier, OTDClassifier, SupCRRegressor, load
+from ordinate import BlendClassifier, CLOCClassifier, OTDClassifier, SupCRRegressor, Training, load
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, mae
 from ordinate.model.held_out import HeldOut, predict_sets
@@ -99,3 +104,63 @@ def test_nothing_is_asked_of_a_model_that_is_not_fitted():
     ):  # fmt: skip
         with pytest.raises(ValueError, match="not fitted yet"):
             question()
+
+
+def test_a_model_of_an_array_answers_with_arrays_and_tables_of_as_many_columns():
+    array, others = X.to_numpy(), X.set_axis(["p", "q", "r"], axis=1)
+    model = SupCRRegressor(epochs=(5, 5), random_state=0).fit(array[TRAIN], TARGET[TRAIN])
+    found = model.explain(array[NEW][:2], array[TRAIN])
+    assert found.columns.tolist() == ["baseline", "x0", "x1", "x2"]
+    np.testing.assert_allclose(found.sum(axis=1), model.predict(array[NEW][:2]), rtol=1e-6)
+    with pytest.warns(UserWarning, match="X has feature names, but SupCR was fitted without feature names"):
+        np.testing.assert_array_equal(model.predict(others[NEW]), model.predict(array[NEW]))
+    np.testing.assert_array_equal(model.reader_.transform(array[NEW]), model.fitted.read(array[NEW]).numpy())
+    with pytest.raises(OrdinateError, match="X has 2 features, but SupCR is expecting 3 features"):
+        model.predict(array[:, :2])
+
+
+@pytest.mark.parametrize("given", [0.2, X, (X,), "validation"])
+def test_validation_samples_of_another_form_are_an_error_that_names_it(given):
+    with pytest.raises(OrdinateError, match=r"^validation: got \w+, expected \(X, y\)"):
+        SupCRRegressor(epochs=(1, 1)).fit(X, TARGET, validation=given)
+
+
+def test_validation_samples_may_lie_in_a_dataset():
+    tensors = torch.from_numpy(X[HELD].to_numpy()), torch.from_numpy(TARGET[HELD].to_numpy())
+    fitted = [
+        SupCRRegressor(epochs=(3, 1), random_state=0).fit(X[TRAIN].to_numpy(), TARGET[TRAIN], validation=given)
+        for given in (
+            TensorDataset(*tensors),
+            DataLoader(TensorDataset(*tensors), batch_size=7),
+            (X[HELD].to_numpy(), TARGET[HELD]),
+        )
+    ]
+    assert fitted[0].history_ == fitted[1].history_ == fitted[2].history_
+
+
+def test_patience_without_validation_samples_is_told():
+    options, ranks = {"epochs": (2, 9), "random_state": 0}, RANKS == "mild"
+    with pytest.warns(UserWarning, match="patience counts epochs without a lower training loss"):
+        CLOCClassifier(training=Training(patience=2, calibration=False), **options).fit(X, ranks)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CLOCClassifier(training=Training(patience=2), **options).fit(
+            X, RANKS == "mild", validation=(X, RANKS == "mild")
+        )
+
+
+def test_an_estimator_whose_fit_has_failed_is_not_fitted():
+    blend = BlendClassifier(members=2, folds=2)
+    with pytest.raises(OrdinateError, match="different values"):
+        blend.fit(X.assign(name=[f"patient {row}x" for row in range(160)]), RANKS == "mild")
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        blend.predict(X)
+    with pytest.raises(AttributeError, match="CLOCClassifier has no margins_ before it is fitted"):
+        CLOCClassifier().margins_  # noqa: B018
+
+
+def test_samples_that_require_a_gradient_are_read_without_it():
+    given = torch.from_numpy(X.to_numpy())
+    expected = SupCRRegressor(epochs=(2, 1), random_state=0).fit(given, TARGET).predict(given)
+    found = SupCRRegressor(epochs=(2, 1), random_state=0).fit(given.clone().requires_grad_(), TARGET).predict(given)
+    np.testing.assert_array_equal(found, expected)

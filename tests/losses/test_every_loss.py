@@ -143,3 +143,11 @@ def test_a_module_shows_every_setting_it_was_made_with(name):
     for option, parameter in inspect.signature(type(module)).parameters.items():
         expected = GIVEN.get(name, {}).get(option, parameter.default)
         assert f"{option}={expected!r}" in repr(module)
+
+
+@for_every_loss
+def test_the_batch_given_as_its_own_references_is_that_of_no_references(name):
+    loss, z = LOSSES[name](), embeddings(9)
+    given = {"generator": torch.Generator().manual_seed(0)} if name == "supremix" else {}
+    again = {"generator": torch.Generator().manual_seed(0)} if name == "supremix" else {}
+    assert torch.equal(loss(z, RANKS, z, RANKS, **given), loss(z, RANKS, **again))

@@ -17,6 +17,12 @@ def draw(n, num_classes, seed, d=4):
     return rng.normal(size=(n, d)), rng.integers(0, num_classes, n)
 
 
+@pytest.mark.parametrize("matrix", [np.full((2, 2), np.nan), [[1.0, np.nan], [np.nan, 1.0]]])
+def test_a_matrix_without_two_ranks_to_compare_is_an_error(matrix):
+    with pytest.raises(OrdinateError, match="matrix: no row has two cosines"):
+        is_rank_ordered(matrix)
+
+
 @given(st.integers(0, 1000), st.integers(1, 25))
 def test_rank_cosine_matrix_is_the_mean_over_pairs(seed, n):
     points, ranks = draw(n, 4, seed)

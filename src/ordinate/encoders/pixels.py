@@ -145,7 +145,9 @@ class FrozenImageEncoder(ImageEncoder):
 
 
 class ImageComponents(nn.Module):
-    """Principal components of the standardised features of a network that stays as it is, each of variance 1.
+    """Principal components of the standardised features of a network that stays as it is, the first of variance 1.
+
+    The others keep their smaller variance, so that a penalty weighs on them more.
 
     Args:
         network: Encoder of the images, whose features are used.
@@ -177,7 +179,7 @@ class ImageComponents(nn.Module):
         found = PCA(self.axes.shape[1], random_state=0).fit((values - centre) / units)
         scale = np.sqrt(found.explained_variance_)
         varies = scale > np.finfo(np.float32).eps * max(scale.max(), 1)
-        axes = np.divide(found.components_, scale[:, None], where=varies[:, None], out=np.zeros_like(found.components_))
+        axes = varies[:, None] * found.components_ / (scale.max() or 1.0)
         self.centre.copy_(torch.from_numpy(centre))
         self.axes.copy_(torch.from_numpy((axes / units).T))
 

@@ -47,6 +47,7 @@ from ordinate.training.optimization import Optimization
 from ordinate.training.options import Training
 
 SHARES = "weights in the blend"
+MOST_OF_TREES = 64  # Trees read at most so many components of images.
 FINE_TUNED_DIM = 64  # Dimension of the embedding of a fine-tuned network.
 MOST_SAMPLES = 20_000  # Simple parts are fitted on at most so many samples, on which the members are validated.
 
@@ -131,9 +132,8 @@ class Blend(Method):
             self.tree_columns = np.array(reader.plain_positions, dtype=np.int64)
         elif reader.kind == "images":
             self.images = self._image_components(reader, options, saved)
-            width = self.images.axes.shape[1]
-            numeric = list(range(width))
-            self.tree_columns = np.arange(width)
+            width, numeric = self.images.axes.shape[1], []
+            self.tree_columns = np.arange(min(width, MOST_OF_TREES))
         else:
             expected = "a table, or images with ImageOptions(pretrained=True)"
             raise OrdinateError("X", reader.kind, expected, "CLOCClassifier and SupCRRegressor support others")
@@ -163,7 +163,7 @@ class Blend(Method):
         return network.train_only(part)
 
     def _image_components(
-        self, reader: Reader, options: Any, saved: dict[str, Any] | None, most: int = 64
+        self, reader: Reader, options: Any, saved: dict[str, Any] | None, most: int = 256
     ) -> ImageComponents:
         """Return the components of images, for a new model as many as ``most``, the samples and the features allow."""
         self.options, self.reader_of_images = options, reader
