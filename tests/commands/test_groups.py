@@ -1,5 +1,7 @@
 """Wherever a command trains an estimator that holds samples out by itself, groups stay on one side."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,10 +101,12 @@ def test_labels_that_differ_in_blanks_at_their_ends_are_one_rank(capsys):
 def test_a_model_is_asked_about_its_own_data_where_none_are_given(command, capsys):
     arguments = ["--method", "l1", "--epochs", "2", "--no-report", "--quiet", "--out", "model"]
     assert main(["fit", "table.csv", "--target", "target", *arguments]) == 0
-    assert main([command, "model"]) == 0
-    said = capsys.readouterr().out
-    assert main([command, "model", "table.csv", "--overwrite"]) == 0
-    assert said.splitlines()[-3:-1] == capsys.readouterr().out.splitlines()[-3:-1]
+    capsys.readouterr()
+    said = []
+    for data in ([], ["table.csv"]):
+        assert main([command, "model", *data, "--overwrite"]) == 0
+        said.append(re.sub(r", in \d+ s", "", capsys.readouterr().out))
+    assert said[0] == said[1] != ""
 
 
 def test_a_model_that_does_not_know_its_data_requires_some(capsys):

@@ -64,20 +64,12 @@ def test_new_images_pass_the_same_network_and_components_as_training_images(fitt
     network = model.encoder_.images.network
     features = network.features(torch.from_numpy(IMAGES)).numpy()
     standardised = StandardScaler().fit_transform(features.astype(np.float64))
-    expected = PCA(59, whiten=True, svd_solver="full").fit_transform(standardised)
+    expected = PCA(59, svd_solver="full").fit_transform(standardised)
+    expected /= expected[:, 0].std(ddof=1)
     found = torch.cat(seen).double().numpy()
     leading = slice(10)  # The last are those of rounding.
     scale = np.sign((found * expected)[:, leading].sum(0))
     np.testing.assert_allclose(found[:, leading], scale * expected[:, leading], atol=2e-3)
-
-
-def test_features_are_means_and_maxima_of_the_maps():
-    network = build_image_encoder("test_resnet", (1, 16, 16), None, global_pool="catavgmax").eval()
-    x = torch.from_numpy(IMAGES[:4])
-    maps = network.backbone.forward_features(network.normalised(x))
-    halves = network.features(x).split(maps.shape[1], dim=1)
-    both_pools = {tuple(half.flatten().tolist()) for half in halves}
-    assert both_pools == {tuple(maps.mean((2, 3)).flatten().tolist()), tuple(maps.amax((2, 3)).flatten().tolist())}
 
 
 def test_a_feature_that_does_not_vary_gives_no_noise():
@@ -87,7 +79,9 @@ def test_a_feature_that_does_not_vary_gives_no_noise():
     features[:, 1] = 7.0
     components.fit(features)
     found = components.of_features(features)
-    np.testing.assert_allclose(found[:, :2].std(0).numpy(), 1, rtol=1e-5)
+    deviations = found.std(0).numpy()
+    np.testing.assert_allclose(deviations[0], 1, rtol=1e-5)
+    assert 0.5 < deviations[1] < 1
     assert found[:, 2].abs().max() == 0
 
 
