@@ -97,7 +97,8 @@ def main() -> None:
         for kind, features, ranks in features_of(name):
             for variance in ("white", "own"):
                 found = scores(features, ranks, white=variance == "white")
-                run = {"set": name, "features": kind, "variance": variance, **found}
+                scored: dict[str, float] = {str(count): score for count, score in found.items()}
+                run = {"set": name, "features": kind, "variance": variance} | scored
                 print(os.getpid(), run, flush=True)
                 with RESULTS.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(run) + "\n")

@@ -1,5 +1,6 @@
 """A blend that is trained on the features of a pretrained network for images."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -109,3 +110,21 @@ def test_as_many_components_are_kept_as_a_linear_model_predicts_best_from(inform
     components.axes.fill_(1.0)
     components.keep(count)
     assert components.axes.any(0).tolist() == [True] * count + [False] * (64 - count)
+
+
+def test_images_of_another_kind_are_told_by_the_distance_of_their_features(fitted, tmp_path):
+    model = fitted[ranks]
+    images = model.encoder_.images
+    features = images.network.features(torch.from_numpy(IMAGES)).double().numpy()
+    deviation = features.std(0)
+    expected = ((features - features.mean(0)) / np.maximum(deviation, 1e-3 * deviation.max())) ** 2
+    np.testing.assert_allclose(model.transform(IMAGES)[:, -1], expected.mean(1) ** 0.5, rtol=1e-3)
+    model.model_ = model.model_.with_novelty(torch.from_numpy(model.transform(pictures.draw(RANKS, seed=1))))
+    model.save(tmp_path / "model")
+    noise = np.random.default_rng(0).integers(0, 256, (8, *IMAGES.shape[1:]), dtype=np.uint8)
+    for each in (model, ordinate.load(tmp_path / "model")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            each.predict(pictures.draw(RANKS, seed=2))
+        with pytest.warns(UserWarning, match=r"features of images lie farther from .*\(8 of 8 rows\)"):
+            each.predict(noise)

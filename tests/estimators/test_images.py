@@ -330,18 +330,6 @@ def test_grey_images_are_told_to_a_model_of_coloured_ones():
         fit(otd, some, epochs=1).predict(grey)  # Some of training were grey, too.
 
 
-def test_other_images_are_told_by_their_embeddings(tmp_path):
-    model = otd(**{**TINY, "epochs": 3}).fit(DRAWN, RANKS, validation=(NEW, NEW_RANKS))
-    model.save(tmp_path / "model")
-    model = ordinate.load(tmp_path / "model")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.predict(pictures.draw(NEW_RANKS, seed=5))
-    noise = np.random.default_rng(0).integers(0, 256, NEW.shape, dtype=np.uint8)
-    with pytest.warns(UserWarning, match=r"embeddings lie farther from (the mean|those of training) than 99%"):
-        model.predict(noise)
-
-
 def test_a_saved_model_knows_that_its_images_were_coloured(tmp_path):
     fit(otd, coloured(RANKS), epochs=1).save(tmp_path / "model")
     with pytest.warns(UserWarning, match=r"images are grey, and those of training were coloured \(30 of 30 rows\)"):

@@ -1,13 +1,11 @@
 """Warnings of predict about rows that lie outside what training had seen."""
 
-import json
 import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import ordinate
 from ordinate import BlendRegressor
@@ -15,7 +13,6 @@ from ordinate.data.findings import MoreThan
 from ordinate.data.rows import BatchedSamples
 from ordinate.model.batches import map_batches
 from ordinate.model.model import Model
-from ordinate.model.novelty import Novelty
 from tests.estimators.examples import otd, ranks_of, supcr
 
 
@@ -91,36 +88,6 @@ def test_embeddings_far_from_those_of_training_are_warned_of_and_that_is_saved(m
         assert warnings_of(each.predict, X[300:]) == []
         (message,) = warnings_of(each.predict, off_the_line)
         assert "embeddings lie farther from those of training than 99% of held-out samples" in message
-
-
-def test_the_spread_of_held_out_embeddings_is_that_of_the_others():
-    random = np.random.default_rng(0)
-    held_out = torch.from_numpy(random.normal(size=(30, 5)) * [1, 2, 3, 4, 0])
-    novelty = Novelty.measure(torch.nn.Identity(), held_out, by_spread=True)
-    nearness = []
-    for row in range(30):
-        others = np.delete(held_out.numpy(), row, axis=0)
-        spread = others.std(0)
-        spread = np.maximum(spread, np.sort(spread)[2] / 10)
-        nearness.append(-np.sqrt(np.mean(((held_out[row].numpy() - others.mean(0)) / spread) ** 2)))
-    assert novelty.least == pytest.approx(min(nearness), rel=1e-12)
-    assert Novelty(**json.loads(json.dumps(novelty.state()))) == novelty
-    found = novelty.findings(torch.nn.Identity(), torch.cat([held_out[:2], 9 * held_out[:3] + 20]))
-    assert (found[0].outside, found[0].rows) == (3, 5)
-    assert Novelty.measure(torch.nn.Identity(), held_out) is None
-    assert Novelty.measure(torch.nn.Identity(), held_out[:19], by_spread=True) is None
-
-
-def test_samples_like_the_held_out_ones_are_rarely_far_from_their_mean():
-    random = np.random.default_rng(0)
-    axes = random.normal(size=(4, 40))  # Columns go along with each other.
-    notable = 0
-    for _ in range(200):
-        held_out, new = (torch.from_numpy(random.standard_t(5, size=(n, 4)) @ axes) for n in (40, 40))
-        novelty = Novelty.measure(torch.nn.Identity(), held_out, by_spread=True)
-        (finding,) = novelty.findings(torch.nn.Identity(), new)
-        notable += finding.is_notable(finding.outside, finding.rows)
-    assert notable <= 1
 
 
 def test_a_blend_keeps_no_embeddings_and_compares_the_columns():

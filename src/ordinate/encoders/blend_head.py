@@ -23,6 +23,7 @@ class BlendHead(nn.Module):
         shares: Shares of the predictions of ``"members"``, ``"linear"``, ``"trees"``, ``"boosting"`` and
             ``"fine_tuned"``, of sum 1; a part that it lacks has no columns, the members aside.
         fine_tuned: Last layer of each fine-tuned network, such as ``members``; None without any.
+        has_distance: Whether the last column, of images, is the distance of their features from those of training.
 
     Example:
         >>> from ordinate.encoders.members import MemberLinear
@@ -39,11 +40,14 @@ class BlendHead(nn.Module):
         num_classes: int | None,
         shares: Mapping[str, float] | None = None,
         fine_tuned: nn.Module | None = None,
+        *,
+        has_distance: bool = False,
     ) -> None:
         super().__init__()
         self.num_classes = num_classes
         self.members = members
         self.fine_tuned = fine_tuned
+        self.has_distance = has_distance
         self.shares = {"members": 1.0} if shares is None else dict(shares)
         self.links = nn.ModuleDict()  # From a column to probabilities.
         if num_classes is not None:
@@ -58,17 +62,17 @@ class BlendHead(nn.Module):
 
     def config(self) -> dict[str, Any]:
         """Return what :meth:`restore` needs in addition to the tensors."""
-        return {"num_classes": self.num_classes, "shares": self.shares}
+        return {"num_classes": self.num_classes, "shares": self.shares, "has_distance": self.has_distance}
 
     @classmethod
     def restore(cls, config: dict[str, Any], tensors: dict[str, Tensor]) -> "BlendHead":
         """Return the head of a saved model."""
-        layers = {
+        layers: dict[str, Any] = {
             name: MemberLinear(*tensors[f"{name}.weight"].shape)
             for name in ("members", "fine_tuned")
             if f"{name}.weight" in tensors
         }
-        head = cls(num_classes=config["num_classes"], shares=config["shares"], **layers).double()
+        head = cls(**config, **layers).double()
         head.load_state_dict(tensors)
         return head
 
@@ -92,7 +96,8 @@ class BlendHead(nn.Module):
         for name, link in self.links.items():
             found[name] = link(found[name])
         if self.fine_tuned is not None:
-            found["fine_tuned"] = self._predicted(_last(self.fine_tuned, embeddings[:, start:])).mean(0)
+            columns = embeddings[:, start : start + _columns(self.fine_tuned)]
+            found["fine_tuned"] = self._predicted(_last(self.fine_tuned, columns)).mean(0)
         return found
 
     def _predicted(self, outputs: Float[Tensor, "m n o"]) -> Float[Tensor, "m n o"]:

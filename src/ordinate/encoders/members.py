@@ -122,6 +122,7 @@ class BlendEncoder(nn.Module):
     """The embeddings of members, and the predictions of simple models for the same samples.
 
     Of images they get the principal components of a network's features; networks that were fine-tuned get the images.
+    The last column is then the distance of the features from those of training.
 
     Args:
         members: The networks, which training trains.
@@ -160,7 +161,7 @@ class BlendEncoder(nn.Module):
     def out_features(self) -> int:
         """Columns of the embeddings."""
         tuned = [] if self.fine_tuned is None else [self.fine_tuned]
-        return sum(part.out_features for part in [*self.parts, *tuned])
+        return sum(part.out_features for part in [*self.parts, *tuned]) + (self.images is not None)
 
     def config(self) -> dict[str, Any]:
         """Return what :meth:`add_parts` needs, ready for JSON."""
@@ -193,8 +194,11 @@ class BlendEncoder(nn.Module):
 
     def forward(self, x: Num[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
         """Return the embeddings (n, d) of rows of a table (n, f), or of images (n, c, h, w)."""
-        columns = x if self.images is None else self.images(x)
+        if self.images is None:
+            return torch.cat([part(x) for part in self.parts], dim=1)
+        features = self.images.network.features(x)
+        columns = self.images.of_features(features)
         embeddings = [part(columns) for part in self.parts]
         if self.fine_tuned is not None:
             embeddings.append(self.fine_tuned(x))
-        return torch.cat(embeddings, dim=1)
+        return torch.cat([*embeddings, self.images.distance(features)], dim=1)

@@ -161,12 +161,14 @@ class ImageComponents(nn.Module):
     """
 
     centre: Tensor
+    units: Tensor
     axes: Tensor
 
     def __init__(self, network: FrozenImageEncoder, components: int) -> None:
         super().__init__()
         self.network = network
         self.register_buffer("centre", torch.zeros(network.out_channels))
+        self.register_buffer("units", torch.ones(network.out_channels))
         self.register_buffer("axes", torch.eye(network.out_channels, components))
 
     def fit(self, features: Float[Tensor, "n f"]) -> None:
@@ -181,6 +183,7 @@ class ImageComponents(nn.Module):
         varies = scale > np.finfo(np.float32).eps * max(scale.max(), 1)
         axes = varies[:, None] * found.components_ / (scale.max() or 1.0)
         self.centre.copy_(torch.from_numpy(centre))
+        self.units.copy_(torch.from_numpy(units))
         self.axes.copy_(torch.from_numpy((axes / units).T))
 
     def keep(self, count: int) -> None:
@@ -190,6 +193,10 @@ class ImageComponents(nn.Module):
     def of_features(self, features: Float[Tensor, "n f"]) -> Float[Tensor, "n k"]:
         """Return the components of images whose features are known."""
         return (features - self.centre) @ self.axes
+
+    def distance(self, features: Float[Tensor, "n f"]) -> Float[Tensor, "n 1"]:
+        """Return the root mean square of the features, each in deviations from its mean in training."""
+        return ((features - self.centre) / self.units).square().mean(1, keepdim=True).sqrt()
 
     def forward(self, images: Num[Tensor, "n c h w"]) -> Float[Tensor, "n k"]:
         return self.of_features(self.network.features(images))

@@ -365,7 +365,8 @@ class Blend(Method):
         """Add the parts that have a weight to the encoder and the head, rounded as a saved model holds them."""
         last = MemberLinear(self.settings.members, int(self.settings.embedding_dim), self.num_classes() or 1)
         tuned = self.tuned if "fine_tuned" in shares else None
-        head = BlendHead(last, self.num_classes(), shares, None if tuned is None else tuned.layer).double()
+        layer = None if tuned is None else tuned.layer
+        head = BlendHead(last, self.num_classes(), shares, layer, has_distance=self.images is not None).double()
         head.load_state_dict(module.head.state_dict(), strict=False)
         for name, part in self.parts.items():
             if name in shares:

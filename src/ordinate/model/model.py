@@ -258,9 +258,9 @@ class Model:
     def with_novelty(self, held_out: Tensor) -> Self:
         """Return the model with how far embeddings (n, d) of held-out samples lie from those of training.
 
-        A model of others than images as it is, if its predictor keeps no embeddings of training.
+        The model as it is, if its predictor knows no samples of training.
         """
-        novelty = Novelty.measure(self.predictor, held_out, by_spread=self.reader.kind == "images")
+        novelty = Novelty.measure(self.predictor, held_out)
         if novelty is None:
             return self
         return replace(self, facts={**self.facts, "novelty_": novelty.state()})
