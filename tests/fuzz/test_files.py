@@ -17,12 +17,12 @@ from edfio import Edf, EdfSignal, Patient
 from PIL import Image
 from pydicom.uid import JPEG2000Lossless, JPEGExtended12Bit, JPEGLosslessSV1, JPEGLSLossless, RLELossless
 
-from ordinate.commands.samples import decode, open_samples, with_preprocessing
+from ordinate.commands.samples import decode, modality_of_data, open_samples, with_preprocessing
 from ordinate.data.images.options import ImageOptions
 from ordinate.data.modality import Request
+from ordinate.data.registry import modality_of_files
 from ordinate.data.rows import BatchedSamples
 from ordinate.data.volumes.options import VolumeOptions
-from ordinate.model.batches import read_unlabelled
 from ordinate_papers.datasets.tuab import CHANNELS, read_tuab
 from tests.data.images.test_dicom import palette, write_compressed, write_dicom
 from tests.data.tables.sas_table import write_iris
@@ -114,10 +114,10 @@ def read(path):
         recordings = read_tuab(path)
         return comparable(recordings.samples), recordings.labels.tolist()
     request = Request(target_of(path), say=lambda _: None)
-    samples = open_samples(str(path), request)
+    samples = open_samples(str(path), request, modality_of_data(str(path)))
     options = WORKERS.get(samples.modality.name)
     samples = decode(with_preprocessing(samples, options, request.say), str(path), request, options)
-    unlabelled = read_unlabelled(path)
+    unlabelled = modality_of_files(path).read_unlabelled(path)
     if hasattr(unlabelled, "columns"):
         unlabelled = pd.concat(list(BatchedSamples(unlabelled, 10)))
     return comparable(samples.X), samples.y.tolist(), comparable(unlabelled)

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from torch import Tensor
 
+from ordinate.counts import counted
 from ordinate.data.loader import Loader
 from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.blend_method import Blend
@@ -82,7 +83,7 @@ class LightningMethod(lightning.LightningModule):
         if stage == "fit":
             limit = self.trainer.max_epochs
             if limit is not None and 0 <= limit < self.epochs:
-                warn(f"max_epochs={limit} ends before the {self.epochs} epochs of the method, all stages together")
+                warn(f"max_epochs={limit} ends before the {counted(self.epochs, 'epoch')} of the method")
             self.method.start_over()
             self.early_stop = EarlyStop()
             self.method.begin_stage()

@@ -142,6 +142,6 @@ def test_sets_that_hold_a_rank_too_rarely_are_named_with_the_way_out():
     of = contents(TRUE, TRUE)
     coverage = pd.DataFrame([{"promised": 0.9, **dict.fromkeys(of.names, 0.95), of.names[1]: 0.6}])
     (caution,) = [each for each in cautions(of, coverage=coverage) if each.title.startswith("Prediction sets")]
-    assert f"hold 60% of {of.names[1]}. “--by-rank”" in caution.reason
+    assert f"hold 60% of {of.names[1]}. Sets by rank, which" in caution.reason
     coverage[of.names[1]] = 0.85
     assert not [each for each in titles(of, coverage=coverage) if each.startswith("Prediction sets")]

@@ -1,6 +1,5 @@
 """Tables (n, features): DataFrames, arrays, parquet tables, and files of any format."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +61,7 @@ class Tables(Modality):
         if isinstance(X, pd.DataFrame) and trained and are_numbered(trained) and not has_names:
             if not are_numbered(X.columns):
                 name = getattr(estimator, "name", type(estimator).__name__)
-                warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=2)
+                warn(f"X has feature names, but {name} was fitted without feature names")
             return _checked_array(estimator, X.to_numpy(), reset=False)
         columns = pd.DataFrame(columns=X.columns)
         require_unique(X.columns, "X")

@@ -270,8 +270,8 @@ def _about_coverage(
     if short:
         yield Caution(
             "Prediction sets that hold some ranks too rarely",
-            f"Sets that hold the label of {row['promised']:.0%} of all samples hold {_listed(short)}. “--by-rank” of "
-            "ordinate predict, and by_rank=True in Python, promise it for every rank.",
+            f"Sets that hold the label of {row['promised']:.0%} of all samples hold {_listed(short)}. Sets by "
+            "rank, which “ordinate predict” and predict_set (by_rank=True) give too, promise it for every rank.",
         )
 
 
