@@ -60,7 +60,7 @@ def test_a_boundary_that_is_often_crossed_is_named():
 def test_a_rank_that_is_never_found_is_named():
     of = contents(TRUE, np.where(TRUE == 2, 1, TRUE), trained_on=SEEN)
     (caution,) = [c for c in cautions(of) if "never" in c.title]
-    assert caution.reason == "No sample of c (50) is predicted correctly."
+    assert caution.reason == "No sample of “c” (50) is predicted correctly."
 
 
 def test_small_and_empty_ranks_are_named():
@@ -134,7 +134,7 @@ def test_a_rank_that_is_rarely_found_is_named_with_its_counts():
     predicted = TRUE.copy()
     predicted[np.flatnonzero(TRUE == 3)[4:]] = 2
     (caution,) = [each for each in cautions(contents(TRUE, predicted)) if each.title == "Ranks it rarely finds"]
-    assert re.fullmatch(r"Predicted correctly: 4 of \d+ of \S+\.", caution.reason)
+    assert re.fullmatch(r"Predicted correctly: 4 of \d+ samples of “\S+”\.", caution.reason)
     assert "Ranks it rarely finds" not in titles(contents(TRUE, TRUE))
 
 

@@ -203,7 +203,7 @@ def _about_ranks(
         yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
     rare = (hits > 0) & (measured >= least_measured) & (hits < measured / 3)
     if rare.any():
-        found = [f"{hits[rank]} of {measured[rank]} of {names[rank]}" for rank in np.flatnonzero(rare)]
+        found = [f"{hits[rank]} of {measured[rank]} samples of “{names[rank]}”" for rank in np.flatnonzero(rare)]
         yield Caution("Ranks it rarely finds", f"Predicted correctly: {_listed(found)}.")
     if contents.training_labels is not None:
         counts = np.bincount(contents.training_labels, minlength=len(names))
@@ -322,8 +322,8 @@ def rounded(number: float, digits: int) -> str:
 
 
 def _named(names: Sequence[str], counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> str:
-    """Return some of the ranks with their counts."""
-    return _listed([f"{names[rank]} ({counts[rank]})" for rank in np.flatnonzero(kept).tolist()])
+    """Return some of the ranks with their numbers of samples."""
+    return _listed([f"“{names[rank]}” ({counts[rank]:,})" for rank in np.flatnonzero(kept).tolist()])
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
