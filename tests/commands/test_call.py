@@ -93,6 +93,10 @@ def test_settings_and_groups_of_settings_are_those_of_the_command():
         ({"target": "grade", "temprature": 1.0}, "there is no setting 'temprature'"),
         ({"target": "grade", "seeed": 3, **QUICK}, "there is no setting 'seeed'; did you mean seed"),
         ({"target": "grade", "time_limt": 9, **QUICK}, "there is no setting 'time_limt'; did you mean"),
+        (
+            {"target": "grade", "device": "cuda", **QUICK},
+            r"no setting 'device'; did you mean training=\{'accelerator'",
+        ),
         ({"data": TABLE["size"], "target": "grade"}, "data: got Series, expected a pandas DataFrame, or the path"),
         ({"data": "no.csv", "target": "grade"}, "no.csv: no such file"),
     ],

@@ -147,6 +147,8 @@ def _with_option_meant(error: OrdinateError, given: Iterable[str]) -> OrdinateEr
     """Return an error of a setting that there is not with the option of the command that it resembles, if it does."""
     for name in given:
         hint = did_you_mean(name, [each.name for each in fields(FitOptions)], str)
+        if name in ("device", "gpu", "cuda", "cpu"):
+            hint = "did you mean training={'accelerator': 'gpu'}?"
         if hint is not None and error.problem == f"there is no setting {name!r}":
             return OrdinateError(error.argument, problem=error.problem, hint=hint)
     return error
