@@ -203,7 +203,9 @@ def _about_ranks(
         yield Caution("Ranks it never finds", f"No sample of {missed} is predicted correctly.")
     rare = (hits > 0) & (measured >= least_measured) & (hits < measured / 3)
     if rare.any():
-        found = [f"{hits[rank]} of {measured[rank]} samples of “{names[rank]}”" for rank in np.flatnonzero(rare)]
+        found = [
+            f"{hits[rank]} of {counted(measured[rank], 'sample')} of “{names[rank]}”" for rank in np.flatnonzero(rare)
+        ]
         yield Caution("Ranks it rarely finds", f"Predicted correctly: {_listed(found)}.")
     if contents.training_labels is not None:
         counts = np.bincount(contents.training_labels, minlength=len(names))
