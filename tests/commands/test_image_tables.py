@@ -8,6 +8,7 @@ import pytest
 
 import ordinate
 from ordinate.cli import main
+from ordinate.data.labels_file import lists_images
 from ordinate.errors import OrdinateError
 from tests.data import pictures
 
@@ -116,3 +117,10 @@ def test_images_of_a_data_frame_that_are_not_there_are_left_out_where_that_is_as
 def test_a_list_of_pictures_is_told_how_to_become_an_array(shape):
     with pytest.raises(OrdinateError, match=r"got a list of pictures, expected paths of images, or one array"):
         ordinate.CLOCClassifier().fit([np.zeros(shape, np.uint8)] * 9, np.arange(9) % 3)
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "empty.parquet"])
+def test_a_table_without_rows_lists_no_images(name):
+    table = TABLE[:0]
+    table.to_csv(name, index=False) if name.endswith("csv") else table.to_parquet(name)
+    assert not lists_images(name)

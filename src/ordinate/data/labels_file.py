@@ -125,10 +125,10 @@ def _as_written(paths: pd.Series) -> pd.Series:
 def _first_rows(path: Path, count: int) -> pd.DataFrame:
     """Return the first rows of a csv or parquet file."""
     if ends_in(path, CSV):
-        return next(read_csv_parts(path, count, recognise(path, path)))
+        return next(read_csv_parts(path, count, recognise(path, path)), pd.DataFrame())
     from pyarrow.parquet import ParquetFile
 
-    return next(ParquetFile(path).iter_batches(count)).to_pandas()
+    return next((part.to_pandas() for part in ParquetFile(path).iter_batches(count)), pd.DataFrame())
 
 
 def are_images(names: Sequence[str]) -> bool:
