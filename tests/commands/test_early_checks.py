@@ -39,6 +39,7 @@ MISTAKES = {
     "fit unlabelled.csv --target grade": "unlabelled.csv: no row has a label in 'grade'",
     "fit one.csv --target grade": "column 'grade': every row has the one value 4",
     "fit images --target grade": "images/labels.csv: 1 of its images is not there: b.png; --skip-unreadable",
+    "fit scans.csv --target grade": "scans.csv: none of its images is there, such as s/0.png; --drop scan trains on",
     "fit k.csv --target grade --drop agee": "k.csv: no column 'agee'; did you mean 'age'?",
     "fit k.csv --target grade --keep agee": "k.csv: no column 'agee'; did you mean 'age'?",
     "fit k.csv --target grade --categorical agee": "k.csv: no column 'agee'; did you mean 'age'?",
@@ -101,6 +102,8 @@ def files(tmp_path, monkeypatch):
     Path("k.csv").write_text("age,size,grade\n" + rows)
     words = "".join(f"{row},{('low', 'middle', 'high')[row % 3]}\n" for row in range(30))
     Path("text.csv").write_text("age,word\n" + words)
+    scans = "".join(f"{row},s/{row}.png,{row % 3}\n" for row in range(30))
+    Path("scans.csv").write_text("age,scan,grade\n" + scans)
     Path("header.csv").write_text("age,size,grade\n")
     Path("unlabelled.csv").write_text("age,size,grade\n" + "1,2,\n2,3,NA\n" * 20)
     Path("one.csv").write_text("age,grade\n" + "".join(f"{row},4\n" for row in range(30)))
@@ -167,9 +170,10 @@ def test_a_gpu_is_not_refused_where_there_is_a_device(tmp_path):
 
 
 @pytest.mark.usefixtures("files")
-def test_the_reader_says_the_same_of_absent_images(capsys):
-    main(["fit", "images", "--target", "grade"])
+@pytest.mark.parametrize("data", ["images", "scans.csv"])
+def test_the_reader_says_the_same_of_absent_images(data, capsys):
+    main(["fit", data, "--target", "grade"])
     early = one_line(capsys.readouterr().err)
     with pytest.raises(OrdinateError) as late:
-        read_labelled_images("images", skip_unreadable=False)
+        read_labelled_images(data, skip_unreadable=False)
     assert early == f"ordinate: {late.value}"

@@ -71,6 +71,25 @@ def test_a_data_frame_of_images_trains_on_them_as_its_file_does():
     assert model.evaluate(table) == usual.evaluate(paths, RANKS)
 
 
+def test_columns_of_the_table_are_kept_next_to_the_predictions_of_its_images(capsys):
+    assert main(["fit", write("labels.csv"), "--target", "grade", "--out", "model", *QUICK]) == 0
+    twice = TABLE.assign(code=[f"{i:03}" for i in range(60)], path=TABLE["Image Index"])[::-1]
+    twice = pd.concat([twice, twice.assign(code="again")])
+    twice.loc[7, ["Image Index", "path"]] = "scans/gone.png"
+    twice.to_csv("knees/new.csv", index=False)
+    Path("knees/scans/31.png").write_bytes(b"no image")
+    arguments = ["predict", "model", "knees/new.csv", "--skip-unreadable", "--keep-columns", "code", "path"]
+    assert main([*arguments, "--out", "predicted.csv"]) == 0
+    expected = twice.drop(index=[7, 31])
+    found = pd.read_csv("predicted.csv", dtype={"code": str})
+    assert list(found)[:3] == ["path", "code", "prediction"]
+    assert found[["code", "path"]].values.tolist() == expected[["code", "path"]].values.tolist()
+    assert main([*arguments, "ages"]) == 2
+    assert "knees/new.csv: no column 'ages'; it has" in capsys.readouterr().err
+    assert main(["predict", "model", "knees/scans", "--keep-columns", "code"]) == 2
+    assert "knees/scans holds no table" in capsys.readouterr().err
+
+
 def test_an_option_for_columns_reads_the_other_columns_of_the_table_instead():
     table = TABLE.assign(age=RANKS + np.random.default_rng(0).normal(size=60))
     table.to_csv("knees/train.csv", index=False)

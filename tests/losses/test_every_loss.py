@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import re
 
 import pytest
 import torch
@@ -35,6 +36,36 @@ def test_the_module_takes_the_options_of_its_formula_with_the_same_defaults(name
     for option, parameter in inspect.signature(getattr(functional, name)).parameters.items():
         if option not in NOT_TAKEN:
             assert taken[option].default == parameter.default
+
+
+@for_every_loss
+def test_the_module_explains_each_option_in_the_words_of_its_options(name):
+    module = LOSSES[name]()
+    explained = descriptions(type(module))
+    assert set(explained) == set(inspect.signature(type(module)).parameters)
+    assert descriptions(type(module.options)).items() <= explained.items()
+
+
+def descriptions(kind):
+    """Return the descriptions of arguments in a docstring, by name."""
+    section = inspect.getdoc(kind).partition("Args:\n")[2].partition("\n\n")[0]
+    return dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, flags=re.MULTILINE))
+
+
+@for_every_loss
+def test_a_compiled_step_breaks_once_and_has_the_same_gradient(name):
+    module, weight = LOSSES[name](), torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
+
+    def step(z):
+        torch.manual_seed(0)
+        return 2 * module(z @ weight, RANKS)
+
+    torch._dynamo.reset()
+    assert torch._dynamo.explain(step)(embeddings(9)).graph_break_count <= 2  # The seed is the other.
+    gradients = [
+        torch.autograd.grad(each(embeddings(9)), weight)[0] for each in (step, torch.compile(step, backend="aot_eager"))
+    ]
+    assert torch.equal(*gradients)
 
 
 @for_every_loss

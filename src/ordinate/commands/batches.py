@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ordinate.data.decoded import PixelReader
+from ordinate.data.file_tree import FileTree
+from ordinate.data.labels_file import open_tree, read_listed
+from ordinate.data.named_files import NamedFiles
 from ordinate.data.paths import require_names
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import BatchedSamples, Samples
@@ -67,9 +70,15 @@ class FileOfSamples:
         Files are named by their paths, other rows by those columns of ``identity`` that the table has, or by their
         numbers. The columns to keep follow.
         """
+        if isinstance(self.samples, NamedFiles):
+            columns_of_files = self._columns_of_files(self.samples, keep)
+            for X, result in results:
+                paths = np.asarray(modality_of(X).paths(X))
+                yield pd.DataFrame({"path": paths}).assign(**columns_of_files(paths)), result
+            return
         known = getattr(self.samples, "columns", ())
         if keep and len(known) == 0:
-            raise OrdinateError("--keep-columns", problem=f"{self.data} holds no table", expected="a table")
+            raise _holds_no_table(self.data)
         require_names(known, keep, self.data)
         identity = [name for name in identity if name in known]
         if "row" in keep and not identity:
@@ -81,14 +90,28 @@ class FileOfSamples:
             columns = columns_of(self.samples, names, trained, self.model.reader.read_at_once)
         start = 0
         for (X, result), kept in zip(results, columns, strict=False):
-            paths = modality_of(X).paths(X)
-            if paths is not None:
-                yield pd.DataFrame({"path": paths}), result
-            elif identity:
+            if identity:
                 yield kept, result
             else:
                 yield pd.DataFrame({"row": np.arange(start, start + len(X))}).join(kept), result
             start += len(X)
+
+    def _columns_of_files(self, files: NamedFiles, keep: Sequence[str]) -> Callable[[Iterable[str]], pd.DataFrame]:
+        """Return a function of the paths of files, batch by batch in their order, to columns of the table in DATA."""
+        if not keep:
+            return lambda _: pd.DataFrame()
+        tree = open_tree(FileTree, self.data)
+        if tree.labels is None:
+            raise _holds_no_table(self.data)
+        frame = read_listed(tree, "files", skip_absent=True, text=tuple(keep)).frame
+        require_names(frame.columns, keep, self.data)
+        listed = enumerate(files.paths)
+
+        def columns(paths: Iterable[str]) -> pd.DataFrame:
+            rows = [next(row for row, path in listed if path == wanted) for wanted in paths]
+            return frame[list(keep)].iloc[rows].reset_index(drop=True)
+
+        return columns
 
     def results(self, method: Callable[[Model, Samples], NDArray[np.float64]], batches: BatchedSamples) -> Results:
         """Yield every batch and the result of the model's method for it, with a progress bar on a terminal."""
@@ -103,6 +126,10 @@ class FileOfSamples:
         finally:
             for reason in self.left_out:
                 print(f"ordinate: left out: {reason}", file=sys.stderr)
+
+
+def _holds_no_table(data: str) -> OrdinateError:
+    return OrdinateError("--keep-columns", problem=f"{data} holds no table", expected="a table")
 
 
 def names_of_samples(samples: Samples, identity: Sequence[str]) -> NDArray[np.generic]:

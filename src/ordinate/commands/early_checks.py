@@ -12,11 +12,19 @@ from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions, flag
 from ordinate.counts import counted
-from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise
+from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise, rows_of_cells
 from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.known_scales import misspelt_rank
 from ordinate.data.no_answer import no_answers_among
-from ordinate.data.paths import absent_files, first_named, refuse_url, require_names, require_path, walk
+from ordinate.data.paths import (
+    absent_files,
+    first_named,
+    no_image_there,
+    refuse_url,
+    require_names,
+    require_path,
+    walk,
+)
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.registry import models
 from ordinate.model.folder import require_model
@@ -37,6 +45,8 @@ def check_fit(options: FitOptions) -> None:
     check_costs_file(options.costs)
     if not options.skip_unreadable:
         check_images(Path(options.data))
+    if found is not None and not _given_columns(options):
+        check_listed_images(Path(options.data), found)
     if is_first_process():  # Other processes may find the files that the first one has created.
         check_free(options.path)
 
@@ -164,7 +174,7 @@ def _check_order(order: str, labels: set[str], name: str) -> None:
 
 def check_columns(options: FitOptions) -> None:
     """Raise where options name columns of a table, and the data are images."""
-    given = [name for name in ("drop", "keep", "categorical", "text") if getattr(options, name)]
+    given = _given_columns(options)
     path = Path(options.data)
     names: list[str] = []
     if given and path.is_dir():
@@ -173,6 +183,24 @@ def check_columns(options: FitOptions) -> None:
         names = zipfile.ZipFile(path).namelist()
     if any(name.lower().endswith(IMAGE_SUFFIXES) and not name.lower().endswith(DICOM) for name in names):
         raise OrdinateError(flag(given[0]), problem=f"is for a table, and {options.data} holds images")
+
+
+def _given_columns(options: FitOptions) -> list[str]:
+    """Return the options for columns of a table that are given; with them a table of images is read as a table."""
+    return [name for name in ("drop", "keep", "categorical", "text") if getattr(options, name)]
+
+
+def check_listed_images(path: Path, found: CsvFormat) -> None:
+    """Raise where a column of a csv of some MB names images alone, none of which is there."""
+    rows = rows_of_cells(path, found) or [[]]
+    for place, first in enumerate(rows[0]):
+        if not first.lower().endswith(IMAGE_SUFFIXES):
+            continue
+        images = [row[place] for row in rows if len(row) > place and row[place] not in MISSING]
+        if not all(name.lower().endswith(IMAGE_SUFFIXES) for name in images):
+            continue
+        if not any((path.parent / name.replace("\\", "/")).is_file() for name in images):
+            raise no_image_there(path, images[0], found.names[place])
 
 
 def check_images(folder: Path) -> None:

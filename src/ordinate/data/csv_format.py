@@ -232,7 +232,7 @@ def _places_below(text: str, separator: str, count: int) -> list[int]:
 
 
 def column_cells(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> list[str] | None:
-    """Return the cells of a column; None of a file above ``most`` bytes, or that cannot be read.
+    """Return the cells of a column; None where :func:`rows_of_cells` is, and where rows are too short.
 
     Args:
         path: Path of the csv.
@@ -240,18 +240,24 @@ def column_cells(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> 
         name: Name of the column.
         most: Largest size in bytes.
     """
+    rows = rows_of_cells(path, found, most)
+    place = found.names.index(name)
+    if rows is None or any(len(row) <= place for row in rows):
+        return None
+    return [row[place] for row in rows]
+
+
+def rows_of_cells(path: Path, found: CsvFormat, most: int = 2**23) -> list[list[str]] | None:
+    """Return the cells of each row below the header; None of a file above ``most`` bytes, or that cannot be read."""
     if path.suffix == ".gz" or path.stat().st_size > most:
         return None
-    place = found.names.index(name)
     try:
         with path.open(encoding=without_mark(found.encoding), newline="") as file:
             lines = islice(file, found.skipped, None)
             rows = list(filter(None, cells_of(lines, found.separator)))
     except (UnicodeError, csv.Error):
         return None
-    if any(len(row) <= place for row in rows):
-        return None
-    return [row[place] for row in rows[int(found.has_header) + len(found.below) :]]
+    return rows[int(found.has_header) + len(found.below) :]
 
 
 def marks_of(path: Path) -> tuple[str, str | None] | None:

@@ -14,10 +14,10 @@ from ordinate.data.csv_format import CSV, recognise
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PARQUET, PATH_COLUMNS, ends_in
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
-from ordinate.data.paths import absent_files, require_names
+from ordinate.data.paths import absent_files, no_image_there, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
-from ordinate.errors import OrdinateError, argument
+from ordinate.errors import OrdinateError
 
 Tree = TypeVar("Tree", bound=FileTree)
 SPLITS = {
@@ -136,7 +136,7 @@ def are_images(names: Sequence[str]) -> bool:
     return len(names) > 0 and all(ends_in(name, IMAGE_SUFFIXES) for name in names)
 
 
-def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFiles:
+def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, text: tuple[str, ...] = ()) -> ListedFiles:
     """Return the files that a labels.csv names.
 
     A file may be named without its ending, wherever it lies; such names may be the first column, of any name.
@@ -145,13 +145,14 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFi
         tree: Folder or zip with the labels.csv at its top.
         noun: Noun for several of the files, for messages.
         skip_absent: Whether files that are not there are left out; None raises an error that names no way out.
+        text: Columns to read as text.
     """
     where = tree.where(tree.labels or tree.root + LABELS)
-    frame = read_labels_file(tree, noun)
+    frame = read_labels_file(tree, noun, text)
     column = path_column(frame) or str(frame.columns[0])
     require_filled(frame[column], where, "path")
     if pd.api.types.is_numeric_dtype(frame[column]):
-        frame = read_labels_file(tree, noun, (column,))  # The file of 007 is not that of 7.
+        frame = read_labels_file(tree, noun, (*text, column))  # The file of 007 is not that of 7.
     names = tree.root + _as_written(frame[column])
     present = names.isin(tree.names)
     found = names.where(present, names.map(_files_by_name(tree, set(names[~present]), where)))
@@ -166,8 +167,7 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None) -> ListedFi
         may_skip = skip_absent is False and bool(present.any())
         error = absent_files(where, absent, noun, may_skip=may_skip, below=tree.listed_in is None)
         if not present.any() and tree.listed_in is not None:
-            hint = f"{argument('drop', column)} trains on the other columns instead"
-            error = OrdinateError(where, problem=f"none of its {noun} is there, such as {absent[0]}", hint=hint)
+            error = no_image_there(where, absent[0], column)
         raise error
     left_out = tuple(f"{name}: no such file" for name in absent)
     return ListedFiles(found[present].tolist(), frame[present].reset_index(drop=True), where, left_out)

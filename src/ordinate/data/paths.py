@@ -46,6 +46,12 @@ def absent_files(
     return OrdinateError(where, problem=problem, hint=hint)
 
 
+def no_image_there(where: Path | str, first: str, column: str) -> OrdinateError:
+    """Return the error of a table that names images, none of which is there, such as the first."""
+    hint = f"{argument('drop', column)} trains on the other columns instead"
+    return OrdinateError(where, problem=f"none of its images is there, such as {first}", hint=hint)
+
+
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
     """Yield every folder below one with the names of its folders, which may be sorted, and of its files.
 

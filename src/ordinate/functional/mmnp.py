@@ -22,7 +22,7 @@ from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_sel
 from ordinate.options import MMNPOptions, PairReduction
 
 
-def mmnp(  # noqa: D417  # The class of the options explains each of them.
+def mmnp(  # noqa: D417  # The module of the loss explains each option.
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     margins: Float[Tensor, " boundaries"],
@@ -54,7 +54,7 @@ def mmnp(  # noqa: D417  # The class of the options explains each of them.
         margins: Margins (C-1,), positive; the one at h lies between the ranks h and h + 1. They receive a gradient.
         triplets: Indices (t, 3) of positive, anchor and negative (j, i, k) of the hinges to use, such as those that a
             miner chose; None takes all that the batch offers.
-        reduction, block_size: Options, see :class:`~ordinate.options.MMNPOptions`.
+        reduction, block_size: Options, see :class:`~ordinate.losses.MMNPLoss`.
         ref_emb: Embeddings (m, d) that the anchors are contrasted with instead of the batch.
         ref_labels: Labels of ``ref_emb``, (m,).
         weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.

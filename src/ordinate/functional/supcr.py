@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_EXPONENT = {torch.float32: 60.0, torch.float64: 600.0}  # Up to here exp() and 1 / exp() keep all digits.
 
 
-def supcr(  # noqa: D417  # The class of the options explains each of them.
+def supcr(  # noqa: D417  # The module of the loss explains each option.
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     *,
@@ -69,7 +69,7 @@ def supcr(  # noqa: D417  # The class of the options explains each of them.
         embeddings: Embeddings (n, d), floating point, finite, not normalised (the paper uses them as they are).
         labels: Labels (n,) or (n, p), real and finite.
         temperature, similarity, label_distance, num_positives, tie_tolerance, reduction, block_size: Options, see
-            :class:`~ordinate.options.SupCROptions`.
+            :class:`~ordinate.losses.SupCRLoss`.
         ref_emb: Embeddings (m, d) that the anchors are contrasted with instead of the batch.
         ref_labels: Labels of ``ref_emb``, (m,) or (m, p).
         weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.

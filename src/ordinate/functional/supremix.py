@@ -31,7 +31,7 @@ from ordinate.options import Reduction, SupReMixOptions
 MIN_TEMPERATURE_BELOW_ONE = {torch.float32: 1 / 30, torch.float64: 1 / 300}
 
 
-def supremix(  # noqa: D417  # The class of the options explains each of them.
+def supremix(  # noqa: D417  # The module of the loss explains each option.
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     *,
@@ -74,7 +74,7 @@ def supremix(  # noqa: D417  # The class of the options explains each of them.
     Args:
         embeddings: Embeddings (n, d), floating point, finite; normalised here.
         labels: Labels (n,), real and finite.
-        window, temperature, beta, mix_negatives: Options, see :class:`~ordinate.options.SupReMixOptions`.
+        window, temperature, beta, mix_negatives: Options, see :class:`~ordinate.losses.SupReMixLoss`.
         mix_positives, distance_magnifying, label_range: Options, see there.
         renormalize, detach_mixtures, reduction, block_size: Options, see there.
         neg_mix: Shares :math:`\lambda_1` of anchor i with negative j, (n, n), or (n, m) with references, from 0 to 1;

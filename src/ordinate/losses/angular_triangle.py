@@ -13,7 +13,10 @@ class AngularTriangleLoss(TripletFormulaLoss):
     """Loss of the ordinal triplet network, :func:`ordinate.functional.angular_triangle`.
 
     Args:
-        num_classes, reduction, block_size: Options, see :class:`~ordinate.options.AngularTriangleOptions`.
+        num_classes: Number C of ranks, at least 2.
+        reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the mean
+            over its triplets, 0 for one that has none.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from dataclasses import fields
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
@@ -54,16 +55,19 @@ class FormulaLoss(nn.Module):
             weights: Weights (n,) of the anchors.
             self_index: Place (n,) of each anchor in ``ref_emb``, so that it is not contrasted with itself.
         """
-        return self.joined(embeddings, labels, ref_emb, self_index, ref_labels=ref_labels, weights=weights)
+        return self._joined(embeddings, labels, ref_emb, self_index, ref_labels=ref_labels, weights=weights)
 
-    def joined(
+    def _joined(
         self, embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, self_index: Tensor | None, **inputs: Any
     ) -> Tensor:
         """Return the loss, of the joined batches of all processes unless the references are those of the caller."""
         group = None
         if self.gather_distributed and (ref_emb is None or self_index is not None):
             group = all_processes()
-        return self.formula(embeddings, labels, ref_emb=ref_emb, self_index=self_index, group=group, **inputs)
+        formula = self.formula
+        if torch.compiler.is_compiling():
+            formula = torch.compiler.disable(formula)  # Graphs would break at each check of the labels.
+        return formula(embeddings, labels, ref_emb=ref_emb, self_index=self_index, group=group, **inputs)
 
     @abstractmethod
     def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
@@ -85,4 +89,4 @@ class TripletFormulaLoss(FormulaLoss):
     ) -> Float[Tensor, "*n"]:
         """Return the loss, see :meth:`FormulaLoss.forward`; ``triplets`` (t, 3) are those that count, None all."""
         chosen = {"ref_labels": ref_labels, "weights": weights, "triplets": triplets}
-        return self.joined(embeddings, labels, ref_emb, self_index, **chosen)
+        return self._joined(embeddings, labels, ref_emb, self_index, **chosen)

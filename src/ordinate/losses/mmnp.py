@@ -28,7 +28,13 @@ class MMNPLoss(TripletFormulaLoss):
         num_classes: Number C of ranks, at least 2.
         margins: Margins that are fixed, such as ``{(1, 2): 0.8}`` for the boundary between the ranks 1 and 2, while the
             others are learned; None learns all.
-        floor, shared, reduction, block_size: Options, see :class:`~ordinate.options.MMNPOptions`.
+        floor: Value rho of eq. 1 that learned margins stay above; fixed margins must not lie below it.
+        shared: Whether all boundaries learn a single margin (Table 4, ablation 2).
+        reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
+            that have one, weighted; ``"published"``, the reduction of the authors' code, divides an anchor's pair mean
+            by its number of negatives as well; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over
+            all n anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:

@@ -13,8 +13,16 @@ class SupCRLoss(FormulaLoss):
     """Supervised contrastive regression loss, :func:`ordinate.functional.supcr`.
 
     Args:
-        temperature, similarity, label_distance, num_positives, tie_tolerance, reduction, block_size: Options, see
-            :class:`~ordinate.options.SupCROptions`.
+        temperature: Temperature tau of the softmax, > 0; 2.0 in the paper.
+        similarity: Similarity of embeddings: ``"neg_l2"`` (the paper's), ``"neg_l1"`` or ``"cosine"``.
+        label_distance: Distance of labels: ``"l1"`` (the paper's), ``"l2"``, ``"angular"`` for (pitch, yaw) in radians,
+            or a callable of (n, p) and (m, p) labels that returns (n, m) distances.
+        num_positives: Number K of the closest samples that are positives (Table 13), samples that tie with the K-th
+            included; None takes all samples.
+        tie_tolerance: Largest difference of two label distances that count as equal. Labels such as 0.1 k lose their
+            ties to rounding; 0 compares floats as they are.
+        reduction: ``"mean"`` for the weighted mean over anchors, ``"sum"``, or ``"none"`` for one value per anchor.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:

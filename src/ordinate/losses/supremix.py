@@ -12,12 +12,26 @@ from ordinate.options import Reduction, SupReMixOptions
 
 
 class SupReMixLoss(FormulaLoss):
-    """Contrastive regression with mixtures, :func:`ordinate.functional.supremix`.
+    r"""Contrastive regression with mixtures, :func:`ordinate.functional.supremix`.
 
     Args:
-        window, temperature, beta, mix_negatives: Options, see :class:`~ordinate.options.SupReMixOptions`.
-        mix_positives, distance_magnifying, label_range: Options, see there.
-        renormalize, detach_mixtures, reduction, block_size: Options, see there.
+        window: Largest difference gamma > 0, inclusive, between an anchor's label and the labels that its Mix-pos are
+            made of; differences that pass it by rounding, 1e-6 of it, lie inside.
+        temperature: Temperature tau of the softmax, > 0; 0.3 to 1.0 in the paper (Table 13).
+        beta: Parameters (alpha, beta) of the Beta distribution of :math:`\lambda_1`; (2, 8) is the paper's best
+            (Table 11).
+        mix_negatives: Whether anchors are contrasted with Mix-neg; with the next two, the paper's three parts
+            (Tables 9, 10).
+        mix_positives: Whether anchors have Mix-pos as positives.
+        distance_magnifying: Whether eq. 5 weighs the contrasts.
+        label_range: Range y_max - y_min of eq. 5; None takes the range of the batch and its references (1 where all
+            labels are equal). A constant factor of all weights: it moves the value, not the gradient.
+        renormalize: Whether mixtures get unit norm, as in the paper's text but not in its later code.
+        detach_mixtures: Whether no gradient passes into mixtures, as in the paper's later code.
+        reduction: ``"sum"`` is eq. 6; ``"mean"`` averages over an anchor's positives, then over the anchors that have
+            one, so that its size does not depend on the batch; ``"none"`` is that average for each anchor, 0 for one
+            that has no positive.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         gather_distributed: Whether, in several processes, it is the loss of their joined batches.
 
     Example:
@@ -64,7 +78,7 @@ class SupReMixLoss(FormulaLoss):
     ) -> Float[Tensor, "*n"]:
         """Return the loss, see :meth:`FormulaLoss.forward`; ``generator`` draws the mixtures."""
         given = {"ref_labels": ref_labels, "weights": weights, "generator": generator}
-        return self.joined(embeddings, labels, ref_emb, self_index, **given)
+        return self._joined(embeddings, labels, ref_emb, self_index, **given)
 
     def formula(self, embeddings: Tensor, labels: Tensor, **inputs: Any) -> Tensor:
         return supremix(embeddings, labels, **vars(self.options), **inputs)
