@@ -26,7 +26,7 @@ from ordinate.model.contributions import background_of, column_contributions
 from ordinate.model.importance import column_importance
 from ordinate.model.labels import first_label
 from ordinate.model.model import Model
-from ordinate.model.occlusion import expected_label, occlusion_map
+from ordinate.model.occlusion import expected_label, occlusion_maps
 from ordinate.report.heat_map import explained
 from ordinate.report.output import check_free
 from ordinate.report.text import table
@@ -179,8 +179,8 @@ def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
     pixels = loaded(fitted.read(X))
     predicted = expected_label(fitted, pixels)
     labels = [plain_text(label) for label in fitted.predict(X)]
-    maps = [occlusion_map(fitted, image) for image in pixels]
-    largest = max(float(np.abs(each).max()) for each in maps) or 1.0
+    maps = occlusion_maps(fitted, pixels)
+    largest = float(np.abs(maps).max()) or 1.0
     out.mkdir(parents=True, exist_ok=True)
     scale = f"expected rank, 0 to {len(fitted.classes) - 1}" if fitted.classes is not None else ""
     rows = []

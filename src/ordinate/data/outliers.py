@@ -32,7 +32,7 @@ class Outliers:
 
 
 def find_outliers(values: pd.Series, *, most: int = 3) -> Outliers | None:
-    """Return the highest or the lowest values of a column, at most so many, if they lie far from the others.
+    """Return the highest or lowest values of a column, or some of both, at most so many, if far from the others.
 
     The others say how far is unusual: beyond a high threshold, the distances from the median have about a Pareto
     distribution, whose exponent they give (Hill, 1975). A column in which values like these may occur by chance, such
@@ -52,16 +52,10 @@ def find_outliers(values: pd.Series, *, most: int = 3) -> Outliers | None:
     numbers = numbers[rows]
     if len(numbers) <= 2 * most:
         return None
-    ends = [*range(most + 1), len(numbers) // 2, *range(-most - 1, 0)]
-    parted = np.partition(numbers, ends)
-    median = parted[len(numbers) // 2]
-    above, below = parted[: -most - 2 : -1] - median, median - parted[: most + 1]
-    count, sign = _isolated(above, below[0]), 1.0
-    if count == 0:
-        count, sign = _isolated(below, above[0]), -1.0
+    distances = np.abs(numbers - np.partition(numbers, len(numbers) // 2)[len(numbers) // 2])
+    count = _isolated(np.partition(distances, range(-most - 1, 0))[: -most - 2 : -1])
     if count == 0:
         return None
-    distances = sign * (numbers - median)
     order = np.argsort(-distances, kind="stable")
     if _chance(distances[order], count) > 1e-3:
         return None
@@ -70,11 +64,10 @@ def find_outliers(values: pd.Series, *, most: int = 3) -> Outliers | None:
     return Outliers(rows[found].tolist(), numbers[found].tolist(), float(others.min()), float(others.max()))
 
 
-def _isolated(distances: NDArray[np.float64], other_side: float) -> int:
+def _isolated(distances: NDArray[np.float64]) -> int:
     """Return how many of the largest distances from the median, in falling order, are far beyond all others."""
     for count in range(len(distances) - 1, 0, -1):
-        farthest = max(distances[count], other_side)
-        if distances[count - 1] >= FAR * farthest > 0:
+        if distances[count - 1] >= FAR * distances[count] > 0:
             return count
     return 0
 

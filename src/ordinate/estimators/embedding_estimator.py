@@ -412,9 +412,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         fitted = self.fitted
         if fitted.reader.kind == "images":
-            from ordinate.model.occlusion import occlusion_map
+            from ordinate.model.occlusion import occlusion_maps
 
-            return np.stack([occlusion_map(fitted, image) for image in loaded(fitted.read(self._in_memory(X)))])
+            return occlusion_maps(fitted, loaded(fitted.read(self._in_memory(X))))
         if background is None:
             known = self._required("background", "samples to compare with, such as those of training")
             background = background_of(known.take(known.trained)[0])

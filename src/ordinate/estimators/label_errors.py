@@ -1,5 +1,7 @@
 """Samples that look mislabelled, by models that have not seen their labels."""
 
+import logging
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -166,7 +168,9 @@ def _cross_fit(
         X = modality.fit(X, options, encoder=unfitted.encoder, progress=False)[1]  # Files are decoded once.
     kept_in = estimator.training.folder
     seed = draw_seed(unfitted.random_state, kept_in)
-    for number, (rows, unseen) in enumerate(_split(X, strata, folds, groups, seed)):
+    parts = _split(X, strata, folds, groups, seed)
+    started = time.monotonic()
+    for number, (rows, unseen) in enumerate(parts):
         model = clone(estimator)
         if kept_in is not None:
             folder = kept_in / f"fold-{number}"
@@ -175,6 +179,10 @@ def _cross_fit(
         seen = take(X, rows)
         model.fit(seen, labels[rows], groups=column_of(groups, rows))
         yield Fold(model, rows, seen, unseen, take(X, unseen))
+        taken = time.monotonic() - started
+        if number == 0 and taken > 10:
+            said = "label errors: the first of %d models took %.0f s; the others take about %.0f s"
+            logging.getLogger("ordinate").warning(said, folds, taken, taken * (len(parts) - 1))
 
 
 def _split(X: Any, strata: Rows, folds: int, groups: ArrayLike | None, seed: int) -> list[tuple[Rows, Rows]]:

@@ -4,12 +4,19 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
+from tqdm import tqdm
 
 from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.data.images.reader import ImageReader
 from ordinate.errors import OrdinateError
 from ordinate.model.model import Model
+
+
+def occlusion_maps(model: Model, images: UInt8[Tensor, "n c h w"]) -> Float[np.ndarray, "n h w"]:
+    """Return the :func:`occlusion_map` of each image; a terminal shows after two seconds how many are done."""
+    bar = tqdm(images, desc="explaining", unit="image", delay=2.0, disable=None, leave=False)
+    return np.stack([occlusion_map(model, image) for image in bar])
 
 
 def occlusion_map(model: Model, image: UInt8[Tensor, "c h w"], *, patches: int = 8) -> Float[np.ndarray, "h w"]:
