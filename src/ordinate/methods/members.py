@@ -30,7 +30,8 @@ class Members(StagedMethod):
         encoder: Encoder of the members, (n, f) to (n, members * d).
         head: Module from these embeddings to predictions.
         epochs, patience, optimization: Options of the first stage. A ``patience`` of ``"auto"`` waits for as many
-            epochs as led to the best, but no fewer than hold 150 steps, and at most 40 or as many as hold 400 steps.
+            epochs as led to the best, but no fewer than hold 50 steps, and than 5 or as many as hold 150 steps; and for
+            at most 40 or as many as hold 400 steps.
         refit: Epochs of the second stage, in which all members see all samples, as a share of those up to the best of
             the first; 0 for no second one.
         chunk_size: Number of rows whose loss is computed at a time, which takes less memory.
@@ -132,17 +133,19 @@ class Members(StagedMethod):
             self.predicted = self.validated.mean_prediction(lambda x: self.predictions(x.to(self.device)))
         return self.unseen_figures(self.predicted, self.labels, self.weights)
 
-    def epochs_to_wait(
-        self, best: int, fewest_steps: int = 150, most_steps: int = 400, most_epochs: int = 40
-    ) -> float | None:
+    def epochs_to_wait(self, best: int) -> float | None:
         if self.stage_index == 1:
             return None
         if self.patience is None:
             return math.inf
         if self.patience != "auto":
             return int(self.patience)
-        fewest, most = (-(-steps // self.n_batches) for steps in (fewest_steps, most_steps))
-        return min(max(most, most_epochs), max(fewest, best))
+        fewest = max(self._epochs_of(50), min(5, self._epochs_of(150)))
+        return min(max(40, self._epochs_of(400)), max(fewest, best))
+
+    def _epochs_of(self, steps: int) -> int:
+        """Return the number of epochs that hold so many steps."""
+        return math.ceil(steps / self.n_batches)
 
     def is_best(self, value: float, best: float) -> bool:
         is_best = value < best or self.patience is None
