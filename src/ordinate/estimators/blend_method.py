@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -278,23 +278,23 @@ class Blend(Method):
 
     @contextmanager
     def _fitting_simple_parts(self) -> Iterator[None]:
-        """Fit the parts that are no networks in a thread of their own, while the networks train."""
-        backend, n_jobs = get_active_backend(prefer="threads")  # The thread does not inherit joblib's configuration.
-        with ThreadPoolExecutor(1) as thread:
-            parts = thread.submit(copy_context().run, self._fit_simple_parts, backend, n_jobs)
-            yield
-            self.parts = parts.result()
+        """Fit the parts that are no networks in threads of their own, while the networks train."""
+        backend, n_jobs = get_active_backend(prefer="threads")  # A thread does not inherit joblib's configuration.
 
-    def _fit_simple_parts(self, backend: Any, n_jobs: int | None) -> dict[str, Part]:
-        settings, task, samples = self.settings, self.task, self.samples
-        parts: dict[str, Part | None] = {}
-        with parallel_config(backend, n_jobs=n_jobs):
-            if settings.linear:
-                parts["linear"] = fit_linear(task, samples)
-            if settings.trees:
-                parts["trees"] = fit_forest(task, samples)
-                parts["boosting"] = fit_boosting(task, samples)
-        return {name: part for name, part in parts.items() if part is not None}
+        def fitted(fit: Callable[[Task, FoldedSamples], Part | None]) -> Part | None:
+            with parallel_config(backend, n_jobs=n_jobs):
+                return fit(self.task, self.samples)
+
+        fits: dict[str, Callable[[Task, FoldedSamples], Part | None]] = {}
+        if self.settings.linear:
+            fits["linear"] = fit_linear
+        if self.settings.trees:
+            fits |= {"trees": fit_forest, "boosting": fit_boosting}
+        with ThreadPoolExecutor(2) as threads:
+            parts = {name: threads.submit(copy_context().run, fitted, fit) for name, fit in fits.items()}
+            yield
+            found = {name: part.result() for name, part in parts.items()}
+        self.parts = {name: part for name, part in found.items() if part is not None}
 
     def finish(self, fitted: Fitted) -> nn.Module:
         """Choose the weights of the parts by their predictions of samples that they have not seen."""
