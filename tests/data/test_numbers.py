@@ -193,3 +193,21 @@ def test_a_number_before_the_ending_of_a_file_is_no_number(ending):
     names = [f"{place}.{ending}" for place in range(12)]
     assert split_unit(column(names))[1] == ""
     assert read_numbers(column(names))[0].tolist() == names
+
+
+def test_a_few_misspelt_numbers_among_many_are_missing_and_named():
+    ages = column([str(20 + row % 75) for row in range(400)]).rename("age")
+    ages[57] = "7O"
+    features = TableFeatures.fit(ages.to_frame())
+    assert features.notes == ["age: contains numbers and '7O' in 1 of 400 rows, treated as missing"]
+    new = column([*map(str, range(20, 50)), "4O"]).rename("age")
+    with pytest.warns(UserWarning, match="4O not seen in training, treated as missing"):
+        read = features.transform(new.to_frame())
+    new[30] = None
+    np.testing.assert_array_equal(read, features.transform(new.to_frame()))
+
+
+@pytest.mark.parametrize("texts", [["1", "2", "3", "2a"] * 30, [*map(str, range(1000, 1090)), "01234"]])
+def test_codes_stay_codes(texts):
+    values = column(texts)
+    assert read_numbers(values, 0.05, 0.01)[0] is values

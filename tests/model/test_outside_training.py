@@ -118,7 +118,7 @@ def test_a_single_value_far_outside_is_named_with_its_row(model):
     """Of batches, the row counts from the first one; of a table, it is that of the index."""
     frame, _ = draw(60, seed=3)
     frame.loc[[37, 41], "size"] = [4000.0, -5000.0]
-    said = r"column 'size': -5000, 4000 far outside the range of training, .* \(2 of {} rows, the first is row 37\)"
+    said = r"column 'size': -5000, 4000 far from the other values of training, .* \(2 of {} rows, the first is row 37\)"
     (warning,) = warnings_of(model.predict, frame)
     assert re.search(said.format(60), warning)
     batches = BatchedSamples(frame, 25)

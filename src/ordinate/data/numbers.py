@@ -62,7 +62,7 @@ def as_label_numbers(values: pd.Series) -> pd.Series:
     return found.as_numbers() if found.are_numbers else values
 
 
-def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
+def read_numbers(values: pd.Series, other_words: float = 0.0, misspelt: float = 0.0) -> tuple[pd.Series, str]:
     """Return a column as numbers, and their unit, where its text holds numbers and words for missing values alone.
 
     Up to half of the numbers may be limits, such as "<0.1". Other columns are returned as :func:`as_numbers` returns
@@ -70,7 +70,8 @@ def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
 
     Args:
         values: Column (n,).
-        other_words: Largest share of the values that may be any other text; it is missing then.
+        other_words: Largest share of the values that may be other text without a digit; it is missing then.
+        misspelt: Largest share that may be text with a digit, such as "7O", where there are many numbers.
 
     Example:
         >>> read_numbers(pd.Series(["1.5 mm", "Unknown"]))[0].tolist(), read_numbers(pd.Series(["b", "?"]))[0].tolist()
@@ -80,7 +81,7 @@ def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
         >>> read_numbers(pd.Series(["7", "5", "refused"]), other_words=0.4)[0].tolist()
         [7.0, 5.0, nan]
     """
-    numbers, unit = bare_numbers(values, other_words)
+    numbers, unit = bare_numbers(values, other_words, misspelt)
     if not pd.api.types.is_numeric_dtype(numbers.dtype):
         return values, ""
     if 2 * len(limits_of(values)) <= numbers.notna().sum():
@@ -88,10 +89,13 @@ def read_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     return values, ""
 
 
-def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series, str]:
+def bare_numbers(
+    values: pd.Series, other_words: float = 0.0, misspelt: float = 0.0, many: int = 20
+) -> tuple[pd.Series, str]:
     """Return a column of text without words for missing values, signs of limits, and the unit, and this unit.
 
-    Other text that is at most a share ``other_words`` of the values is missing too.
+    Other text that is at most a share ``other_words`` of the values is missing too, and so are misspelt numbers that
+    are at most a share ``misspelt`` of them, in a column of ``many`` different numbers.
     """
     if not _may_hold_text(values):
         return values, ""
@@ -107,8 +111,13 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
     others = np.array([_is_other_word(value) for value in found.values], dtype=bool)
     if others.any() and (np.all(missing | others) or found.share(others, ~missing) > other_words):
         return values, ""
+    left_out = missing | others
+    if misspelt > 0:
+        wrong = np.array([_is_misspelt(value) for value in found.values], dtype=bool)
+        if wrong.any() and found.share(wrong, ~missing) <= misspelt and np.sum(~(left_out | wrong)) >= many:
+            left_out |= wrong
     bare: list[object] = []
-    for value, is_left_out in zip(found.values, missing | others, strict=True):
+    for value, is_left_out in zip(found.values, left_out, strict=True):
         if is_left_out:
             bare.append(None)
         elif isinstance(value, str) and _is_limit(value):
@@ -125,6 +134,11 @@ def bare_numbers(values: pd.Series, other_words: float = 0.0) -> tuple[pd.Series
 def other_words_of(values: pd.Series) -> list[str]:
     """Return the values that are text without a digit, except words for missing values such as "unknown"."""
     return _Different.of(values).chosen(_is_other_word) if _may_hold_text(values) else []
+
+
+def misspelt_numbers(values: pd.Series) -> list[str]:
+    """Return the values that are text with a digit which is no number, such as "7O"; "007" may be a code."""
+    return _Different.of(values).chosen(_is_misspelt) if _may_hold_text(values) else []
 
 
 def limits_of(values: pd.Series) -> list[str]:
@@ -306,6 +320,15 @@ def is_missing_word(value: object) -> bool:
 
 def _is_other_word(value: object) -> bool:
     return isinstance(value, str) and re.search(r"\d", value) is None and not is_missing_word(value)
+
+
+def _is_misspelt(value: object) -> bool:
+    if not isinstance(value, str) or re.search(r"\d", value) is None or re.fullmatch(r"\s*[-+]?\d+\s*", value):
+        return False
+    forms = [NUMBER, UNIT]
+    if "," in value:
+        forms.append(DECIMAL_COMMA)
+    return not any(form.fullmatch(LIMIT.sub("", value)) for form in forms)
 
 
 def _is_whole(value: object) -> bool:

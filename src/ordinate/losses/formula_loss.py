@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from ordinate.checks import check_flag
 from ordinate.functional.global_batch import all_processes
 from ordinate.options import AngularTriangleOptions, MMNPOptions, SupCROptions, SupReMixOptions
 
@@ -25,7 +26,7 @@ class FormulaLoss(nn.Module):
     def __init__(self, options: LossOptions, *, gather_distributed: bool) -> None:
         super().__init__()
         self.options = options
-        self.gather_distributed = gather_distributed
+        self.gather_distributed = check_flag(gather_distributed, "gather_distributed")
 
     @property
     def reduction(self) -> str:

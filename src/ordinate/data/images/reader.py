@@ -52,6 +52,9 @@ class ImageReader(PixelReader):
     @classmethod
     def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, DecodedSamples]:
         reader, decoded = super().fit(samples, options, progress=progress)
+        if options.augmentation in ("auto", "flip") and (options.mirror or not options.frozen):
+            said = "training images are also mirrored; for labels that tell left from right"
+            reader.notes.append(f"{said}: augmentation='none' of the options of images")
         if not isinstance(decoded.pixels, StreamedPixels) and decoded.pixels.shape[1] == 3:
             reader.saw_colours = not _are_grey(decoded.pixels).any()
         return reader, decoded

@@ -10,13 +10,14 @@ from scipy.special import ndtri
 
 from ordinate.counts import counted
 from ordinate.data.findings import Finding, MoreThan, any_row, every_row
-from ordinate.data.numbers import bare_numbers, is_constant, other_words_of, plain_text
+from ordinate.data.numbers import bare_numbers, is_constant, misspelt_numbers, other_words_of, plain_text
 from ordinate.data.outliers import FAR, find_outliers
 from ordinate.data.times import are_times
 from ordinate.errors import OrdinateError
 
 ROWS_AT_ONCE = 1 << 16  # This many rows are in float64 at a time.
 MIN_VALUES_TO_SCORE = 10  # A normal score adds nothing to a column of so few different values.
+MOST_MISSPELT = 0.1  # And text with a digit in this share.
 MOST_WORDS = 0.5  # Other text than numbers is missing, and not a mistake, in at most this share of the values.
 MAX_QUANTILES = 200  # At most this many quantiles of a column are kept.
 
@@ -97,7 +98,7 @@ class NumericColumn:
         values = _decoded(values)
         if self.words and not pd.api.types.is_numeric_dtype(values.dtype):
             values = values.mask(values.map(lambda value: isinstance(value, str) and value in self.words).astype(bool))
-        numbers, unit = bare_numbers(values, MOST_WORDS)
+        numbers, unit = bare_numbers(values, MOST_WORDS, MOST_MISSPELT, many=1)
         if unit not in ("", self.unit):
             expected = f"the unit {self.unit}" if self.unit else "no unit"
             raise OrdinateError(f"column {self.name!r}", f"numbers with the unit {unit}", f"{expected}, as in training")
@@ -120,7 +121,8 @@ class NumericColumn:
         read = values if pd.api.types.is_numeric_dtype(values.dtype) else pd.Series(self._read(values))
         missing = missing_values(self.name, read, f"; replaced by the median {self.median:g}")
         text = f"values lie outside the range of training, {self.low:g} to {self.high:g}; check the unit"
-        words = [word for word in other_words_of(values) if word not in self.words]
+        others = [*other_words_of(values), *misspelt_numbers(values)]
+        words = [word for word in others if word not in self.words]
         unread = new_values(self.name, frozenset(words), len(words), len(values))
         far = self._far_outside(values, coded)
         return [missing, unread, far, self.outside_range(coded, f"column {self.name!r}: {text}")]
@@ -132,7 +134,7 @@ class NumericColumn:
         first, shown = None, frozenset[str]()
         if len(rows):
             first, shown = int(rows[0]), frozenset(map(plain_text, values.iloc[rows[:5]]))
-        text = f"column {self.name!r}: {{}} far outside the range of training, {self.low:g} to {self.high:g}"
+        text = f"column {self.name!r}: {{}} far from the other values of training, {self.low:g} to {self.high:g}"
         return Finding(text, len(rows), len(coded), any_row, shown, first)
 
     def outside_range(self, coded: NDArray[np.float32], text: str) -> Finding:

@@ -16,7 +16,7 @@ from ordinate.data.csv_format import MISSING
 from ordinate.data.findings import Finding, report_findings
 from ordinate.data.mapped_matrix import mapped_matrix
 from ordinate.data.modality import Reader
-from ordinate.data.numbers import is_missing_word, limits_of, other_words_of, read_numbers
+from ordinate.data.numbers import is_missing_word, limits_of, misspelt_numbers, other_words_of, read_numbers
 from ordinate.data.saved_fields import JsonObject, checked_fields
 from ordinate.data.tables.columns import (
     ROWS_AT_ONCE,
@@ -39,6 +39,7 @@ from ordinate.encoders.given import Encoder, build_given_encoder, is_named
 from ordinate.errors import OrdinateError, argument
 
 Column = NumericColumn | CategoricalColumn | DateColumn | TextColumn
+MISSPELT = 0.01  # And text with a digit in this share.
 STRAY_WORDS = 0.05  # A column of numbers may hold other text in this share of its values, which is missing then.
 MOST_CATEGORIES = 1000  # Each category of a column becomes a column.
 MOST_PERIODIC = 1000  # The weights of the periodic embedding, and of the first layer, grow with such columns.
@@ -362,7 +363,7 @@ class _Kind:
 
 def _kind_of(name: str, given: pd.Series) -> _Kind:
     """Return what a column (n,) is; one that cannot be used is an error."""
-    values, unit = read_numbers(given, STRAY_WORDS)
+    values, unit = read_numbers(given, STRAY_WORDS, MISSPELT)
     form = date_form(values)
     if form is not None and form not in NOT_TOLD:
         return _Kind(values, unit, form)
@@ -407,7 +408,7 @@ def _fit_column(name: str, given: pd.Series) -> tuple[Column, list[str]]:
     if kind.categories is None:
         number = fit_numeric(name, values)
         said = _note_on_text(name, given, values, kind.unit)
-        words = tuple(sorted(set(other_words_of(given))))
+        words = tuple(sorted({*other_words_of(given), *misspelt_numbers(given)}))
         return replace(number, unit=kind.unit, words=words), list(filter(None, [said]))
     notes = []
     if kind.form is not None:
