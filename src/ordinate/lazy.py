@@ -30,6 +30,6 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], obje
             return getattr(module, name)
 
     def dir_() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted({name for name in vars(sys.modules[package]) if name.startswith("__")} | {*homes})
 
     return getattr_, dir_

@@ -100,6 +100,15 @@ def test_it_trains_what_fit_trains(make, options):
     fitted = estimator.fit(X, labels)  # draws nothing at random in training
     assert method.history == fitted.history_
     torch.testing.assert_close(weights(method), weights(fitted.method_), rtol=1e-6, atol=1e-7)
+    with pytest.raises(OrdinateError, match="method: has not been trained"):
+        data.fitted_estimator(data.new_method())
+    model = data.fitted_estimator(method)
+    torch.testing.assert_close(
+        *(torch.from_numpy(np.asarray(each.predict(X), dtype=np.float64)) for each in (model, fitted)),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    assert torch.equal(weights(method), weights(method).float().double())  # The given method stays as it is.
 
 
 @pytest.mark.filterwarnings("ignore:::lightning")

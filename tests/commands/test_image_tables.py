@@ -1,5 +1,6 @@
 """Tables of paths of images, next to the images or with absolute paths, are read as images by every command."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,34 @@ def test_columns_of_the_table_are_kept_next_to_the_predictions_of_its_images(cap
     assert "knees/new.csv: no column 'ages'; it has" in capsys.readouterr().err
     assert main(["predict", "model", "knees/scans", "--keep-columns", "code"]) == 2
     assert "knees/scans holds no table" in capsys.readouterr().err
+
+
+def test_images_may_be_named_without_their_endings(capsys):
+    names = [name.removesuffix(".png") for name in NAMES]
+    TABLE.assign(**{"Image Index": names}).to_csv("knees/kaggle.csv", index=False)
+    assert main(["fit", "knees/kaggle.csv", "--target", "grade", "--out", "model", *QUICK]) == 0
+    assert "60 samples of 16 x 16 pixels" in capsys.readouterr().out
+    assert main(["predict", "model", "knees/kaggle.csv", "--out", "of_kaggle.csv"]) == 0
+    assert pd.read_csv("of_kaggle.csv")["path"].tolist() == [f"knees/{name}" for name in NAMES]
+    TABLE.assign(**{"Image Index": [f"s{name}" for name in names]}).to_csv("knees/none.csv", index=False)
+    assert not lists_images("knees/none.csv")
+
+
+def test_models_that_see_images_of_other_sizes_are_compared(capsys):
+    data = write("labels.csv")
+    for size in (12, 16):
+        assert main(["fit", data, "--target", "grade", "--out", f"x{size}", "--image-size", str(size), *QUICK]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "x12", "x16", data]) == 0
+    assert "MAE, x16 minus x12: " in capsys.readouterr().out
+
+
+def test_explain_shows_the_images_that_were_held_out(capsys):
+    assert main(["fit", write("labels.csv"), "--target", "grade", "--out", "model", *QUICK]) == 0
+    held_out = json.loads(Path("model/split.json").read_text())["test"][:3]
+    assert main(["explain", "model", "--images", "3", "--out", "maps"]) == 0
+    expected = [f"{place}_{Path(NAMES[row]).stem}.png" for place, row in enumerate(held_out)]
+    assert sorted(path.name for path in Path("maps").iterdir()) == expected
 
 
 def test_an_option_for_columns_reads_the_other_columns_of_the_table_instead():

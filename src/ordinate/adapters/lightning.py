@@ -1,5 +1,6 @@
 """A method in a Trainer of Lightning, for its devices, strategies, callbacks and loggers."""
 
+import copy
 from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
@@ -7,11 +8,12 @@ from sklearn.base import clone
 from torch import Tensor
 
 from ordinate.counts import counted
+from ordinate.data.findings import collected
 from ordinate.data.loader import Loader
 from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.blend_method import Blend
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
-from ordinate.estimators.pipeline import learn_labels_and_reader, new_module
+from ordinate.estimators.pipeline import Fit, learn_labels_and_reader, new_module
 from ordinate.estimators.samples import GivenSamples
 from ordinate.option_group import Settings
 from ordinate.optional import optional
@@ -212,7 +214,26 @@ class LightningData(lightning.LightningDataModule):
     def new_method(self) -> StagedMethod:
         """Return the untrained method of the estimator, with its own encoder."""
         with own_random_numbers(self._data.seed, gpus=True):
-            return new_module(self._estimator, self._method, self._data)[0]
+            module, self._embedding_dim = new_module(self._estimator, self._method, self._data)
+        return module
+
+    def fitted_estimator(self, method: StagedMethod) -> EmbeddingEstimator:
+        """Return the estimator with a method that a Trainer has trained, which predicts, explains and saves.
+
+        Args:
+            method: What :meth:`new_method` returned, trained; it is copied.
+
+        Raises:
+            OrdinateError: a method that is not from here, or has not been trained.
+        """
+        if not isinstance(method, StagedMethod) or not hasattr(self, "_embedding_dim"):
+            raise OrdinateError("method", type(method).__name__, "what new_method() returned, trained")
+        if not method.history:
+            raise OrdinateError("method", problem="has not been trained", expected="Trainer.fit before")
+        estimator = clone(self._estimator)
+        fit = Fit(estimator, self._method, self._data)
+        with collected():  # Samples of the fit are not new.
+            return estimator.keep(fit, fit.take(copy.deepcopy(method), self._embedding_dim))
 
     def train_dataloader(self) -> Loader:
         data, seed = self._data.training, self._data.seed

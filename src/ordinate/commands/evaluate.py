@@ -7,16 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from ordinate.commands.report import read_report_samples, training_samples
-from ordinate.commands.split_file import read_split, trained_on
+from ordinate.commands.report import ReportSamples, read_report_samples, samples_of_training
+from ordinate.commands.split_file import group_of, read_split, trained_on
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators.loading import load
 from ordinate.model.predictions import Predictions
-from ordinate.report.page.contents import Contents, gather
-from ordinate.report.page.measures import Predictor, gain, score_all
+from ordinate.report.page.comparison import scores_of
+from ordinate.report.page.contents import Contents, LabelledSamples, gather
+from ordinate.report.page.measures import gain, score_all
 from ordinate.report.page.verdict import Compared
 from ordinate.report.text import METRICS, table, verdict_lines
 
@@ -28,7 +30,10 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     splits = {name: read_split(model) for name, model in zip(names, models, strict=True)}
     wanted = target or splits[names[0]]["target"] or fitted[names[0]].target
     say = cache(print)  # A note that concerns several models is printed once.
-    samples = {name: read_report_samples(fitted[name], splits[name], data, wanted, say=say) for name in names}
+    samples = {
+        name: read_report_samples(fitted[name], splits[name], data, wanted, say=say, group=group_of(model))
+        for name, model in zip(names, models, strict=True)
+    }
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())
@@ -36,22 +41,46 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
         rows = np.arange(len(first.y))
     predictions = {name: Predictions.of(fitted[name], *samples[name].take(rows)) for name in names}
     _require_one_label(predictions)
-    training = training_samples(fitted[names[0]], models[0], splits[names[0]], wanted, first)
+    known = {
+        name: samples_of_training(fitted[name], model, splits[name], wanted, samples[name])
+        for name, model in zip(names, models, strict=True)
+    }
     targets = wanted if isinstance(wanted, list) else ["the label"]
-    contents = {name: gather(each, training).by_target() for name, each in predictions.items()}
+    contents = {name: gather(each, _trained(known[name])).by_target() for name, each in predictions.items()}
     compared = {name: _compared(name, each, targets) for name, each in contents.items()}
-    found = _scores_of(compared)
+    found = scores_of(compared)
     seen = "on which no model was trained" if is_unseen else "some of which the models may have been trained on"
     if not is_unseen and data != trained_on(models[0]):
         seen = "all of the file"
     print(f"{counted(len(rows), 'sample')}, {seen}; 95% intervals\n")
     print(_shown(found))
+    for name, model in zip(names, models, strict=True):
+        for note in _notes(model, samples[name], rows, known[name]):
+            say(f"\nnote: {note}")
     for line in verdict_lines(_verdicts_of(compared)):
         print(f"\n{line}")
     for line in _differences(contents, targets):
         print(f"\n{line}")
     if out is not None:
         write_table([found], out)
+
+
+def _trained(known: ReportSamples | None) -> LabelledSamples | None:
+    """Return the samples that a model was trained on."""
+    return None if known is None or known.trained is None else known.take(known.trained)
+
+
+def _notes(model: str, samples: ReportSamples, rows: NDArray[np.int64], known: ReportSamples | None) -> Iterator[str]:
+    """Yield what is missing for a comparison, and that samples are of groups which the model was trained on."""
+    data = trained_on(model)
+    if known is None and data is not None:
+        yield f"{data}, which {model} was trained on, is gone or has changed: no comparison with models trained on it"
+    if known is None or known.trained is None or known.groups is None or samples.groups is None:
+        return
+    seen = int(np.isin(samples.groups[rows], known.groups[known.trained]).sum())
+    if seen > 0:
+        of = f"a {group_of(model)!r} that {model} was trained on"
+        yield f"{seen:,} of {counted(len(rows), 'row')} are of {of}; on others it may be worse"
 
 
 def names_of(folders: Sequence[str]) -> list[str]:
@@ -98,28 +127,6 @@ def _differences(contents: Mapping[str, Sequence[Contents]], targets: Sequence[s
                 said = f"{name if lead.low > 0 else first} is better"
             of = f" of {target}" if len(targets) > 1 else ""
             yield f"MAE{of}, {name} minus {first}: {-lead.value:z.3f} [{-lead.high:z.3f}, {-lead.low:z.3f}]; {said}"
-
-
-def _scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:
-    """Return a row of each metric of all models, then of what they are compared with, unless it predicts the same."""
-    own = []
-    for name, each in compared.items():
-        names = {name, *(f"{target}, {name}" for target in each.verdicts)}
-        own += [predictor for predictor in each.predictors if predictor.name in names]
-    simple: list[Predictor] = []
-    for name, each in compared.items():
-        for predictor in each.predictors:
-            others = [other.predicted for other in simple if other.name == predictor.name]
-            if predictor in own or any(np.array_equal(predictor.predicted, other) for other in others):
-                continue
-            simple.append(replace(predictor, name=f"{name}: {predictor.name}") if others else predictor)
-    return pd.DataFrame(
-        [
-            {"model": each.name, "metric": metric, "value": score.value, "low": score.low, "high": score.high}
-            for each in [*own, *simple]
-            for metric, score in each.scores.items()
-        ]
-    )
 
 
 def _verdicts_of(compared: Mapping[str, Compared]) -> dict[str, object]:

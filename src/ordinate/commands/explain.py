@@ -58,7 +58,7 @@ def explain(
         if out is None:
             raise OrdinateError("out", problem="is missing", expected="a new folder for the pictures")
         check_free(Path(out))
-        _explain_images(fitted, data, images, Path(out))
+        _explain_images(fitted, model, data, images, Path(out))
     else:
         raise OrdinateError("model", f"a model of {kind}", "a model of a table (columns) or of images (their parts)")
 
@@ -170,12 +170,21 @@ def _background(fitted: Model, model: str, data: str, X: Samples) -> tuple[Any, 
     return background, f"{counted(len(background), 'row')} of {data}"
 
 
-def _explain_images(fitted: Model, data: str, images: int, out: Path) -> None:
-    """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes."""
-    X = trained_columns(fitted, read_unlabelled(data, fitted), data)
-    X = take(X, np.arange(min(images, len(X))))
-    paths = modality_of(X).paths(X)
-    names = row_names(np.arange(len(X))) if paths is None else paths.tolist()
+def _explain_images(fitted: Model, model: str, data: str, images: int, out: Path) -> None:
+    """Write the occlusion maps of the first images to a folder, in the same colours, and print their extremes.
+
+    Of the data of the fit they are the first that were held out.
+    """
+    files = FilesOfFit.of(Path(model))
+    known = files.read_samples(fitted, data) if data == files.data else None
+    if known is not None:
+        shown = known.held_out[:images]
+        X, names = take(known.X, shown), [known.names[place] for place in shown]
+    else:
+        X = trained_columns(fitted, read_unlabelled(data, fitted), data)
+        X = take(X, np.arange(min(images, len(X))))
+        paths = modality_of(X).paths(X)
+        names = row_names(np.arange(len(X))) if paths is None else paths.tolist()
     pixels = loaded(fitted.read(X))
     predicted = expected_label(fitted, pixels)
     labels = [plain_text(label) for label in fitted.predict(X)]

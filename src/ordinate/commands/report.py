@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ordinate.commands.labels import costs_of_rules, understand_labels
 from ordinate.commands.samples import LabelledData, decode, fit_to, modality_of_data, open_samples, with_preprocessing
-from ordinate.commands.split_file import SPLIT, read_split, trained_on
+from ordinate.commands.split_file import SPLIT, group_of, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given, given_format
@@ -23,6 +23,7 @@ from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Samples, take
+from ordinate.data.tables.parquet_table import in_memory
 from ordinate.decisions import compare_decisions
 from ordinate.decisions.label_errors import is_doubted
 from ordinate.errors import OrdinateError, did_you_mean
@@ -39,7 +40,7 @@ from ordinate.report.page import write_report
 class ReportSamples:
     """Samples as a model expects them, those to measure on, and those of its training where they are known.
 
-    ``rows`` are the rows of the data that the samples are.
+    ``rows`` are the rows of the data that the samples are, and ``groups`` those that a column of it names.
     """
 
     X: Samples
@@ -50,6 +51,7 @@ class ReportSamples:
     measured: NDArray[np.int64]
     trained: NDArray[np.int64] | None
     notes: tuple[str, ...] = ()
+    groups: NDArray[np.str_] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> tuple[Samples, Labels]:
         """Return the samples of some rows, and their labels."""
@@ -132,6 +134,7 @@ def read_report_samples(
     target: str | list[str] | None,
     *,
     say: Callable[[str], None] = print,
+    group: str | None = None,
 ) -> ReportSamples:
     """Read the labelled samples of a file, folder, zip or image set as a saved model expects them.
 
@@ -143,6 +146,7 @@ def read_report_samples(
         data: Path, or name of an image set.
         target: Column of the label, or a list of those of several targets.
         say: Function that gets notes for the user.
+        group: Column of groups, if the data have it.
     """
     more: list[str] = []
     if isinstance(target, str) and target in fitted.feature_names_in:
@@ -160,6 +164,9 @@ def read_report_samples(
     identity = [name for name in split["identity"] if name in getattr(samples.X, "columns", ())]
     if identity:
         samples = replace(samples, identity=samples.X[identity])
+    groups = None
+    if group is not None and group in getattr(samples.X, "columns", ()):
+        groups = in_memory(samples.X[[group]])[group].astype(str).to_numpy(dtype=np.str_)
     X = fit_to(fitted, samples.X, data)
     paths = samples.paths
     if paths is None:
@@ -171,7 +178,7 @@ def read_report_samples(
     labels = labels_for(fitted, samples.y, samples.name)
     return ReportSamples(
         X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained,
-        samples.notes,
+        samples.notes, groups,
     )  # fmt: skip
 
 
@@ -179,12 +186,23 @@ def training_samples(
     fitted: Model, model: str, split: Mapping[str, Any], target: str | list[str] | None, samples: ReportSamples
 ) -> tuple[Samples, Labels] | None:
     """Return the samples that a model was trained on; None if their file is not there any more, or has changed."""
-    if samples.trained is None:
-        path = trained_on(model)
-        if path is None or not Path(path).exists():
-            return None
-        samples = read_report_samples(fitted, split, path, split["target"] or target, say=lambda _: None)
-    return None if samples.trained is None else samples.take(samples.trained)
+    known = samples_of_training(fitted, model, split, target, samples)
+    return None if known is None or known.trained is None else known.take(known.trained)
+
+
+def samples_of_training(
+    fitted: Model, model: str, split: Mapping[str, Any], target: str | list[str] | None, samples: ReportSamples
+) -> ReportSamples | None:
+    """Return the samples among which a model was trained; None if their file is not there any more, or has changed."""
+    if samples.trained is not None:
+        return samples
+    path = trained_on(model)
+    if path is None or not Path(path).exists():
+        return None
+    known = read_report_samples(
+        fitted, split, path, split["target"] or target, say=lambda _: None, group=group_of(model)
+    )
+    return None if known.trained is None else known
 
 
 def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:

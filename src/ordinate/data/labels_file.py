@@ -93,8 +93,9 @@ def lists_images(path: str | Path, looked_at: int = 20) -> bool:
     with suppress(OrdinateError, OSError, ValueError):  # Whoever reads the table says what is wrong with it.
         first = _first_rows(path, looked_at)
         column = path_column(first)
-        named = [] if column is None else _as_written(first[column].dropna()).tolist()
-        return are_images(named)
+        if column is not None and are_images(_as_written(first[column].dropna()).tolist()):
+            return True
+        return _column_of_stems(first, path.parent) is not None
     return False
 
 
@@ -113,8 +114,28 @@ def open_tree(kind: type[Tree], path: str | Path) -> Tree:
     path = Path(path)
     tree = kind(path.parent, (path.name,), path.name)
     frame = read_labels_file(tree, "images")
-    names = _as_written(frame[str(path_column(frame))].dropna())
-    return replace(tree, names=(path.name, *dict.fromkeys(name for name in names if (path.parent / name).is_file())))
+    column = path_column(frame) or _column_of_stems(frame, path.parent)
+    names = _as_written(frame[str(column)].dropna())
+    there = dict.fromkeys(filter(None, (_file_named(path.parent, name) for name in names)))
+    return replace(tree, names=(path.name, *there))
+
+
+def _column_of_stems(frame: pd.DataFrame, folder: Path) -> str | None:
+    """Return the column of text whose cells name images of a folder without their endings."""
+    texts = frame.select_dtypes(["object", "string", "category"])
+    for name in texts:
+        cells = _as_written(texts[name].dropna())[:20]
+        if len(cells) and all(_file_named(folder, cell) is not None for cell in cells):
+            return str(name)
+    return None
+
+
+def _file_named(folder: Path, name: str) -> str | None:
+    """Return the name of a file of a folder, or of an image that is named without its ending."""
+    if (folder / name).is_file():
+        return name
+    with_endings = (name + ending for ending in (*IMAGE_SUFFIXES, *map(str.upper, IMAGE_SUFFIXES)))
+    return next((each for each in with_endings if (folder / each).is_file()), None)
 
 
 def _as_written(paths: pd.Series) -> pd.Series:
@@ -149,7 +170,10 @@ def read_listed(tree: FileTree, noun: str, skip_absent: bool | None, text: tuple
     """
     where = tree.where(tree.labels or tree.root + LABELS)
     frame = read_labels_file(tree, noun, text)
-    column = path_column(frame) or str(frame.columns[0])
+    column = path_column(frame)
+    if column is None and tree.listed_in is not None:
+        column = _column_of_stems(frame, tree.path)
+    column = column or str(frame.columns[0])
     require_filled(frame[column], where, "path")
     if pd.api.types.is_numeric_dtype(frame[column]):
         frame = read_labels_file(tree, noun, (*text, column))  # The file of 007 is not that of 7.

@@ -150,7 +150,8 @@ def read_costs(path: str | Path, classes: Sequence[object]) -> NDArray[np.float6
     try:
         frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, skipinitialspace=True)
     except (OSError, ValueError) as error:  # The parsing errors of pandas are ValueErrors.
-        raise OrdinateError("costs", problem=f"{path} cannot be read: {error}") from error
+        reason = error if isinstance(error, OSError) else "it is no table of true by predicted labels"
+        raise OrdinateError("costs", problem=f"{path} cannot be read: {reason}") from error
     names = [str(label) for label in classes]
     rows, columns = ([str(label).strip() for label in axis] for axis in (frame.index, frame.columns))
     for side, found in (("first column", rows), ("first row", columns)):

@@ -27,7 +27,7 @@ from ordinate.encoders.given import Encoder
 from ordinate.errors import OrdinateError, did_you_mean, warn
 from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.known_samples import DataOfFit, KnownSamples
-from ordinate.estimators.method import Method
+from ordinate.estimators.method import Fitted, Method
 from ordinate.estimators.params import origin_of, warn_of_code
 from ordinate.estimators.pipeline import Fit, brings_weights, learn_labels_and_reader
 from ordinate.estimators.samples import CheckedSamples, GivenSamples, check_options
@@ -171,11 +171,15 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         method = self.checked_method()
         for name in ("held_out_", "data_of_fit_", "folder_"):  # They belong to an earlier fit.
             self.__dict__.pop(name, None)
-        data = learn_labels_and_reader(self, method, X, y, sample_weight, validation, groups)
+        with collected():  # Samples of the fit are not new.
+            fit = Fit(self, method, learn_labels_and_reader(self, method, X, y, sample_weight, validation, groups))
+            return self.keep(fit, fit.run())
+
+    def keep(self, fit: Fit, fitted: Fitted) -> Self:
+        """Keep what a fit has made; :meth:`fit` calls it."""
+        data = fit.data
         self.n_features_in_ = data.reader.n_features_in
         self.n_batches_ = len(data.batches)
-        fit = Fit(self, method, data)
-        fitted = fit.run()
         self.method_ = fit.module
         self.model_ = fit.model(fitted)
         if data.validation is not None and fitted.training is data.training:  # They were not trained on in the end.
@@ -345,6 +349,39 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         return evaluate(self.fitted, *self._labelled(X, y))
 
+    def compare(self, X: Any, y: Any = None, training: GivenSamples | None = None) -> pd.DataFrame:
+        """Return the metrics of this model and of simple models, with intervals and a verdict.
+
+        Args:
+            X: Samples (n) that the model was not trained on, or the path of a file of them.
+            y: Labels (n,) or targets (n, p); None as in :meth:`evaluate`.
+            training: ``(X, y)`` of training, for simple models that are trained, too; None for those of a model of
+                :func:`ordinate.fit`.
+
+        Returns:
+            See :func:`~ordinate.report.page.comparison.compare`; ``compare(X).attrs["verdict"]`` is a sentence.
+        """
+        from ordinate.report.page.comparison import compare
+
+        fitted = self.fitted
+        labelled = self._labelled(X, y)
+        known = self._known()
+        if training is None and known is not None:
+            training = known.take(known.trained)
+        return compare(fitted, *labelled, training=training, target=fitted.target or "label")
+
+    def importance(self, X: Any, y: Any = None, *, repeats: int = 10) -> pd.DataFrame:
+        """Return the permutation importance of the columns of a table, see :func:`~ordinate.model.column_importance`.
+
+        Args:
+            X: Table (n) that the model was not trained on, or the path of a file of one.
+            y: Labels (n,) or targets (n, p); None as in :meth:`evaluate`.
+            repeats: Number of times that each column is shuffled.
+        """
+        from ordinate.model.importance import column_importance
+
+        return column_importance(self.fitted, *self._labelled(X, y), repeats=repeats)
+
     def _labelled(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return samples and labels, which a table or a file holds in the column of training if they are not given."""
         check_is_fitted(self)
@@ -389,7 +426,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return the samples that the model was fitted to, or raise that an argument has to replace them."""
         known = self._known()
         if known is None:
-            problem = "this model does not know the samples that it was fitted to, or their file is gone or has changed"
+            problem = "this model does not know the samples that it was fitted to, or they are gone or have changed"
             raise OrdinateError(name, problem=problem, expected=expected, hint=f"{name}=table gives them")
         return known
 

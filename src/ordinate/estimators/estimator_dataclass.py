@@ -41,4 +41,7 @@ def _all_entries(cls: type[Any], heading: str) -> dict[str, str]:
         for name, entry in vars(ancestor).get("_documented", {}).get(heading, {}).items():
             if heading != "Args" or name not in lacking:
                 found.setdefault(name, entry)
+    if heading == "Args":
+        places = {name: place for place, name in enumerate(inspect.signature(cls).parameters)}
+        return dict(sorted(found.items(), key=lambda item: places.get(item[0].partition(",")[0], 0)))
     return found

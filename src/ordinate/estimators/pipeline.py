@@ -244,6 +244,15 @@ class Fit:
             self.predictor = self.method.finish(fitted)
         return fitted
 
+    def take(self, module: "StagedMethod", embedding_dim: int) -> Fitted:
+        """Take a module that was trained elsewhere; return it with what its predictor is made from."""
+        self.module, self.embedding_dim, self.history = module, embedding_dim, list(module.history)
+        self._become_predictive()
+        with own_random_numbers(self.data.seed, gpus=True):
+            fitted = self._fitted()
+            self.predictor = self.method.finish(fitted)
+        return fitted
+
     def model(self, fitted: Fitted) -> Model:
         """Return the fitted model."""
         estimator, reader = self.estimator, self.data.reader
@@ -304,10 +313,13 @@ class Fit:
             self.module, training, batches, validation, options=self.options, folder=folder, seed=self.data.seed,
             run=self.run_name, progress=bool(self.estimator.verbose),
         )  # fmt: skip
+        self._become_predictive()
+        return history
+
+    def _become_predictive(self) -> None:
         self.module.cpu().double().eval()
         if self.data.reader.in_float32:
             self.module.encoder.float()
-        return history
 
     def _train_again(self, stages: "tuple[Stage, ...]", data: ArrayBatches, stages_before: int) -> None:
         """Go on training the module in other stages, and append what its epochs log to the history."""

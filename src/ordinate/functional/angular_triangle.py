@@ -102,7 +102,7 @@ def _directions(names: str, *vectors: Tensor) -> tuple[Tensor, ...]:
         raise OrdinateError(names, f"{shapes}, which do not broadcast") from None
 
 
-def angular_triangle(  # noqa: D417  # The module of the loss explains each option.
+def angular_triangle(
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     num_classes: int,
@@ -134,7 +134,10 @@ def angular_triangle(  # noqa: D417  # The module of the loss explains each opti
             reach the optimum: all its angles are at most a quarter circle.
         labels: Ranks (n,), 0..C-1; ranks may be missing, their combinations are then not offered.
         triplets: Indices (t, 3) of i, j and k of the triplets to use; None takes all that the batch offers.
-        num_classes, reduction, block_size: Options, see :class:`~ordinate.losses.AngularTriangleLoss`.
+        num_classes: Number C of ranks, at least 2.
+        reduction: ``"mean"`` over triplets (eq. 5), ``"sum"`` over triplets, or ``"none"``: for each anchor the mean
+            over its triplets, 0 for one that has none.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         ref_emb: Embeddings (m, d) that i and k are drawn from instead of the batch.
         ref_labels: Labels of ``ref_emb``, (m,).
         weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.

@@ -22,7 +22,7 @@ from ordinate.functional.similarity import PAIRS_AT_ONCE, CosineBlocks, fill_sel
 from ordinate.options import MMNPOptions, PairReduction
 
 
-def mmnp(  # noqa: D417  # The module of the loss explains each option.
+def mmnp(
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     margins: Float[Tensor, " boundaries"],
@@ -54,7 +54,11 @@ def mmnp(  # noqa: D417  # The module of the loss explains each option.
         margins: Margins (C-1,), positive; the one at h lies between the ranks h and h + 1. They receive a gradient.
         triplets: Indices (t, 3) of positive, anchor and negative (j, i, k) of the hinges to use, such as those that a
             miner chose; None takes all that the batch offers.
-        reduction, block_size: Options, see :class:`~ordinate.losses.MMNPLoss`.
+        reduction: ``"pair_mean"`` averages over an anchor's (positive, negative) pairs, then over the anchors
+            that have one, weighted; ``"published"``, the reduction of the authors' code, divides an anchor's pair mean
+            by its number of negatives as well; ``"sum"`` is eq. 2, summed over pairs, times the weight, averaged over
+            all n anchors; ``"none"`` is eq. 2 times the weight for each anchor, 0 for one that has no pair.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         ref_emb: Embeddings (m, d) that the anchors are contrasted with instead of the batch.
         ref_labels: Labels of ``ref_emb``, (m,).
         weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_EXPONENT = {torch.float32: 60.0, torch.float64: 600.0}  # Up to here exp() and 1 / exp() keep all digits.
 
 
-def supcr(  # noqa: D417  # The module of the loss explains each option.
+def supcr(
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     *,
@@ -68,8 +68,16 @@ def supcr(  # noqa: D417  # The module of the loss explains each option.
     Args:
         embeddings: Embeddings (n, d), floating point, finite, not normalised (the paper uses them as they are).
         labels: Labels (n,) or (n, p), real and finite.
-        temperature, similarity, label_distance, num_positives, tie_tolerance, reduction, block_size: Options, see
-            :class:`~ordinate.losses.SupCRLoss`.
+        temperature: Temperature tau of the softmax, > 0; 2.0 in the paper.
+        similarity: Similarity of embeddings: ``"neg_l2"`` (the paper's), ``"neg_l1"`` or ``"cosine"``.
+        label_distance: Distance of labels: ``"l1"`` (the paper's), ``"l2"``, ``"angular"`` for (pitch, yaw) in radians,
+            or a callable of (n, p) and (m, p) labels that returns (n, m) distances.
+        num_positives: Number K of the closest samples that are positives (Table 13), samples that tie with the K-th
+            included; None takes all samples.
+        tie_tolerance: Largest difference of two label distances that count as equal. Labels such as 0.1 k lose their
+            ties to rounding; 0 compares floats as they are.
+        reduction: ``"mean"`` for the weighted mean over anchors, ``"sum"``, or ``"none"`` for one value per anchor.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         ref_emb: Embeddings (m, d) that the anchors are contrasted with instead of the batch.
         ref_labels: Labels of ``ref_emb``, (m,) or (m, p).
         weights: Weights (n,) of the anchors, >= 0. They receive a gradient where they require one.

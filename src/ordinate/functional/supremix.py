@@ -31,7 +31,7 @@ from ordinate.options import Reduction, SupReMixOptions
 MIN_TEMPERATURE_BELOW_ONE = {torch.float32: 1 / 30, torch.float64: 1 / 300}
 
 
-def supremix(  # noqa: D417  # The module of the loss explains each option.
+def supremix(
     embeddings: Float[Tensor, "n d"],
     labels: Shaped[Tensor, "n *p"],
     *,
@@ -64,8 +64,8 @@ def supremix(  # noqa: D417  # The module of the loss explains each option.
     An anchor's positives P are the samples of its own label and its Mix-pos (eqs. 3, 4): one mixture for every
     sample below and every sample above it within the window, in the proportion that gives it the anchor's label.
     Its contrasts c are all other samples, its Mix-pos, and its Mix-neg (eqs. 1, 2): one mixture of itself, with
-    share :math:`\lambda_1 \sim` Beta, with every sample of another label. The weight w (eq. 5) magnifies the
-    label distance; a shift of all labels changes nothing.
+    share :math:`\lambda_1 \sim` Beta, with every sample of another label; its label is mixed in the same shares. The
+    weight w (eq. 5) magnifies the label distance; a shift of all labels changes nothing.
 
     Exact without building a mixture: its similarity to the anchor and its norm are linear in the Gram matrix, of
     which a block of anchors is held at a time. Time is O(n^2) and one step for each Mix-pos, whose number the window
@@ -74,9 +74,23 @@ def supremix(  # noqa: D417  # The module of the loss explains each option.
     Args:
         embeddings: Embeddings (n, d), floating point, finite; normalised here.
         labels: Labels (n,), real and finite.
-        window, temperature, beta, mix_negatives: Options, see :class:`~ordinate.losses.SupReMixLoss`.
-        mix_positives, distance_magnifying, label_range: Options, see there.
-        renormalize, detach_mixtures, reduction, block_size: Options, see there.
+        window: Largest difference gamma > 0, inclusive, between an anchor's label and the labels that its Mix-pos are
+            made of; differences that pass it by rounding, 1e-6 of it, lie inside.
+        temperature: Temperature tau of the softmax, > 0; 0.3 to 1.0 in the paper (Table 13).
+        beta: Parameters (alpha, beta) of the Beta distribution of :math:`\lambda_1`; (2, 8) is the paper's best
+            (Table 11).
+        mix_negatives: Whether anchors are contrasted with Mix-neg; with the next two, the paper's three parts
+            (Tables 9, 10).
+        mix_positives: Whether anchors have Mix-pos as positives.
+        distance_magnifying: Whether eq. 5 weighs the contrasts.
+        label_range: Range y_max - y_min of eq. 5; None takes the range of the batch and its references (1 where all
+            labels are equal). A constant factor of all weights: it moves the value, not the gradient.
+        renormalize: Whether mixtures get unit norm, as in the paper's text but not in its later code.
+        detach_mixtures: Whether no gradient passes into mixtures, as in the paper's later code.
+        reduction: ``"sum"`` is eq. 6; ``"mean"`` averages over an anchor's positives, then over the anchors that have
+            one, so that its size does not depend on the batch; ``"none"`` is that average for each anchor, 0 for one
+            that has no positive.
+        block_size: Number of anchors per block, which bounds the memory; None chooses it.
         neg_mix: Shares :math:`\lambda_1` of anchor i with negative j, (n, n), or (n, m) with references, from 0 to 1;
             drawn when None.
         generator: Source of the drawing.

@@ -65,6 +65,11 @@ class HeldOut:
         said = predictions.predicted if predictions.probabilities is None else predictions.probabilities
         return cls(predictions.true, np.asarray(said, dtype=np.float64), predictions.classes)
 
+    def is_of(self, predictions: Predictions) -> bool:
+        """Return whether it holds these very predictions."""
+        other = type(self).of(predictions)
+        return np.array_equal(other.labels, self.labels) and np.array_equal(other.predicted, self.predicted)
+
     def calibrate(self, coverage: float = 0.9, *, by_rank: bool = False) -> RankCalibration | IntervalCalibration:
         """Return how far sets and intervals of a coverage reach; too few samples for it are an error.
 

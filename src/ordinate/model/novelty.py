@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ordinate.data.findings import Finding, MoreThan
+from ordinate.data.findings import Finding, MoreThan, any_row
 from ordinate.data.rows import random_part
 from ordinate.encoders.blend_head import BlendHead
 from ordinate.functional.similarity import pairwise_similarity
@@ -15,6 +15,7 @@ from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.option_group import Settings
 from ordinate.options import Similarity
 
+FAR = 2.0  # So many times the distance that 1% of held-out images exceed is that of another kind of image.
 MOST_COMPARED = 2000  # At most this many embeddings are compared at a time, a random part of more.
 
 
@@ -58,7 +59,12 @@ class Novelty:
         outside = int((nearness < self.least).sum())
         what = "features of images" if isinstance(predictor, BlendHead) else "embeddings"
         text = f"{what} lie farther from those of training than 99% of held-out samples"
-        return [Finding(text, outside, len(nearness), MoreThan(self.outside, self.inside))]
+        found = [Finding(text, outside, len(nearness), MoreThan(self.outside, self.inside))]
+        if isinstance(predictor, BlendHead):
+            far = torch.nonzero(nearness < FAR * self.least)[:, 0].tolist()
+            text = f"an image is of another kind: its features lie {FAR:g} times as far from those of training as usual"
+            found.append(Finding(text, len(far), len(nearness), any_row, first=far[0] if far else None))
+        return found
 
 
 def nearness_of(predictor: Any, embeddings: Float[Tensor, "n d"]) -> Float[Tensor, " q"] | None:

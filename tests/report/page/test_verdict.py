@@ -47,7 +47,7 @@ def test_a_model_that_errs_as_often_is_not_clearly_better_and_may_be_better_than
 def test_a_model_is_worse_by_the_share_of_the_errors_of_the_best():
     found = of_ranks(3 - TRUE, forest=WRONG)
     error = np.abs(WRONG - TRUE).mean()
-    assert found.comparison == f"worse than forest by {(2 - error) / error:.0%}"
+    assert found.comparison == f"worse than forest by a factor of {2 / error:.1f}"
     assert found.kind == "worse"
     assert of_ranks(WRONG, forest=TRUE).comparison == "worse than forest"
 

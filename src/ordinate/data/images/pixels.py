@@ -1,5 +1,6 @@
 """From image files or arrays to pixels of one size: crop, resize, equalise."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinate.counts import counted
 from ordinate.data.decoded import DecodedSamples, check_size, decode_samples, evenly_spread
 from ordinate.data.images.deep import DeepImage
 from ordinate.data.images.files import ImageFiles
@@ -98,9 +100,9 @@ def choose_preprocessing(
     """Return the preprocessing with what was left open chosen from up to 256 images, evenly spread.
 
     The size is the images' own (or the crop's) if they share one of at most ``max_kept_side`` pixels per side, and
-    otherwise has ``longer_side`` for the longer side of the first. Images that are all grey get one channel. The range
-    of values of those that have more than 8 bits becomes 0 to 255; if everything else is given, only images whose first
-    has more are looked at.
+    otherwise has ``longer_side`` for the longer side of a usual one. Images that are all grey get one channel. The
+    range of values of those that have more than 8 bits becomes 0 to 255; if everything else is given, only images whose
+    first has more are looked at.
     """
     sizes: list[tuple[int, int]] = []
     ranges: list[tuple[float, float]] = []
@@ -121,7 +123,7 @@ def choose_preprocessing(
     if isinstance(size, int):
         size = (size, size)
     elif size is None:
-        size = crop or sizes[0]
+        size = crop or usual_size(sizes)
         if max(size) > max_kept_side or (crop is None and len(set(sizes)) > 1):
             scale = longer_side / max(size)
             size = (max(1, round(size[0] * scale)), max(1, round(size[1] * scale)))
@@ -131,14 +133,42 @@ def choose_preprocessing(
 
 
 def own_size(images: Images, preprocessing: ImagePreprocessing) -> tuple[int, int]:
-    """Return the size (height, width) of the first image that can be read, or of the part that is cropped."""
+    """Return a usual size (height, width) of up to 32 images that can be read, or of the part that is cropped."""
     if preprocessing.crop is not None:
         return preprocessing.crop
     if isinstance(images, np.ndarray):
         height, width = as_images(images[:1]).shape[-2:]
         return height, width
-    first = next(_readable(images, range(len(images)), preprocessing.max_pixels), None)
-    return preprocessing.size if first is None else (first.height, first.width)
+    sizes = sizes_of(images, preprocessing.max_pixels)
+    return usual_size(sizes) if sizes else preprocessing.size
+
+
+def sizes_of(files: ImageFiles, max_pixels: int, most: int = 32) -> list[tuple[int, int]]:
+    """Return the sizes (height, width) of some files that can be read, evenly spread."""
+    return [(image.height, image.width) for image in _readable(files, evenly_spread(len(files), most), max_pixels)]
+
+
+def usual_size(sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return one of some sizes (height, width): a commonest one, the least extreme in shape among equally common ones.
+
+    Example:
+        >>> usual_size([(30, 20), (20, 30), (20, 30)]), usual_size([(10, 40), (20, 30), (40, 10)])
+        ((20, 30), (20, 30))
+    """
+    counts = Counter(sizes)
+    most = max(counts.values())
+    ordered = sorted((size for size, count in counts.items() if count == most), key=lambda size: size[0] / size[1])
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def note_on_shapes(sizes: Sequence[tuple[int, int]], chosen: tuple[int, int], tolerance: float = 1.1) -> str | None:
+    """Return a note on images (height, width) whose shape is not the chosen one, to which they are stretched."""
+    shape = chosen[0] / chosen[1]
+    others = sum(max(height / width / shape, shape * width / height) > tolerance for height, width in sizes)
+    if others == 0:
+        return None
+    share = f"{others:,} of {counted(len(sizes), 'image')} that were looked at"
+    return f"{share} have another shape than {chosen[1]} x {chosen[0]}, to which they are stretched"
 
 
 def decode(

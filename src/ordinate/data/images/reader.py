@@ -11,7 +11,15 @@ from ordinate.data.findings import Finding, most_rows, report_findings
 from ordinate.data.images.augmentation import Augmentation
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.options import ImageOptions
-from ordinate.data.images.pixels import Decoded, ImagePreprocessing, Images, choose_preprocessing, decode
+from ordinate.data.images.pixels import (
+    Decoded,
+    ImagePreprocessing,
+    Images,
+    choose_preprocessing,
+    decode,
+    note_on_shapes,
+    sizes_of,
+)
 from ordinate.data.saved_fields import JsonObject
 from ordinate.data.streamed import StreamedPixels
 from ordinate.data.views import Views
@@ -44,10 +52,13 @@ class ImageReader(PixelReader):
             samples, options.resize or options.size, options.channels, options.crop, options.equalize,
             options.max_pixels,
         )  # fmt: skip
-        if chosen.intensity is None:
-            return chosen, []
-        low, high = chosen.intensity
-        return chosen, [f"images of more than 8 bits: values from {low:g} to {high:g} become 0 to 255"]
+        notes = []
+        if chosen.intensity is not None:
+            low, high = chosen.intensity
+            notes.append(f"images of more than 8 bits: values from {low:g} to {high:g} become 0 to 255")
+        if options.crop is None and isinstance(samples, ImageFiles):
+            notes += filter(None, [note_on_shapes(sizes_of(samples, options.max_pixels), chosen.size)])
+        return chosen, notes
 
     @classmethod
     def fit(cls, samples: Any, options: Any, *, progress: bool = False) -> tuple[Self, DecodedSamples]:

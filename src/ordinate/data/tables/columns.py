@@ -121,8 +121,8 @@ class NumericColumn:
         read = values if pd.api.types.is_numeric_dtype(values.dtype) else pd.Series(self._read(values))
         missing = missing_values(self.name, read, f"; replaced by the median {self.median:g}")
         text = f"values lie outside the range of training, {self.low:g} to {self.high:g}; check the unit"
-        others = [*other_words_of(values), *misspelt_numbers(values)]
-        words = [word for word in others if word not in self.words]
+        texts = [*other_words_of(values), *misspelt_numbers(values)]
+        words = [word for word in texts if word not in self.words]
         unread = new_values(self.name, frozenset(words), len(words), len(values))
         far = self._far_outside(values, coded)
         return [missing, unread, far, self.outside_range(coded, f"column {self.name!r}: {text}")]

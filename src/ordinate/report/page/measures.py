@@ -94,6 +94,7 @@ def _baselines(contents: Contents) -> dict[str, Labels]:
     return {name: np.full(len(contents), usual), **_by_neighbours(contents)}
 
 
+OWN_PART = "its "  # Predictors that are a part of the model begin so.
 PARTS = {
     "members": "its networks alone",
     "linear": "its linear model alone",
@@ -101,6 +102,7 @@ PARTS = {
     "boosting": "its boosted trees alone",
     "fine_tuned": "its fine-tuned networks alone",
 }
+NETWORKS = {PARTS["members"], PARTS["fine_tuned"]}  # They are not simpler than the model: verdicts leave them out.
 SAME = {"linear": "linear model", "trees": "random forest", "boosting": "gradient boosting"}  # Parts as simple models.
 
 

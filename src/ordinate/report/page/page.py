@@ -74,7 +74,7 @@ def write_report(
             worst first, of a model of one label; None suspects labels that the predictions contradict.
         costs: Costs of decisions: a column of rules, then columns of numbers.
         held_out: Other samples that calibrate the model's sets or intervals, of a model of one label, so that the page
-            measures those which ``predict_interval`` gives; None calibrates with halves of the samples.
+            measures those which ``predict_interval`` gives; None, or these very samples, calibrates with halves.
         command: Command that made the model or the page.
         facts: Further facts for reproduction, such as the sha256 of the data.
         notes: Notes on the data, such as which columns were left out.
@@ -129,11 +129,12 @@ def write_report(
             kept = suspects[suspects["row"].isin(part)]
             suspects = kept.assign(row=np.searchsorted(part, kept["row"])).reset_index(drop=True)
 
-    contents = gather(predictions or Predictions.of(model, X, y), training).by_target()
+    predictions = predictions or Predictions.of(model, X, y)
+    contents = gather(predictions, training).by_target()
     targets = _names_of_targets(target, len(contents))
     if has_suspects and len(contents) > 1:
         raise OrdinateError("suspects", f"a table, and the model predicts {counted(len(contents), 'target')}", "None")
-    calibrating = held_out if len(contents) == 1 else None  # Intervals of several targets hold all at once.
+    calibrating = _others(held_out, predictions) if len(contents) == 1 else None
     measures = [measure_contents(each, suspects, calibrating, simple_models=simple_models) for each in contents]
     compared = Compared.of(contents, [each.predictors for each in measures], targets)
     cautions = [*cautions_of_notes(notes), *cautions_of_targets(contents, measures, targets)]
@@ -152,6 +153,11 @@ def write_report(
     )
     values = view(contents, X, measures, importance, projected, options, compared, columns, reasons)
     return write_page(document.render("report.html", "report.js", **values), path)
+
+
+def _others(held_out: HeldOut | None, predictions: Predictions) -> HeldOut | None:
+    """Return what calibrates intervals of one target, unless these very samples do."""
+    return None if held_out is None or held_out.is_of(predictions) else held_out
 
 
 def _with_own_columns(model: Model, training: LabelledSamples | None) -> LabelledSamples | None:

@@ -6,11 +6,11 @@ from typing import Literal, Self
 
 import numpy as np
 
+from ordinate.encoders.blend_head import BlendHead
 from ordinate.report.page.contents import Contents
-from ordinate.report.page.measures import Predictor, Score, gain
+from ordinate.report.page.measures import NETWORKS, OWN_PART, PARTS, Predictor, Score, gain
 from ordinate.report.page.words import Caution, percent, rounded
 
-OWN_PART = "its "  # Predictors that are a part of the model begin so.
 WITH_ARTICLE = {"linear model": "a linear model", "random forest": "a random forest"}
 
 
@@ -62,8 +62,20 @@ class Compared:
 
 
 def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict:
-    """Return how good predictions are, and whether they are better than those of the best simple predictor."""
-    model, *others = predictors
+    """Return how good predictions are, and whether they are better than those of the best simple predictor.
+
+    A blend that is one of its simple parts says so.
+    """
+    verdict = _find(contents, predictors)
+    head = contents.model.predictor
+    if isinstance(head, BlendHead) and len(head.shares) == 1 and "members" not in head.shares:
+        part = PARTS[next(iter(head.shares))]
+        return replace(verdict, comparison=f"{verdict.comparison}; the blend is {part}")
+    return verdict
+
+
+def _find(contents: Contents, predictors: Sequence[Predictor]) -> Verdict:
+    model, *others = (each for each in predictors if each.name not in NETWORKS)
     error = _error_of(model)
     result = f"off by {error:.3g} on average"
     if contents.names is not None:
@@ -86,11 +98,16 @@ def find_verdict(contents: Contents, predictors: Sequence[Predictor]) -> Verdict
     if kind == "worse":
         said = f"worse than {_named(best)}"
         if _error_of(best) > 0:
-            said += f" by {percent(-lead.value / _error_of(best))}"
+            said += f" by {_times(-lead.value / _error_of(best))}"
     beaten = next((each for each in further if leads[each.name].low > 0), None)
     if beaten is not None:
         said += f", {_better(beaten, leads[beaten.name])}"
     return Verdict(result, said, kind)
+
+
+def _times(share: float) -> str:
+    """Return by how much an error is larger, as a percentage or, from twice the error on, as a factor."""
+    return percent(share) if share < 1 else f"a factor of {1 + share:.1f}"
 
 
 def _not_better(lead: Score) -> str:

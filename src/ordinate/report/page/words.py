@@ -17,7 +17,7 @@ from ordinate.model.labels import first_label
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.effects import Effect
 from ordinate.report.page.importance import Importance
-from ordinate.report.page.measures import FEW, Calibration, Measures, Predictor, gain
+from ordinate.report.page.measures import FEW, NETWORKS, Calibration, Measures, Predictor, gain
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,8 @@ def _about_the_samples(contents: Contents) -> Iterator[Caution]:
 
 
 def _about_simple_predictors(contents: Contents, predictors: Sequence[Predictor]) -> Iterator[Caution]:
-    best = min(predictors[1:], key=lambda other: other.scores["mae"].value)
+    others = [each for each in predictors[1:] if each.name not in NETWORKS]
+    best = min(others, key=lambda other: other.scores["mae"].value)
     lead = gain(contents, best.predicted)
     own, other = predictors[0].scores["mae"].value, best.scores["mae"].value
     compared = f"The MAE of “{best.name}” is {other:.3g}, the model's {own:.3g}"

@@ -1,0 +1,72 @@
+"""The metrics of models and of what they are compared with, as one table."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ordinate.model.model import Model
+from ordinate.model.predictions import Predictions
+from ordinate.report.page.contents import LabelledSamples, gather
+from ordinate.report.page.measures import Predictor, score_all
+from ordinate.report.page.verdict import Compared
+
+
+def compare(
+    model: Model, X: object, y: object, *, training: LabelledSamples | None = None, target: str | list[str] = "label"
+) -> pd.DataFrame:
+    """Return the metrics of a model and of simple models on labelled samples, with 95% intervals.
+
+    Args:
+        model: Fitted model.
+        X: Samples (n) that it was not trained on.
+        y: Their labels (n,), or targets (n, p).
+        training: ``(X, y)`` that it was trained on, on which a linear model, a random forest and gradient boosting are
+            trained, too; None compares with a constant and with neighbours.
+        target: Name of the label, or of each target.
+
+    Returns:
+        A row per model and metric: ``model``, ``metric``, ``value``, ``low``, ``high``. ``attrs["verdict"]`` says in a
+        sentence how good the model is, compared with the best simple one.
+
+    Raises:
+        OrdinateError: samples or labels that do not fit the model.
+
+    Example:
+        >>> from ordinate import CLOCClassifier
+        >>> X = np.linspace(0, 1, 90)[:, None]
+        >>> y = np.digitize(X[:, 0], [0.3, 0.7])
+        >>> model = CLOCClassifier(epochs=(5, 5), random_state=0).fit(X[::2], y[::2])
+        >>> found = compare(model.fitted, X[1::2], y[1::2], training=(X[::2], y[::2]))
+        >>> found["metric"].unique().tolist(), found["model"].iloc[0]
+        (['accuracy', 'mae', 'quadratic_weighted_kappa'], 'CLOC')
+    """
+    targets = [target] if isinstance(target, str) else target
+    contents = gather(Predictions.of(model, X, y), training).by_target()
+    compared = Compared.of(contents, [score_all(each) for each in contents], targets)
+    found = scores_of({model.name: compared})
+    found.attrs["verdict"] = "; ".join(map(str, compared.verdicts.values()))
+    return found
+
+
+def scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:
+    """Return a row of each metric of all models, then of what they are compared with, unless it predicts the same."""
+    own = []
+    for name, each in compared.items():
+        names = {name, *(f"{target}, {name}" for target in each.verdicts)}
+        own += [predictor for predictor in each.predictors if predictor.name in names]
+    simple: list[Predictor] = []
+    for name, each in compared.items():
+        for predictor in each.predictors:
+            others = [other.predicted for other in simple if other.name == predictor.name]
+            if predictor in own or any(np.array_equal(predictor.predicted, other) for other in others):
+                continue
+            simple.append(replace(predictor, name=f"{name}: {predictor.name}") if others else predictor)
+    return pd.DataFrame(
+        [
+            {"model": each.name, "metric": metric, "value": score.value, "low": score.low, "high": score.high}
+            for each in [*own, *simple]
+            for metric, score in each.scores.items()
+        ]
+    )
