@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         SupCRRegressor,
         SupReMixRegressor,
     )
+    from ordinate.estimators.label_errors import find_label_errors
+    from ordinate.losses import AngularTriangleLoss, MMNPLoss, SupCRLoss, SupReMixLoss
     from ordinate.training.options import Training
 
 
@@ -39,6 +41,8 @@ _HOMES = {
         ),
         "ordinate.estimators",
     ),
+    **dict.fromkeys(("AngularTriangleLoss", "MMNPLoss", "SupCRLoss", "SupReMixLoss"), "ordinate.losses"),
+    "find_label_errors": "ordinate.estimators.label_errors",
     "fit": "ordinate.commands.fit.call",
     "load": "ordinate.commands.load",
     "ImageOptions": "ordinate.data.images.options",
@@ -59,10 +63,10 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "BlendClassifier", "BlendRegressor", "CLOCClassifier",
-    "Head", "ImageOptions", "OTDClassifier", "OrdinateError", "ParquetTable",
-    "SeriesOptions", "SupCRRegressor", "SupReMixRegressor", "TableOptions", "TextOptions", "Training", "VolumeOptions",
-    "fit", "load",
+    "AngularTriangleLoss", "BlendClassifier", "BlendRegressor", "CLOCClassifier",
+    "Head", "ImageOptions", "MMNPLoss", "OTDClassifier", "OrdinateError", "ParquetTable",
+    "SeriesOptions", "SupCRLoss", "SupCRRegressor", "SupReMixLoss", "SupReMixRegressor", "TableOptions", "TextOptions",
+    "Training", "VolumeOptions", "find_label_errors", "fit", "load",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily("ordinate", _HOMES)

@@ -47,7 +47,8 @@ def check_flag(value: bool, name: str) -> bool:
 def check_choice(value: str, choices: Sequence[str], name: str) -> str:
     """Return ``value`` if it is one of ``choices``."""
     if value not in choices:
-        raise OrdinateError(name, repr(value), f"one of {', '.join(map(repr, choices))}")
+        hint = did_you_mean(value, choices) if isinstance(value, str) else None
+        raise OrdinateError(name, repr(value), f"one of {', '.join(map(repr, choices))}", hint)
     return value
 
 

@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import re
+import warnings
 
 import pytest
 import torch
@@ -185,3 +186,24 @@ def test_the_batch_given_as_its_own_references_is_that_of_no_references(name):
     given = {"generator": torch.Generator().manual_seed(0)} if name == "supremix" else {}
     again = {"generator": torch.Generator().manual_seed(0)} if name == "supremix" else {}
     assert torch.equal(loss(z, RANKS, z, RANKS, **given), loss(z, RANKS, **again))
+
+
+@for_every_loss
+def test_a_batch_among_its_references_without_its_places_is_told(name):
+    loss, z, memory = LOSSES[name](), embeddings(9), embeddings(6, seed=1)
+    ranks, of_memory = RANKS, torch.tensor([0, 1, 2, 3, 2, 0])
+    with pytest.warns(UserWarning, match=r"self_index=torch.arange\(9\)"):
+        loss(z, ranks, torch.cat([z, memory]), torch.cat([ranks, of_memory]))
+    with pytest.warns(UserWarning, match=r"self_index=torch.arange\(m - 9, m\)"):
+        loss(z, ranks, torch.cat([memory, z]), torch.cat([of_memory, ranks]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss(z, ranks, torch.cat([z, memory]), torch.cat([ranks, of_memory]), self_index=torch.arange(9))
+        loss(z, ranks, memory, of_memory)
+
+
+def test_options_of_modules_are_checked():
+    with pytest.raises(OrdinateError, match=r"gather_distributed: got 'no', expected True or False"):
+        SupCRLoss(gather_distributed="no")
+    with pytest.raises(OrdinateError, match=r"similarity: got 'cosin', expected .*; did you mean 'cosine'"):
+        SupCRLoss(similarity="cosin")

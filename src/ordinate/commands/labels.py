@@ -1,5 +1,6 @@
 """Labels on the command line: ranks in an order or a continuous target, boundaries between ranks, costs of mistakes."""
 
+import difflib
 import math
 import re
 from collections.abc import Sequence
@@ -164,11 +165,23 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
             hint = f"it takes labels or codes; {hint}"
         if pd.api.types.is_float_dtype(y) and (y % 1 != 0).any():
             hint = f"numbers are in order without {argument('order')}"
-        hint = misspelt_rank(found, classes) or hint
+        hint = misspelt_rank(found, classes) or _typing_errors(text, unknown, classes) or hint
         if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
             hint = f"they differ from those of {argument('order')} in capitals only"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
     return Label(text, classes)
+
+
+def _typing_errors(text: NDArray[np.object_], unknown: Sequence[str], classes: Sequence[str]) -> str | None:
+    """Return a hint on labels (n,) that are nearly a rank, with their rows; None where one is not."""
+    meant = {label: difflib.get_close_matches(label.strip().casefold(), classes, n=1) for label in unknown}
+    if not all(meant.values()) or any(label.strip().isdecimal() for label in unknown):
+        return None
+    said = [
+        f"{label!r} in row {np.flatnonzero(text == label)[0]} is nearly {near[0]!r}"
+        for label, near in list(meant.items())[:3]
+    ]
+    return f"{', '.join(said)}; rows count from 0"
 
 
 def _plain_number(text: str) -> str:

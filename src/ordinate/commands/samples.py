@@ -17,6 +17,7 @@ from ordinate.data.decoded import require_readable
 from ordinate.data.labelled import Labelled, require_filled
 from ordinate.data.modality import Modality, Request
 from ordinate.data.numbers import plain_text
+from ordinate.data.outliers import Outliers
 from ordinate.data.paths import reading, require_names
 from ordinate.data.registry import modality_named, modality_of, modality_of_files
 from ordinate.data.rows import take
@@ -109,6 +110,13 @@ class LabelledData:
             return row_names(self.in_data(places))
         identity = names_of_samples(take(self.identity, places), list(self.identity.columns))
         return row_names(self.in_data(places), identity)
+
+    def describe_outliers(self, outliers: Outliers) -> str:
+        """Return what a column holds that lies far from its other values, with the names of the samples."""
+        described = outliers.described(self.names(np.array(outliers.rows), self.known_paths))
+        if self.known_paths is None and self.identity is None:
+            described += " (rows count from 0)"
+        return described
 
     @property
     def modality(self) -> Modality:
@@ -342,14 +350,14 @@ def leave_out_row_columns(
             )
     if sentinels := find_sentinels(X):
         note(_note_on_sentinels(sentinels))
+    known = replace(samples, X=X, identity=identity)
     if far := find_far_values(X):
-        for name, outliers in far.items():
-            far[name] = replace(outliers, rows=samples.in_data(np.array(outliers.rows)).tolist())
-        note(f"note: {_of_columns(far)}; if these are errors, correct them or leave their cells empty")
+        described = {name: known.describe_outliers(outliers) for name, outliers in far.items()}
+        note(f"note: {_of_columns(described)}; if these are errors, correct them or leave their cells empty")
     copies = [name for each in y for name in find_label_columns(X, y[each])]
     for name in dict.fromkeys(copies):
         note(f"note: column {name!r} {DETERMINES}; if it is not known before the label, {argument('drop', name)}")
-    return replace(samples, X=X, identity=identity, notes=(*samples.notes, *notes))
+    return replace(known, notes=(*samples.notes, *notes))
 
 
 def _none_left(data: str, reasons: Mapping[str, str], most: int = 3) -> OrdinateError:

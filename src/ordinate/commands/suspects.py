@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ordinate.commands.division import units_of
-from ordinate.commands.fit.plan import FitPlan
+from ordinate.commands.fit.image_plan import BLEND
+from ordinate.commands.fit.plan import FitPlan, filled_in, planned_images
 from ordinate.commands.fit.read import data_options, decode_files, open_labelled, request_of
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.labels import Label, understand_label
@@ -21,6 +23,7 @@ from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError
 from ordinate.estimators.label_errors import find_label_errors
 from ordinate.report.text import table
+from ordinate.training.machine import keep_freed_memory
 
 
 def suspects(
@@ -28,8 +31,8 @@ def suspects(
 ) -> None:
     """Write all samples as a table, the most suspicious label first.
 
-    Ranks are checked by CLOC, continuous targets by SupCR, each sample by one of the models, which was trained without
-    it.
+    Ranks are checked by CLOC and continuous targets by SupCR; images by a blend that reads the features of a pretrained
+    network, if there is one and the epochs are left open. No model was trained on the samples that it checks.
 
     Args:
         data: Path or name of the data.
@@ -44,14 +47,21 @@ def suspects(
         raise OrdinateError("--folds", folds, "at least 2")
     # A table of samples may go to the standard output, and notes do not belong there.
     request = request_of(options, partial(print, file=sys.stderr))
-    samples = decode_files(options, request, open_labelled(options, request))
+    opened = open_labelled(options, request)
+    images = planned_images(replace(options, set=[*options.set, "fine_tuned=0"]), opened)
+    if images is not None and images.blend:
+        options, opened = filled_in(options, images), opened.resized(images.size)
+        keep_freed_memory()
+    samples = decode_files(options, request, opened)
     label = understand_label(samples.y, options.task, options.order, samples.name)
     if label.is_ranks:
         samples, label = _with_others_of_its_rank(samples, label, request.say)
     _, note = units_of(label, samples)
     if note is not None:
         request.say(f"note: {note}")
-    method = "cloc" if label.is_ranks else "supcr"
+    method = options.method
+    if method != BLEND:
+        method = "cloc" if label.is_ranks else "supcr"
     estimator = FitPlan(options, label, (method,), data_options(options, samples.modality)).estimator(method)
     request.say(f"training {folds} models, each without the samples that it checks")
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)

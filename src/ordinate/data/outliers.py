@@ -1,5 +1,6 @@
 """Single values of a column that lie so far from all others that they may be errors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +27,11 @@ class Outliers:
     high: float
 
     def __str__(self) -> str:
-        pairs = zip(self.values, self.rows, strict=True)
-        named = " and ".join(f"{value:g} in row {row}" for value, row in pairs)
+        return self.described([f"row {row}" for row in self.rows])
+
+    def described(self, names: Sequence[str]) -> str:
+        """Return what the column holds, with names of the rows."""
+        named = " and ".join(f"{value:g} in {name}" for value, name in zip(self.values, names, strict=True))
         return f"holds {named}, {FAR_FROM}, {self.low:g} to {self.high:g}"
 
 

@@ -48,8 +48,9 @@ def absent_files(
 
 def no_image_there(where: Path | str, first: str, column: str) -> OrdinateError:
     """Return the error of a table that names images, none of which is there, such as the first."""
-    hint = f"{argument('drop', column)} trains on the other columns instead"
-    return OrdinateError(where, problem=f"none of its images is there, such as {first}", hint=hint)
+    problem = f"none of its images is there, such as {first}, below {Path(where).parent.absolute()}"
+    hint = f"paths start at the folder of the table; {argument('drop', column)} trains on the other columns instead"
+    return OrdinateError(where, problem=problem, hint=hint)
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:

@@ -91,7 +91,8 @@ def check_kind(reader: Reader, modality: Modality) -> None:
     """Raise an error if samples are of another kind than the training samples."""
     if modality.reads_with(reader):
         return
-    raise OrdinateError("X", "another kind of data", f"{modality_of_reader(reader).expected}, as in training")
+    expected = f"{modality_of_reader(reader).expected}, as in training"
+    raise OrdinateError("X", modality.name, expected)
 
 
 def read_state(state: JsonObject) -> Reader:

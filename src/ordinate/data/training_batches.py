@@ -26,6 +26,11 @@ class ArrayBatches(Dataset[tuple[Tensor, ...]]):
 
     Attributes:
         workers: Number of worker processes that read the samples; 0 for those in memory.
+
+    Example:
+        >>> x, y = ArrayBatches(torch.zeros(6, 2), torch.arange(6))[[0, 3]]
+        >>> x.shape, y.tolist()
+        (torch.Size([2, 2]), [0, 3])
     """
 
     def __init__(self, x: Tensor | StreamedPixels, y: Tensor, weights: Tensor | None = None) -> None:

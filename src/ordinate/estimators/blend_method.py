@@ -118,7 +118,8 @@ class Blend(Method):
         if self.units is not None:
             count, argument, codes = self.units.count(), "groups", self.units.codes
         if count < 4:
-            raise OrdinateError(argument, count, "at least 4 for the blend, some of which are held out")
+            hint = "another method, such as cloc or supcr, takes fewer"
+            raise OrdinateError(argument, count, "at least 4 in training for the blend", hint)
         folds, self.seed = min(self.settings.folds, self.settings.members, count // 2), seed
         self.fold = assign_folds(targets.reshape(len(targets), -1)[:, 0], folds, seed, codes)
         return ShuffledBatches(len(targets), batch_size, seed)

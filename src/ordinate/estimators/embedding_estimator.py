@@ -479,9 +479,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             found = NeighbourIndex.build(fitted, self._in_memory(among)).search(queries, k)
             return found.similarity, found.rows
         known = self._required("among", "samples to search in")
-        with collected():  # Samples of the fit are not new.
-            index = NeighbourIndex(fitted, fitted.transform(known.X))
-        found = index.search(queries, k)
+        if known.embedded is None:
+            with collected():  # Samples of the fit are not new.
+                known.embedded = fitted.transform(known.X)
+        found = NeighbourIndex(fitted, known.embedded).search(queries, k)
         return found.similarity, known.rows[found.rows]
 
     def report(

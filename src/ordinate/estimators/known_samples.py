@@ -11,7 +11,7 @@ from ordinate.data.rows import Labels, Samples, take
 from ordinate.model.model import Model
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class KnownSamples:
     """Labelled samples that a model was fitted to.
 
@@ -22,6 +22,7 @@ class KnownSamples:
         trained: Places of those that the model was trained on.
         held_out: Places of those that were held out.
         names: Names (n,) of the samples: the files they lie in, or their rows.
+        embedded: Embeddings (n, d) of the model, once they were asked for.
 
     Example:
         >>> rows = np.arange(3)
@@ -36,6 +37,7 @@ class KnownSamples:
     trained: NDArray[np.int64]
     held_out: NDArray[np.int64]
     names: list[str]
+    embedded: NDArray[np.float64] | None = None
 
     def take(self, places: NDArray[np.int64]) -> tuple[Any, Labels]:
         """Return some of the samples, and their labels."""

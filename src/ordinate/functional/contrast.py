@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from ordinate.counts import counted
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.functional.anchor_blocks import RowSums, SampleOrder, in_order, reduced, rows_of
 from ordinate.functional.global_batch import Group, gathered, joined_value, processes
 from ordinate.functional.inputs import (
@@ -163,12 +163,27 @@ def prepare(
             raise OrdinateError("ref_emb", counted(references.shape[1], "dimension"), expected)
         if self_index is not None:
             self_index = check_self_index(self_index, labels, ref_labels)
+        else:
+            _warn_of_own(anchors, references)
     ref_checked = checked
     if ref_labels is not labels:
         ref_checked = check_labels(ref_labels, len(references), name="ref_labels")
     if ref_checked.shape[1:] != checked.shape[1:]:
         raise OrdinateError("ref_labels", f"{counted(ref_checked.shape[1], 'dimension')} per label", checked.shape[1])
     return Contrast(anchors, references, checked, ref_checked, self_index, weights, group, given=ref_emb is not None)
+
+
+def _warn_of_own(anchors: Float[Tensor, "n d"], references: Float[Tensor, "m d"]) -> None:
+    """Warn where the first or the last references are the anchors, which are then contrasted with themselves."""
+    count = len(anchors)
+    if len(references) <= count:
+        return
+    for part, places in ((references[:count], f"arange({count})"), (references[-count:], f"arange(m - {count}, m)")):
+        if torch.equal(part, anchors):
+            warn(
+                f"ref_emb holds embeddings themselves, and each is contrasted with itself: self_index=torch.{places} "
+                "leaves it out"
+            )
 
 
 def check_exponents(contrast: Contrast, similarity: Similarity, temperature: float) -> None:

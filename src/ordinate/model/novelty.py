@@ -62,7 +62,7 @@ class Novelty:
         found = [Finding(text, outside, len(nearness), MoreThan(self.outside, self.inside))]
         if isinstance(predictor, BlendHead):
             far = torch.nonzero(nearness < FAR * self.least)[:, 0].tolist()
-            text = f"an image is of another kind: its features lie {FAR:g} times as far from those of training as usual"
+            text = f"an image is of another kind: {FAR:g} times as far from those of training as 99% of held-out ones"
             found.append(Finding(text, len(far), len(nearness), any_row, first=far[0] if far else None))
         return found
 

@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from ordinate.data.loader import Loader, RestOfEpoch
 from ordinate.data.samplers import InOrder, ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches
+from ordinate.errors import OrdinateError
 from ordinate.functional.global_batch import all_processes, place_among, processes
 from ordinate.option_group import Settings
 from ordinate.options import Precision
@@ -75,13 +76,19 @@ def train(
 
     Example:
         >>> import torch
-        >>> from ordinate.methods import OTD
+        >>> from ordinate.methods import OTD, ArrayBatches, ShuffledBatches
         >>> x, y = torch.randn(32, 3), torch.arange(32) % 4
         >>> method = OTD(torch.nn.Linear(3, 8), num_classes=4, epochs=2)
         >>> history = train(method, ArrayBatches(x, y), ShuffledBatches(32, batch_size=16), progress=False)
         >>> len(history), "train_loss" in history[0]
         (2, True)
     """
+    for name, given, kind in (
+        ("method", method, StagedMethod), ("training_data", training_data, ArrayBatches),
+        ("batches", batches, ShuffledBatches),
+    ):  # fmt: skip
+        if not isinstance(given, kind):
+            raise OrdinateError(name, type(given).__name__, f"a {kind.__name__}")
     check_accelerator(accelerator)
     join_processes(accelerator)
     limit = StageLimit(training_end())

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.known_scales import known_order
 from ordinate.data.numbers import plain_text
+from ordinate.data.outliers import find_outliers
 from ordinate.data.paths import first_named
 from ordinate.data.registry import modalities
 from ordinate.data.sentinels import sentinel_problem
@@ -84,7 +85,7 @@ def train_and_save(options: FitOptions, started: float | None = None) -> Again |
     opened = open_labelled(options, request_of(options))
     if opened.modality.name == "images" and options.encoder is not None and is_named(options.encoder):
         name_in_timm(options.encoder)  # Reading images takes longer than to find that there is no such network.
-    images = planned_images(options, opened, limit)
+    images = planned_images(options, opened, limit.for_plan)
     if images is not None:
         opened = opened.resized(images.size)
         keep_freed_memory()
@@ -184,23 +185,14 @@ def _describe(samples: LabelledData, label: Label, division: Division) -> list[s
     )
     if samples.groups is not None and samples.splits is None:
         print(f"{counted(samples.groups.nunique(), 'group')}, each on one side")
-    for values in label.values.reshape(len(label.values), -1).T:
-        problem = sentinel_problem(pd.Series(values))
-        if problem is not None:
-            print(f"note: the label {problem}; if these are missing labels, {argument('missing')} names them")
     if samples.unused and samples.groups is None:
         unused = f"{first_named(map(repr, samples.unused))} {'is' if len(samples.unused) == 1 else 'are'} not used"
         print(
             f"note: {unused}; if several samples are of one patient, {argument('group')} names the column of patients"
         )
-    if not hasattr(samples.X, "columns") and label.values.ndim == 1 and samples.exact_copies is not None:
-        others = pd.Series(label.values).groupby(samples.exact_copies).transform("nunique")
-        if (others > 1).any():
-            contradicting = counted(int((others > 1).sum()), "sample")
-            print(f"note: {contradicting} equal another that has another label; no model can be right on all of them")
-    note = _note_on_order(label.classes)
-    if note is not None:
-        print(f"note: {note}")
+    for note in (*_notes_on_labels(samples, label), _note_on_order(label.classes)):
+        if note is not None:
+            print(f"note: {note}")
     if absent := label.without(division.rows):
         print(
             f"note: no training sample has the rank {', '.join(absent)}, so that the model cannot learn to predict it"
@@ -209,6 +201,26 @@ def _describe(samples: LabelledData, label: Label, division: Division) -> list[s
     for note in notes:
         print(note)
     return [note for note in (*samples.notes, *notes) if DETERMINES in note or AMONG_TRAINING in note]
+
+
+def _notes_on_labels(samples: LabelledData, label: Label) -> Iterator[str]:
+    """Yield what may be wrong with labels: values that stand for none, or lie far from others, and contradictions."""
+    for values in label.values.reshape(len(label.values), -1).T:
+        problem = sentinel_problem(pd.Series(values))
+        if problem is not None:
+            yield f"the label {problem}; if these are missing labels, {argument('missing')} names them"
+        elif outliers := find_outliers(pd.Series(values)):
+            yield f"the label {samples.describe_outliers(outliers)}; correct it if it is an error"
+    if not hasattr(samples.X, "columns") and label.values.ndim == 1 and samples.exact_copies is not None:
+        others = pd.Series(label.values).groupby(samples.exact_copies).transform("nunique")
+        if (others > 1).any():
+            places = np.flatnonzero(others > 1)
+            first = places[np.argsort(samples.exact_copies[places], kind="stable")][:6]
+            named = first_named(samples.names(first, samples.known_paths), 6)
+            yield (
+                f"{counted(len(places), 'sample')} equal another that has another label, such as {named}; no "
+                "model can be right on all of them"
+            )
 
 
 def _note_on_order(ranks: Sequence[object] | None) -> str | None:

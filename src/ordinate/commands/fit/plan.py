@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ordinate.commands.fit.image_plan import BLEND, ImagePlan, Wanted, has_weights, plan_images
 from ordinate.commands.fit.read import data_options
-from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.label_methods import METHODS, require_fitting
 from ordinate.commands.labels import (
@@ -193,8 +192,8 @@ def wanted_of_images(options: FitOptions, label: Label) -> Wanted:
     )
 
 
-def planned_images(options: FitOptions, opened: LabelledData, time: RunLimit) -> ImagePlan | None:
-    """Return the plan of a training on images that are still to be decoded.
+def planned_images(options: FitOptions, opened: LabelledData, seconds: float | None = None) -> ImagePlan | None:
+    """Return the plan of a training, of so many seconds, on images that are still to be decoded.
 
     None for other data, or if a recipe plans the training.
     """
@@ -207,7 +206,7 @@ def planned_images(options: FitOptions, opened: LabelledData, time: RunLimit) ->
     on_gpu = options.training.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
     cores, gpu = broadcast_from_rank_zero(lambda: (os.cpu_count() or 1, on_gpu))  # Other machines may have more.
     return plan_images(
-        images.size, samples, wanted_of_images(options, label), own=own_size(opened.X, images), seconds=time.for_plan,
+        images.size, samples, wanted_of_images(options, label), own=own_size(opened.X, images), seconds=seconds,
         cores=cores, gpu=gpu,
     )  # fmt: skip
 
