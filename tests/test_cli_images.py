@@ -82,7 +82,7 @@ def test_what_labels_csv_holds_in_addition_is_told_and_what_contradicts(capsys):
     assert fit(data, "--target", "grade", "--method", "otd", "--out", "model") == 0
     said = capsys.readouterr().out
     assert "note: 'subject', 'eye' are not used; if several samples are of one patient, --group" in said
-    assert "note: 4 samples equal another that has another label; no model can be right on all of them" in said
+    assert "note: 4 samples equal another that has another label, such as " in said
     assert main(["evaluate", "model", data]) == 0
     assert "not used" not in capsys.readouterr().out  # That is for fit to say.
     twice.assign(path=[str(Path("knees", name).resolve()) for name in twice["path"]]).to_csv("knees/labels.csv")
@@ -508,4 +508,4 @@ def test_samples_of_another_kind_are_named_by_their_file(capsys):
     pd.DataFrame({"age": [1.5, 2.5]}).to_csv("ages.csv", index=False)
     capsys.readouterr()
     assert main(["predict", "model", "ages.csv"]) == 2
-    assert capsys.readouterr().err.startswith("ordinate: ages.csv: got another kind of data, expected images")
+    assert capsys.readouterr().err.startswith("ordinate: ages.csv: got tables, expected images")

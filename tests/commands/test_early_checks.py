@@ -39,7 +39,7 @@ MISTAKES = {
     "fit unlabelled.csv --target grade": "unlabelled.csv: no row has a label in 'grade'",
     "fit one.csv --target grade": "column 'grade': every row has the one value 4",
     "fit images --target grade": "images/labels.csv: 1 of its images is not there: b.png; --skip-unreadable",
-    "fit scans.csv --target grade": "scans.csv: none of its images is there, such as s/0.png; --drop scan trains on",
+    "fit scans.csv --target grade": "scans.csv: none of its images is there, such as s/0.png, below /",
     "fit k.csv --target grade --drop agee": "k.csv: no column 'agee'; did you mean 'age'?",
     "fit k.csv --target grade --keep agee": "k.csv: no column 'agee'; did you mean 'age'?",
     "fit k.csv --target grade --categorical agee": "k.csv: no column 'agee'; did you mean 'age'?",

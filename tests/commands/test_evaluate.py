@@ -87,7 +87,7 @@ def test_models_are_evaluated_on_rows_that_none_was_trained_on(folder, capsys): 
     assert "random forest" in read().index.get_level_values("model")
 
 
-def test_simple_models_are_trained_on_the_training_samples_of_another_file(folder):  # noqa: F811
+def test_simple_models_are_trained_on_the_training_samples_of_another_file(folder, capsys):  # noqa: F811
     cloc().fit(FRAME[:30], RANKS[:30]).save("model")
     write_split(folder, "model", 30)
     (folder / "model" / "run.toml").write_text('data = "data.csv"\n')
@@ -96,8 +96,25 @@ def test_simple_models_are_trained_on_the_training_samples_of_another_file(folde
     evaluate(["model"], "new.csv", "grade", "new-metrics.csv")
     pd.testing.assert_series_equal(read("new-metrics.csv"), read("same.csv"))
     (folder / "data.csv").unlink()
+    capsys.readouterr()
     evaluate(["model"], "new.csv", "grade", "without.csv")
     assert "random forest" not in read("without.csv").index.get_level_values("model")
+    assert "note: data.csv, which model was trained on, is gone or has changed" in capsys.readouterr().out
+
+
+def test_samples_of_groups_that_were_trained_on_are_counted(folder, capsys):  # noqa: F811
+    cloc().fit(FRAME[:30], RANKS[:30]).save("model")
+    patients = np.arange(48) // 2
+    data = FRAME.assign(grade=RANKS, patient=[f"P{each}" for each in patients])
+    data.to_csv("data.csv", index=False)
+    write_split(folder, "model", 30)
+    (folder / "model" / "run.toml").write_text('data = "data.csv"\ngroup = "patient"\n')
+    known = [*range(10), *range(40, 48)]
+    data.iloc[known].assign(a=0).to_csv("new.csv", index=False)
+    evaluate(["model"], "new.csv", "grade", None)
+    assert "note: 10 of 18 rows are of a 'patient' that model was trained on" in capsys.readouterr().out
+    evaluate(["model"], "data.csv", "grade", None)
+    assert "trained on;" not in capsys.readouterr().out
 
 
 def test_targets_have_a_row_each():

@@ -170,7 +170,7 @@ def test_a_plan_does_not_depend_on_what_the_machine_has_done_so_far(spent, monke
         images, y = ImageFiles([f"{place}.png" for place in range(300)]), pd.Series([1, 2, 3] * 100, name="grade")
         opened = LabelledData(images, y, "grade", "", preprocessing=ImagePreprocessing((96, 128), 3))
         limit = RunLimit(TimeBudget(400, clock=lambda: clock, start=0.0))
-        return planned_images(FitOptions("pictures", out="new"), opened, limit)
+        return planned_images(FitOptions("pictures", out="new"), opened, limit.for_plan)
 
     assert plan_of(spent) == plan_of(0.0)
     assert plan_of(spent).seconds <= 0.85 * 400 - 25 + 15

@@ -91,7 +91,7 @@ def test_samples_are_fitted_predicted_saved_and_loaded(make, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), predicted)
     np.testing.assert_array_equal(loaded.transform(X[:3] + X[:3])[:3], model.transform(X)[:3])
     assert loaded.n_features_in_ == len(BASES)
-    with pytest.raises(OrdinateError, match=r"^X: got another kind of data, expected strands of DNA"):
+    with pytest.raises(OrdinateError, match=r"^X: got series, expected strands of DNA"):
         loaded.predict(np.zeros((2, 4, 12)))
 
 

@@ -186,7 +186,8 @@ def test_too_few_different_samples_are_no_units():
     for of_user in (None, groups):
         units, note = keep_together(np.array([5, 6, 5, 6]), of_user, least=3)
         assert units is of_user
-        assert note.startswith("exact copies of other samples: 2 of 4; the 2 different ones are too few")
+        few = "the 2 different ones are" if of_user is None else "1 group without copies in another are"
+        assert note.startswith(f"exact copies of other samples: 2 of 4; {few} too few to keep")
 
 
 @pytest.mark.parametrize("stratified", [False, True])

@@ -119,12 +119,16 @@ def test_images_of_another_kind_are_told_by_the_distance_of_their_features(fitte
     deviation = features.std(0)
     expected = ((features - features.mean(0)) / np.maximum(deviation, 1e-3 * deviation.max())) ** 2
     np.testing.assert_allclose(model.transform(IMAGES)[:, -1], expected.mean(1) ** 0.5, rtol=1e-3)
-    model.model_ = model.model_.with_novelty(torch.from_numpy(model.transform(pictures.draw(RANKS, seed=1))))
+    held_out = pictures.draw(RANKS, seed=1)
+    model.model_ = model.model_.with_novelty(torch.from_numpy(model.transform(held_out)))
     model.save(tmp_path / "model")
     noise = np.random.default_rng(0).integers(0, 256, (8, *IMAGES.shape[1:]), dtype=np.uint8)
     for each in (model, ordinate.load(tmp_path / "model")):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            each.predict(pictures.draw(RANKS, seed=2))
+            each.predict(held_out)
         with pytest.warns(UserWarning, match=r"features of images lie farther from .*\(8 of 8 rows\)"):
             each.predict(noise)
+        one = np.concatenate([held_out, noise[:1]])
+        with pytest.warns(UserWarning, match=rf"an image is of another kind: .*, the first is row {len(RANKS)}\)"):
+            each.predict(one)

@@ -231,7 +231,7 @@ def fitted():
         ("array", X[:, :2], "X has 2 features, but SupCR is expecting 3 features"),
         ("array", with_infinity(X), "Input X contains infinity"),
         ("array", X[0], "Expected 2D array, got 1D array"),
-        ("array", np.zeros((4, 3, 9)), "X: got another kind of data, expected tables"),
+        ("array", np.zeros((4, 3, 9)), "X: got series, expected tables"),
         ("array", X * 1e300, "X|column"),
         ("frame", FRAME, "The feature names should match those that were passed during fit"),
         ("frame", FRAME.assign(kind="u")[["b", "a", "c", "kind"]], "Feature names must be in the same order"),

@@ -265,10 +265,10 @@ def test_files_that_cannot_be_read_are_named_before_training(paths):
 
 
 def test_a_model_of_images_takes_no_table_and_the_other_way_round(trained):
-    with pytest.raises(OrdinateError, match="X: got another kind of data, expected images: paths, or"):
+    with pytest.raises(OrdinateError, match="X: got tables, expected images: paths, or"):
         trained.predict(np.zeros((3, 4)))
     table = otd(epochs=1).fit(np.random.default_rng(0).normal(size=(60, 3)), RANKS)
-    with pytest.raises(OrdinateError, match="X: got another kind of data, expected tables"):
+    with pytest.raises(OrdinateError, match="X: got images, expected tables"):
         table.predict(NEW)
 
 

@@ -9,10 +9,11 @@ import torch
 from sklearn.exceptions import NotFittedError
 from torch.utils.data import DataLoader, TensorDataset
 
-from ordinate import BlendClassifier, CLOCClassifier, OTDClassifier, SupCRRegressor, Training, load
+from ordinate import BlendClassifier, BlendRegressor, CLOCClassifier, OTDClassifier, SupCRRegressor, Training, load
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, mae
 from ordinate.model.held_out import HeldOut, predict_sets
+from ordinate.model.importance import column_importance
 from ordinate.model.neighbour_index import NeighbourIndex
 
 RANDOM = np.random.default_rng(0)
@@ -164,3 +165,42 @@ def test_samples_that_require_a_gradient_are_read_without_it():
     expected = SupCRRegressor(epochs=(2, 1), random_state=0).fit(given, TARGET).predict(given)
     found = SupCRRegressor(epochs=(2, 1), random_state=0).fit(given.clone().requires_grad_(), TARGET).predict(given)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_comparison_holds_the_metrics_of_evaluate_and_of_simple_models(ranks):
+    found = ranks.compare(X[NEW], RANKS[NEW], training=(X[TRAIN], RANKS[TRAIN]))
+    own = found[found["model"] == "OTD"].set_index("metric")["value"].to_dict()
+    assert own == pytest.approx({name: ranks.evaluate(X[NEW], RANKS[NEW])[name] for name in own})
+    assert {"linear model", "random forest", "gradient boosting"} < set(found["model"])
+    assert "grades on average; " in found.attrs["verdict"]
+    alone = ranks.compare(X[NEW], RANKS[NEW])
+    assert "random forest" not in set(alone["model"])
+
+
+def test_the_importance_of_columns_is_that_of_the_function(ranks):
+    found = ranks.importance(X[NEW], RANKS[NEW], repeats=3)
+    pd.testing.assert_frame_equal(found, column_importance(ranks.fitted, X[NEW], RANKS[NEW], repeats=3))
+
+
+def test_a_blend_that_is_one_of_its_parts_says_so():
+    line = 3.0 * X["a"] + 0.01 * TARGET
+    model = BlendRegressor(members=2, folds=2, epochs=1, trees=False, random_state=0).fit(X[TRAIN], line[TRAIN])
+    assert set(model.shares_) == {"linear"}
+    verdict = model.compare(X[NEW], line[NEW]).attrs["verdict"]
+    assert verdict.endswith("; the blend is its linear model alone")
+
+
+def test_a_report_on_the_samples_that_calibrate_measures_on_halves(ranks, tmp_path):
+    pages = [ranks.report(tmp_path / f"{place}.html", *held) for place, held in enumerate(
+        [(X[HELD], RANKS[HELD]), (X[:60], RANKS[:60])]
+    )]  # fmt: skip
+    says = ["which other held-out samples calibrate" in page.read_text() for page in pages]
+    assert says == [False, True]
+
+
+def test_a_row_of_the_training_samples_is_not_told_to_be_new_by_fit():
+    far = X[TRAIN].copy()
+    far.iloc[7, 0] = 4000.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BlendClassifier(members=2, folds=2, epochs=2, class_order=NAMES.tolist()).fit(far, RANKS[TRAIN])

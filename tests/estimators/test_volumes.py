@@ -102,7 +102,7 @@ def test_unreadable_volumes_are_named_before_an_epoch_is_trained(tmp_path, monke
 
 @pytest.mark.parametrize("X", [DRAWN[:, :, 0], DRAWN[:, 0, 0, 0]], ids=["images", "table"])
 def test_other_data_than_in_training_is_refused(X, trained):
-    with pytest.raises(OrdinateError, match="got another kind of data, expected volumes"):
+    with pytest.raises(OrdinateError, match=r"got (images|tables), expected volumes"):
         trained.transform(X)
 
 

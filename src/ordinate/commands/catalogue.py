@@ -199,7 +199,13 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--folds", type=int, default=5, help="number of folds, and of models to train (%(default)s)")
     _add_table(parser, "; without it the table is printed")
-    add_options(parser, FitOptions, ("seed", "quiet", "set"), seed="seed of folds and training (%(default)s)")
+    add_options(
+        parser,
+        FitOptions,
+        ("seed", "quiet", "set"),
+        seed="seed of folds and training (%(default)s)",
+        set="any other setting, such as training.learning_rate=3e-4; `ordinate fit --help-all` lists them",
+    )
 
 
 def _add_search(parser: argparse.ArgumentParser) -> None:

@@ -63,7 +63,8 @@ def suspects(
     if method != BLEND:
         method = "cloc" if label.is_ranks else "supcr"
     estimator = FitPlan(options, label, (method,), data_options(options, samples.modality)).estimator(method)
-    request.say(f"training {folds} models, each without the samples that it checks")
+    if not options.quiet:
+        request.say(f"training {folds} models, each without the samples that it checks")
     found = find_label_errors(estimator, samples.X, label.values, folds=folds, groups=samples.groups)
     if samples.known_paths is not None:
         found.insert(1, "path", samples.known_paths[found["row"]])

@@ -17,7 +17,7 @@ from ordinate.data.labelled import Labelled, require_filled, require_labels
 from ordinate.data.paths import absent_files, no_image_there, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 
 Tree = TypeVar("Tree", bound=FileTree)
 SPLITS = {
@@ -72,14 +72,16 @@ class ListedFiles:
         return labelled_by(samples, self.frame, self.where, columns, self.left_out)
 
 
-def read_labels_file(tree: FileTree, noun: str, text: tuple[str, ...] = ()) -> pd.DataFrame:
+def read_labels_file(
+    tree: FileTree, noun: str, text: tuple[str, ...] = (), say: Callable[[str], None] = warn
+) -> pd.DataFrame:
     """Return the table of a labels.csv, some columns as text; ``noun`` is one for several of the files it names."""
     name = tree.labels or tree.root + LABELS
     where, content = tree.where(name), io.BytesIO(tree.content(name))
     if ends_in(name, PARQUET):
         frame = pd.read_parquet(content)
     else:
-        frame = read_csv(content, where, dtype=dict.fromkeys(text, str))
+        frame = read_csv(content, where, say, dtype=dict.fromkeys(text, str))
     if frame.empty:
         raise OrdinateError(where, problem=f"names no {noun}")
     return frame
@@ -113,7 +115,7 @@ def open_tree(kind: type[Tree], path: str | Path) -> Tree:
         return kind.of(path)
     path = Path(path)
     tree = kind(path.parent, (path.name,), path.name)
-    frame = read_labels_file(tree, "images")
+    frame = read_labels_file(tree, "images", say=lambda _: None)  # Whoever reads the labels says it.
     column = path_column(frame) or _column_of_stems(frame, path.parent)
     names = _as_written(frame[str(column)].dropna())
     there = dict.fromkeys(filter(None, (_file_named(path.parent, name) for name in names)))

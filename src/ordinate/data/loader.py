@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -35,6 +36,7 @@ class Loader(DataLoader[Any]):
     def __init__(self, dataset: Any, **options: Any) -> None:
         if options.get("num_workers"):
             dataset = _ErrorsAsSamples(dataset)
+            options["worker_init_fn"] = _leave_interrupts
             if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
                 options["multiprocessing_context"] = multiprocessing.get_all_start_methods()[0]
         super().__init__(dataset, **options)
@@ -45,6 +47,11 @@ class Loader(DataLoader[Any]):
             if isinstance(batch, OrdinateError):
                 raise batch
             yield batch
+
+
+def _leave_interrupts(_: int) -> None:
+    """Leave Ctrl-C to the main process, which ends its workers, and says so once."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class _ErrorsAsSamples(Dataset[object]):

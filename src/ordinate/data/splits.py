@@ -73,7 +73,7 @@ def keep_together(
     units = Units(codes, are_groups=groups is not None)
     note = f"{COPIES}: {extra:,} of {len(codes):,}"
     if units.count() < least:
-        problem = f"the {counted(units.count(), 'different one')} are too few to keep copies on one side of a split"
+        problem = f"the {counted(len(different), 'different one')} are too few to keep copies on one side of a split"
         if groups is not None:
             parts = counted(units.count(), "group")
             problem = f"{parts} without copies in another are too few to keep these on one side of a split"

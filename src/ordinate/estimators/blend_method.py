@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 from joblib import parallel_config
-from joblib.parallel import get_active_backend
+from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import NDArray
 from torch import nn
 
@@ -281,6 +281,8 @@ class Blend(Method):
     def _fitting_simple_parts(self) -> Iterator[None]:
         """Fit the parts that are no networks in threads of their own, while the networks train."""
         backend, n_jobs = get_active_backend(prefer="threads")  # A thread does not inherit joblib's configuration.
+        is_usual = isinstance(backend, ThreadingBackend) and n_jobs in (None, 1)
+        threads = 2 if is_usual else 1  # Two must not give jobs to one backend at the same time.
 
         def fitted(fit: Callable[[Task, FoldedSamples], Part | None]) -> Part | None:
             with parallel_config(backend, n_jobs=n_jobs):
@@ -291,8 +293,8 @@ class Blend(Method):
             fits["linear"] = fit_linear
         if self.settings.trees:
             fits |= {"trees": fit_forest, "boosting": fit_boosting}
-        with ThreadPoolExecutor(2) as threads:
-            parts = {name: threads.submit(copy_context().run, fitted, fit) for name, fit in fits.items()}
+        with ThreadPoolExecutor(threads) as pool:
+            parts = {name: pool.submit(copy_context().run, fitted, fit) for name, fit in fits.items()}
             yield
             found = {name: part.result() for name, part in parts.items()}
         self.parts = {name: part for name, part in found.items() if part is not None}

@@ -82,7 +82,7 @@ def test_tables_with_categories_and_series_are_taken_over():
         ({"epochs": 0}, "epochs: got 0"),
         ({"learning_rate": 0}, "learning_rate: got 0"),
         ({"X": np.zeros((4, 2)), "y": np.arange(4.0)}, "X: "),
-        ({"X": np.zeros((4, 1, 8, 8), np.uint8), "y": np.arange(4.0)}, "X: got another kind of data"),
+        ({"X": np.zeros((4, 1, 8, 8), np.uint8), "y": np.arange(4.0)}, "X: got images"),
     ],
 )
 def test_what_cannot_be_taken_over_is_an_error(source, target, given, message):

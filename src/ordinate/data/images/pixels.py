@@ -194,7 +194,8 @@ def as_images(array: np.ndarray) -> NDArray[np.uint8]:
             return (array * 255).round().astype(np.uint8)
         if array.dtype.kind in "iu" and low >= 0 and high <= 255:
             return array.astype(np.uint8)
-        raise OrdinateError("X", f"{array.dtype} from {low} to {high}", "uint8, or floats from 0 to 1")
+        hint = "pixels are normalised after they are read; an encoder of one's own may do it in its forward"
+        raise OrdinateError("X", f"{array.dtype} from {low} to {high}", "uint8, or floats from 0 to 1", hint)
     raise OrdinateError("X", f"images of {array.dtype} or not finite", "uint8, or floats from 0 to 1")
 
 

@@ -73,6 +73,14 @@ class Contents:
         """Whether the model is a blend, whose probabilities are calibrated, and whose embedding has no order."""
         return isinstance(self.model.predictor, BlendHead)
 
+    @property
+    def has_learning_curve(self) -> bool:
+        """Whether training logged a loss in two epochs or more; that of networks without a weight says nothing."""
+        predictor = self.model.predictor
+        if isinstance(predictor, BlendHead) and "members" not in predictor.shares:
+            return False
+        return sum("train_loss" in epoch for epoch in self.model.history) > 1
+
     @cached_property
     def errors(self) -> NDArray[np.float64]:
         """(n,), predicted minus true, in ranks or in units of the target."""

@@ -101,11 +101,6 @@ def margins_over_training(history: Sequence[dict[str, float]], boundaries: int) 
     return plot
 
 
-def has_learning_curve(history: Sequence[dict[str, float]]) -> bool:
-    """Return whether a training logged its loss in two epochs or more."""
-    return sum("train_loss" in epoch for epoch in history) > 1
-
-
 def learning_curve(history: Sequence[dict[str, float]]) -> Plot:
     """Return the loss of each epoch on training samples, and on validation samples where it was measured."""
     plot = _plot("learning", height=280)

@@ -104,7 +104,7 @@ def view(
         "are_columns_of_training": contents.training_labels is not None,
         "notes": [note.removeprefix("note: ") for note in options.notes],
         "is_blend": contents.is_blend,
-        "is_learning_shown": plots.has_learning_curve(model.history),
+        "is_learning_shown": contents.has_learning_curve,
         "intended_use": intended_use(options.targets),
         "limits": limits(len(contents), contents.known_from_training, of_table=model.reader.kind == "table"),
         "projections": [(each.key, each.name) for each in projected],
@@ -194,7 +194,7 @@ def _plots(by_target: Sequence[Contents], measures_by_target: Sequence[Measures]
     source = plots.point_source(**columns, colour=plots.uncoloured(len(contents)))
     size = (9.0, 7.0, 5.5, 4.5)[int(np.digitize(len(contents), [200, 1500, 5000]))]
     drawn = [plots.cloud("embedding", source, size=size)]
-    if plots.has_learning_curve(contents.model.history):
+    if contents.has_learning_curve:
         drawn.append(plots.learning_curve(contents.model.history))
     if contents.names is None:
         for place, each in enumerate(by_target):
