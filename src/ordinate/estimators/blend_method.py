@@ -282,7 +282,9 @@ class Blend(Method):
         """Fit the parts that are no networks in threads of their own, while the networks train."""
         backend, n_jobs = get_active_backend(prefer="threads")  # A thread does not inherit joblib's configuration.
         is_usual = isinstance(backend, ThreadingBackend) and n_jobs in (None, 1)
-        threads = 2 if is_usual else 1  # Two must not give jobs to one backend at the same time.
+        threads = 1  # Two must not give jobs to one backend at the same time.
+        if is_usual and len(self.samples.x) >= 500:  # With fewer they wait for each other longer than they work.
+            threads = 2
 
         def fitted(fit: Callable[[Task, FoldedSamples], Part | None]) -> Part | None:
             with parallel_config(backend, n_jobs=n_jobs):
