@@ -60,7 +60,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_predict_request, set_score_request, set_transform_request, "
     "get_metadata_routing, set_output, __init__, learn_labels, margins_by_rank, rule_for, fact, weights_in_training, "
-    "unweighted, keep, checked_method, checked_decision, new_method, method_name",
+    "unweighted, keep, checked_method, checked_decision, method_name",
 }
 napoleon_numpy_docstring = True  # what is inherited from scikit-learn
 napoleon_use_rtype = False

@@ -359,7 +359,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 :func:`ordinate.fit`.
 
         Returns:
-            See :func:`~ordinate.report.page.comparison.compare`; ``compare(X).attrs["verdict"]`` is a sentence.
+            A row per model and metric: ``model``, ``metric``, ``value``, ``low``, ``high``. ``attrs["verdict"]`` says in
+            a sentence how good the model is, compared with the best simple one.
         """
         from ordinate.report.page.comparison import compare
 
@@ -371,7 +372,7 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return compare(fitted, *labelled, training=training, target=fitted.target or "label")
 
     def importance(self, X: Any, y: Any = None, *, repeats: int = 10) -> pd.DataFrame:
-        """Return the permutation importance of the columns of a table, see :func:`~ordinate.model.column_importance`.
+        """Return the permutation importance of columns, see :func:`~ordinate.model.importance.column_importance`.
 
         Args:
             X: Table (n) that the model was not trained on, or the path of a file of one.
