@@ -359,8 +359,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 :func:`ordinate.fit`.
 
         Returns:
-            A row per model and metric: ``model``, ``metric``, ``value``, ``low``, ``high``. ``attrs["verdict"]`` says in
-            a sentence how good the model is, compared with the best simple one.
+            A row per model and metric: ``model``, ``metric``, ``value``, ``low``, ``high``. ``attrs["verdict"]`` says
+            in a sentence how good the model is, compared with the best simple one.
         """
         from ordinate.report.page.comparison import compare
 
