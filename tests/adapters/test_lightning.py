@@ -112,6 +112,18 @@ def test_it_trains_what_fit_trains(make, options):
 
 
 @pytest.mark.filterwarnings("ignore:::lightning")
+@pytest.mark.filterwarnings("ignore:max_epochs")
+@pytest.mark.parametrize("make", [cloc, supcr])
+def test_a_method_that_a_trainer_left_early_predicts(make):
+    data = LightningData(
+        make(**{**PLAIN, "epochs": (3, 3), "validation_fraction": 0.3}), X, TARGET if make is supcr else RANKS
+    )
+    method = data.new_method()
+    fit(method, data, max_epochs=2)
+    assert len(data.fitted_estimator(method).predict(X)) == len(X)
+
+
+@pytest.mark.filterwarnings("ignore:::lightning")
 @pytest.mark.parametrize("make", [cloc, supcr])
 def test_a_training_resumes_from_the_trainers_own_checkpoint(make, tmp_path):
     options = {"epochs": (3, 3), "patience": 2, "validation_fraction": 0.3, "optimizer": "adamw"}

@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shutil
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -175,7 +176,9 @@ def test_a_question_that_needs_samples_says_which_argument_gives_them(files, tmp
         "X": lambda: model.report("r"),
     }
     for argument, question in questions.items():
-        with pytest.raises(OrdinateError, match=f"^{argument}: this model does not know the samples"):
+        with pytest.raises(
+            OrdinateError, match=rf"^{argument}: .*gone.csv, which this model was fitted to, is not there"
+        ):
             question()
 
 
@@ -360,3 +363,23 @@ def test_columns_of_new_rows_without_labels_are_explained_by_row(folder, capsys)
     assert main(["explain", "model", "new.csv"]) == 2
     assert "no column 'grade'" in (said := capsys.readouterr().err)
     assert "--row explains predictions of rows without a label" in said
+
+
+def test_rows_of_groups_that_were_trained_on_are_told_in_python_too(tmp_path):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(80, 2)), columns=["a", "b"])
+    table["grade"], table["patient"] = np.digitize(table["a"], [-0.5, 0.5]), [f"P{row // 2}" for row in range(80)]
+    model = ordinate.fit(table, "grade", method="cloc", group="patient", epochs=2, verbose=0, out=tmp_path / "model")
+    with pytest.warns(UserWarning, match="of 80 rows are of a 'patient' that the model was trained on"):
+        model.evaluate(table)
+    table.assign(a=0.0).to_csv(tmp_path / "new.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.evaluate(table.assign(patient="new"))
+
+
+def test_numbers_with_a_typing_error_in_the_label_are_named_with_their_row():
+    table = pd.DataFrame({"a": np.arange(60.0), "age": [str(20 + row) for row in range(60)]})
+    table.loc[12, "age"] = "7O"
+    with pytest.raises(OrdinateError, match=r"holds numbers, and '7O' in 1 row, the first of which is row 12; correct"):
+        ordinate.fit(table, "age", method="supcr", epochs=1, verbose=0)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -99,7 +100,7 @@ def test_simple_models_are_trained_on_the_training_samples_of_another_file(folde
     capsys.readouterr()
     evaluate(["model"], "new.csv", "grade", "without.csv")
     assert "random forest" not in read("without.csv").index.get_level_values("model")
-    assert "note: data.csv, which model was trained on, is gone or has changed" in capsys.readouterr().out
+    assert "note: data.csv is gone or has changed" in capsys.readouterr().out
 
 
 def test_samples_of_groups_that_were_trained_on_are_counted(folder, capsys):  # noqa: F811
@@ -108,11 +109,13 @@ def test_samples_of_groups_that_were_trained_on_are_counted(folder, capsys):  # 
     data = FRAME.assign(grade=RANKS, patient=[f"P{each}" for each in patients])
     data.to_csv("data.csv", index=False)
     write_split(folder, "model", 30)
-    (folder / "model" / "run.toml").write_text('data = "data.csv"\ngroup = "patient"\n')
+    (folder / "model" / "run.toml").write_text('data = "data.csv"\n')
+    split = json.loads(Path("model/split.json").read_text())
+    Path("model/split.json").write_text(json.dumps({**split, "group": "patient"}))
     known = [*range(10), *range(40, 48)]
     data.iloc[known].assign(a=0).to_csv("new.csv", index=False)
     evaluate(["model"], "new.csv", "grade", None)
-    assert "note: 10 of 18 rows are of a 'patient' that model was trained on" in capsys.readouterr().out
+    assert "note: 10 of 18 rows are of a 'patient' that the model was trained on" in capsys.readouterr().out
     evaluate(["model"], "data.csv", "grade", None)
     assert "trained on;" not in capsys.readouterr().out
 

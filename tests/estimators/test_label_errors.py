@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from ordinate import OrdinateError
+from ordinate import OrdinateError, OTDClassifier
 from ordinate.decisions.label_errors import neighbour_shares, residual_suspicion, suggested_ranks, suspicion
 from ordinate.estimators import label_errors
 from ordinate.estimators.label_errors import _folds, find_label_errors, out_of_fold_probabilities
@@ -174,3 +176,9 @@ def test_targets_of_several_dimensions_are_an_error():
     X, target = draw_table()
     with pytest.raises(OrdinateError, match=r"^y: got shape \(48, 2\), expected one target per sample, \(n,\)"):
         find_label_errors(supcr(), X, np.stack([target, target], axis=1))
+
+
+def test_a_pipeline_is_refused_by_name():
+    pipeline = make_pipeline(StandardScaler(), OTDClassifier())
+    with pytest.raises(OrdinateError, match="estimator: got Pipeline, expected an estimator of ordinate"):
+        find_label_errors(pipeline, np.zeros((6, 2)), [0, 1, 2, 0, 1, 2])

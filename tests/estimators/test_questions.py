@@ -169,12 +169,14 @@ def test_samples_that_require_a_gradient_are_read_without_it():
 
 def test_a_comparison_holds_the_metrics_of_evaluate_and_of_simple_models(ranks):
     found = ranks.compare(X[NEW], RANKS[NEW], training=(X[TRAIN], RANKS[TRAIN]))
-    own = found[found["model"] == "OTD"].set_index("metric")["value"].to_dict()
+    own = found.loc["OTD", ["accuracy", "mae", "quadratic_weighted_kappa"]].to_dict()
+    assert (found["mae_low"] <= found["mae"]).all()
+    assert (found["mae"] <= found["mae_high"]).all()
     assert own == pytest.approx({name: ranks.evaluate(X[NEW], RANKS[NEW])[name] for name in own})
-    assert {"linear model", "random forest", "gradient boosting"} < set(found["model"])
+    assert {"linear model", "random forest", "gradient boosting"} < set(found.index)
     assert "grades on average; " in found.attrs["verdict"]
     alone = ranks.compare(X[NEW], RANKS[NEW])
-    assert "random forest" not in set(alone["model"])
+    assert "random forest" not in set(alone.index)
 
 
 def test_the_importance_of_columns_is_that_of_the_function(ranks):

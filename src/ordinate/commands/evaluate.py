@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ordinate.commands.report import ReportSamples, read_report_samples, samples_of_training
-from ordinate.commands.split_file import group_of, read_split, trained_on
+from ordinate.commands.split_file import read_split, trained_on
 from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
@@ -30,10 +29,7 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     splits = {name: read_split(model) for name, model in zip(names, models, strict=True)}
     wanted = target or splits[names[0]]["target"] or fitted[names[0]].target
     say = cache(print)  # A note that concerns several models is printed once.
-    samples = {
-        name: read_report_samples(fitted[name], splits[name], data, wanted, say=say, group=group_of(model))
-        for name, model in zip(names, models, strict=True)
-    }
+    samples = {name: read_report_samples(fitted[name], splits[name], data, wanted, say=say) for name in names}
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())
@@ -46,7 +42,7 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
         for name, model in zip(names, models, strict=True)
     }
     targets = wanted if isinstance(wanted, list) else ["the label"]
-    contents = {name: gather(each, _trained(known[name])).by_target() for name, each in predictions.items()}
+    contents = {name: gather(each, _training(known[name])).by_target() for name, each in predictions.items()}
     compared = {name: _compared(name, each, targets) for name, each in contents.items()}
     found = scores_of(compared)
     seen = "on which no model was trained" if is_unseen else "some of which the models may have been trained on"
@@ -55,8 +51,12 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     print(f"{counted(len(rows), 'sample')}, {seen}; 95% intervals\n")
     print(_shown(found))
     for name, model in zip(names, models, strict=True):
-        for note in _notes(model, samples[name], rows, known[name]):
-            say(f"\nnote: {note}")
+        gone = trained_on(model)
+        if known[name] is None and gone is not None:
+            say(f"\nnote: {gone} is gone or has changed: no comparison with models trained on it")
+        of_groups = samples[name].note_on_groups(splits[name]["group"], rows, known[name])
+        if of_groups is not None:
+            say(f"\nnote: {of_groups}")
     for line in verdict_lines(_verdicts_of(compared)):
         print(f"\n{line}")
     for line in _differences(contents, targets):
@@ -65,22 +65,8 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
         write_table([found], out)
 
 
-def _trained(known: ReportSamples | None) -> LabelledSamples | None:
-    """Return the samples that a model was trained on."""
-    return None if known is None or known.trained is None else known.take(known.trained)
-
-
-def _notes(model: str, samples: ReportSamples, rows: NDArray[np.int64], known: ReportSamples | None) -> Iterator[str]:
-    """Yield what is missing for a comparison, and that samples are of groups which the model was trained on."""
-    data = trained_on(model)
-    if known is None and data is not None:
-        yield f"{data}, which {model} was trained on, is gone or has changed: no comparison with models trained on it"
-    if known is None or known.trained is None or known.groups is None or samples.groups is None:
-        return
-    seen = int(np.isin(samples.groups[rows], known.groups[known.trained]).sum())
-    if seen > 0:
-        of = f"a {group_of(model)!r} that {model} was trained on"
-        yield f"{seen:,} of {counted(len(rows), 'row')} are of {of}; on others it may be worse"
+def _training(known: ReportSamples | None) -> LabelledSamples | None:
+    return None if known is None else known.training
 
 
 def names_of(folders: Sequence[str]) -> list[str]:

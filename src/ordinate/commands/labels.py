@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.fit_options import ranks_in
+from ordinate.counts import counted
 from ordinate.data.known_scales import known_order, misspelt_rank, order_problem, order_to_type
 from ordinate.data.numbers import as_numbers, plain_text, split_unit
 from ordinate.data.tables.date_forms import date_form
@@ -117,6 +118,12 @@ def _numbers_of_text(y: pd.Series, name: str, task: str, *, may_have_unit: bool)
     numbers = pd.to_numeric(y.astype(str), errors="coerce")
     if numbers.notna().all():
         return numbers
+    is_odd = numbers.isna().to_numpy()
+    if is_odd.mean() <= 0.05 and numbers.nunique() > 20:
+        row = int(np.flatnonzero(is_odd)[0])
+        others = ", ".join(map(repr, sorted(set(map(str, y[is_odd])))[:5]))
+        problem = f"holds numbers, and {others} in {counted(int(is_odd.sum()), 'row')}, the first of which is row {row}"
+        raise OrdinateError(name, problem=problem, hint=f"correct it, or {argument('missing')} leaves it out")
     labels = sorted(set(map(str, y)))
     if isinstance(y.dtype, pd.CategoricalDtype):
         labels = [str(label) for label in y.dtype.categories if str(label) in labels]

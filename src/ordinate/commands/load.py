@@ -79,6 +79,17 @@ class FilesOfFit:
             records = {name: (folder / name).read_text(encoding="utf-8") for name in there}
         return cls(records, read_split(str(folder)), trained_on(str(folder)))
 
+    @property
+    def name(self) -> str:
+        """The path of the data, or "the DataFrame", which a saved model does not hold."""
+        return "the DataFrame" if self.data is None else self.data
+
+    @property
+    def group(self) -> str | None:
+        """The column of the groups that were kept on one side; None without any."""
+        group: str | None = self.split["group"]
+        return group
+
     def samples(self, model: Model) -> KnownSamples | None:
         """Return the samples that the model was fitted to; None if their file is gone or has changed."""
         if self.known is None and self.data is not None and Path(self.data).exists():
@@ -99,11 +110,16 @@ class FilesOfFit:
             return None
         if found.trained is None:
             return None
-        return KnownSamples(found.X, found.y, found.rows, found.trained, found.measured, found.names)
+        return KnownSamples(found.X, found.y, found.rows, found.trained, found.measured, found.names, found.groups)
 
     def labelled(self, model: Model, path: str) -> tuple[Samples, Labels]:
         """Return the samples and labels of a file, folder or zip: of the data of the fit those that were held out."""
         found = self._read(model, path, say=warn)
+        known = None if found.trained is not None or self.group is None else self.samples(model)
+        if known is not None and found.groups is not None:
+            note = known.note_on(self.group, found.groups[found.measured])
+            if note is not None:
+                warn(note)
         return found.take(found.measured)
 
     def _read(self, model: Model, data: str, say: Callable[[str], None]) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ordinate.commands.labels import costs_of_rules, understand_labels
 from ordinate.commands.samples import LabelledData, decode, fit_to, modality_of_data, open_samples, with_preprocessing
-from ordinate.commands.split_file import SPLIT, group_of, read_split, trained_on
+from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given, given_format
@@ -23,6 +23,7 @@ from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
 from ordinate.data.rows import Labels, Samples, take
+from ordinate.data.splits import note_on_groups
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.decisions import compare_decisions
 from ordinate.decisions.label_errors import is_doubted
@@ -57,6 +58,17 @@ class ReportSamples:
         """Return the samples of some rows, and their labels."""
         return take(self.X, rows), self.y[rows]
 
+    @property
+    def training(self) -> tuple[Samples, Labels] | None:
+        """The samples that the model was trained on, and their labels; None where they are not known."""
+        return None if self.trained is None else self.take(self.trained)
+
+    def note_on_groups(self, column: str | None, rows: NDArray[np.int64], known: "ReportSamples | None") -> str | None:
+        """Return a note on rows whose groups are among those of training, which ``known`` has; None without any."""
+        if known is None or known.trained is None or known.groups is None or self.groups is None:
+            return None
+        return note_on_groups(column, self.groups[rows], known.groups[known.trained])
+
 
 def report(model: str, data: str, target: str | None, out: str, suspects: str | None = None) -> None:
     """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
@@ -69,7 +81,9 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     X, y = samples.take(samples.measured)
     if doubted is not None:
         doubted = _among(doubted, samples.rows[samples.measured])
-    training = training_samples(fitted, model, split, target, samples)
+    known = samples_of_training(fitted, model, split, target, samples)
+    training = None if known is None else known.training
+    seen = samples.note_on_groups(split["group"], samples.measured, known)
     held_out = HeldOut.read(model) if samples.trained is None and HeldOut.is_in(model) else None
     predictions, costs = None, None
     if fitted.is_of_ranks and not isinstance(fitted.rule, str):
@@ -90,7 +104,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         costs=costs,
         held_out=held_out,
         command=page_command(["report", model, data, *of_suspects], target, out),
-        notes=samples.notes,
+        notes=[*samples.notes, *filter(None, [seen])],
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
     size = path.stat().st_size / 1e6
@@ -134,7 +148,6 @@ def read_report_samples(
     target: str | list[str] | None,
     *,
     say: Callable[[str], None] = print,
-    group: str | None = None,
 ) -> ReportSamples:
     """Read the labelled samples of a file, folder, zip or image set as a saved model expects them.
 
@@ -146,7 +159,6 @@ def read_report_samples(
         data: Path, or name of an image set.
         target: Column of the label, or a list of those of several targets.
         say: Function that gets notes for the user.
-        group: Column of groups, if the data have it.
     """
     more: list[str] = []
     if isinstance(target, str) and target in fitted.feature_names_in:
@@ -164,7 +176,7 @@ def read_report_samples(
     identity = [name for name in split["identity"] if name in getattr(samples.X, "columns", ())]
     if identity:
         samples = replace(samples, identity=samples.X[identity])
-    groups = None
+    groups, group = None, split["group"]
     if group is not None and group in getattr(samples.X, "columns", ()):
         groups = in_memory(samples.X[[group]])[group].astype(str).to_numpy(dtype=np.str_)
     X = fit_to(fitted, samples.X, data)
@@ -182,14 +194,6 @@ def read_report_samples(
     )  # fmt: skip
 
 
-def training_samples(
-    fitted: Model, model: str, split: Mapping[str, Any], target: str | list[str] | None, samples: ReportSamples
-) -> tuple[Samples, Labels] | None:
-    """Return the samples that a model was trained on; None if their file is not there any more, or has changed."""
-    known = samples_of_training(fitted, model, split, target, samples)
-    return None if known is None or known.trained is None else known.take(known.trained)
-
-
 def samples_of_training(
     fitted: Model, model: str, split: Mapping[str, Any], target: str | list[str] | None, samples: ReportSamples
 ) -> ReportSamples | None:
@@ -199,9 +203,7 @@ def samples_of_training(
     path = trained_on(model)
     if path is None or not Path(path).exists():
         return None
-    known = read_report_samples(
-        fitted, split, path, split["target"] or target, say=lambda _: None, group=group_of(model)
-    )
+    known = read_report_samples(fitted, split, path, split["target"] or target, say=lambda _: None)
     return None if known.trained is None else known
 
 

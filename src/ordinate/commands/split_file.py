@@ -17,7 +17,7 @@ def read_split(model: str) -> dict[str, Any]:
     """
     path = Path(model) / SPLIT
     kept: dict[str, Any] = {
-        "target": None, "identity": [], "missing": [], "keep_missing": False, "csv": None,
+        "target": None, "identity": [], "missing": [], "keep_missing": False, "csv": None, "group": None,
     }  # fmt: skip
     if not path.is_file():
         return kept
@@ -36,18 +36,9 @@ def read_split(model: str) -> dict[str, Any]:
 
 def trained_on(model: str) -> str | None:
     """Return the path of the data that a model was trained on, as it was typed; None if its folder does not say."""
-    return _typed(model, "data")
-
-
-def group_of(model: str) -> str | None:
-    """Return the column of the groups that were kept on one side in training; None without any."""
-    return _typed(model, "group")
-
-
-def _typed(model: str, option: str) -> str | None:
     path = Path(model) / "run.toml"
     if not path.is_file():
         return None
     with reading("model", f"{path} is damaged"):
-        value: str | None = tomllib.loads(path.read_text()).get(option)
-        return value
+        data: str | None = tomllib.loads(path.read_text()).get("data")
+        return data

@@ -15,6 +15,7 @@ from ordinate.data.rows import repeated
 from ordinate.errors import OrdinateError
 
 COPIES = "exact copies of other samples"
+SEEN_GROUP = "that the model was trained on"  # Notes on samples of such groups say so.
 
 
 @dataclass(frozen=True)
@@ -264,3 +265,18 @@ def assign_folds(
         fold_of_unit[block] = generator.permutation(folds)[: len(block)]
     assigned: NDArray[np.int64] = fold_of_unit[units]
     return assigned
+
+
+def note_on_groups(column: str | None, groups: NDArray[np.str_] | None, trained: NDArray[np.str_] | None) -> str | None:
+    """Return a note on samples whose groups (n,) in a column are among those (m,) of training; None without any.
+
+    Example:
+        >>> note_on_groups("patient", np.array(["P1", "P2", "P9"]), np.array(["P1", "P2", "P3"]))
+        "2 of 3 rows are of a 'patient' that the model was trained on; on others it may be worse"
+    """
+    if groups is None or trained is None:
+        return None
+    seen = int(np.isin(groups, trained).sum())
+    if seen == 0:
+        return None
+    return f"{seen:,} of {counted(len(groups), 'row')} are of a {column!r} {SEEN_GROUP}; on others it may be worse"

@@ -359,8 +359,8 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 :func:`ordinate.fit`.
 
         Returns:
-            A row per model and metric: ``model``, ``metric``, ``value``, ``low``, ``high``. ``attrs["verdict"]`` says
-            in a sentence how good the model is, compared with the best simple one.
+            A row per model, this one first, with each metric and the ends of its interval, such as ``mae``,
+            ``mae_low`` and ``mae_high``. ``attrs["verdict"]`` says in a sentence how good the model is.
         """
         from ordinate.report.page.comparison import compare
 
@@ -404,7 +404,18 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             warn(f"left out: {missing.sum():,} of {counted(len(X), 'row')}, which have no label")
             X = X[~missing]
         names = list(self.model_.feature_names_in)
+        self._warn_of_groups(X)
         return X[names] if names else X, X[target]
+
+    def _warn_of_groups(self, X: pd.DataFrame) -> None:
+        """Warn of rows whose groups are among those of training, for a model that knows these."""
+        data = self._data_of_fit()
+        if data is None or data.group is None or data.group not in X.columns:
+            return
+        known = self._known()
+        note = None if known is None else known.note_on(data.group, X[data.group].astype(str).to_numpy(dtype=np.str_))
+        if note is not None:
+            warn(note)
 
     def _in_memory(self, X: Any) -> Any:
         """Return samples as they are, and those of a file read."""
@@ -427,7 +438,10 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return the samples that the model was fitted to, or raise that an argument has to replace them."""
         known = self._known()
         if known is None:
-            problem = "this model does not know the samples that it was fitted to, or they are gone or have changed"
+            data = self._data_of_fit()
+            problem = "this model does not know the samples that it was fitted to, as models of ordinate.fit do"
+            if data is not None:
+                problem = f"{data.name}, which this model was fitted to, is not there as it was"
             raise OrdinateError(name, problem=problem, expected=expected, hint=f"{name}=table gives them")
         return known
 

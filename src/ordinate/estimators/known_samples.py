@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinate.data.rows import Labels, Samples, take
+from ordinate.data.splits import note_on_groups
 from ordinate.model.model import Model
 
 
@@ -22,6 +23,7 @@ class KnownSamples:
         trained: Places of those that the model was trained on.
         held_out: Places of those that were held out.
         names: Names (n,) of the samples: the files they lie in, or their rows.
+        groups: Groups (n,) that were kept on one side; None without any.
         embedded: Embeddings (n, d) of the model, once they were asked for.
 
     Example:
@@ -37,7 +39,12 @@ class KnownSamples:
     trained: NDArray[np.int64]
     held_out: NDArray[np.int64]
     names: list[str]
+    groups: NDArray[np.str_] | None = None
     embedded: NDArray[np.float64] | None = None
+
+    def note_on(self, column: str | None, groups: NDArray[np.str_] | None) -> str | None:
+        """Return a note on other samples whose groups (m,) are among those of training; None without any."""
+        return note_on_groups(column, groups, None if self.groups is None else self.groups[self.trained])
 
     def take(self, places: NDArray[np.int64]) -> tuple[Any, Labels]:
         """Return some of the samples, and their labels."""
@@ -46,6 +53,14 @@ class KnownSamples:
 
 class DataOfFit(Protocol):
     """The data of a model of ``ordinate fit``, which reads files as ``fit`` has read that data."""
+
+    @property
+    def name(self) -> str:
+        """What the data are: the path of a file, or a DataFrame."""
+
+    @property
+    def group(self) -> str | None:
+        """The column of the groups that were kept on one side; None without any."""
 
     @property
     def records(self) -> Mapping[str, str]:

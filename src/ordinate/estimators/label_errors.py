@@ -83,6 +83,9 @@ def find_label_errors(
         >>> table.loc[0, ["row", "label", "suggested"]].tolist()
         [3, 2, 0]
     """
+    if not isinstance(estimator, RankClassifier | TargetRegressor):
+        expected = "an estimator of ordinate, such as BlendClassifier(); it prepares the columns of a table itself"
+        raise OrdinateError("estimator", type(estimator).__name__, expected)
     X, y = unpack(X, y)
     if isinstance(estimator, RankClassifier):
         classes = find_classes(y, estimator.class_order)

@@ -212,7 +212,7 @@ class TargetMethod(Method):
         """
         module, validation = fitted.module, fitted.validation
         first, *rest = module.stages
-        if validation is None or not fitted.held_out_by_share or not self.training.refit:
+        if validation is None or not fitted.held_out_by_share or not self.training.refit or not module.best_epochs:
             return head
         is_fine_tuned = bool(rest) and getattr(self.settings, "scheme", "") == "fine_tune"
         if first.patience is None or is_fine_tuned or not self.is_table(fitted):

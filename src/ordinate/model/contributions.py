@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from ordinate.checks import check_whole
 from ordinate.counts import counted
@@ -76,7 +77,8 @@ def column_contributions(
     random = np.random.default_rng(seed)
     half = np.array([random.permutation(X.shape[1]) for _ in range(pairs)])
     order = np.concatenate([half, half[:, ::-1]])
-    rows = np.array([_of_sample(model, X.iloc[[place]], known, order) for place in range(len(X))])
+    bar = tqdm(range(len(X)), desc="explaining", unit="row", delay=2.0, disable=None, leave=False)
+    rows = np.array([_of_sample(model, X.iloc[[place]], known, order) for place in bar])
     if model.is_of_ranks:
         rows[:, 0] += first_label([plain_text(label) for label in model.ranks])
     return pd.DataFrame(rows, columns=["baseline", *X.columns], index=X.index)

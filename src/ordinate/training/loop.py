@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from ordinate.counts import counted
 from ordinate.data.loader import Loader, RestOfEpoch
 from ordinate.data.samplers import InOrder, ShuffledBatches
 from ordinate.data.training_batches import ArrayBatches
@@ -89,6 +90,8 @@ def train(
     ):  # fmt: skip
         if not isinstance(given, kind):
             raise OrdinateError(name, type(given).__name__, f"a {kind.__name__}")
+    if batches.size != len(training_data):
+        raise OrdinateError("batches", f"batches of {counted(batches.size, 'sample')}", f"of {len(training_data)}")
     check_accelerator(accelerator)
     join_processes(accelerator)
     limit = StageLimit(training_end())

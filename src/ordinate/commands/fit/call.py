@@ -32,6 +32,11 @@ def fit(
     data: str | Path | pd.DataFrame,
     target: str | Sequence[str] | None = None,
     *,
+    method: str | None = None,
+    order: Sequence[object] | None = None,
+    group: str | None = None,
+    drop: Sequence[str] | None = None,
+    epochs: int | None = None,
     time_limit: float | None = None,
     out: str | Path | None = None,
     verbose: int = 1,
@@ -44,12 +49,17 @@ def fit(
     Args:
         data: Table, of which a column may name images, or path of a file or folder that ``ordinate fit`` reads.
         target: Column of the label, or several of continuous targets; None where the data say which it is.
+        method: ``"blend"``, ``"cloc"`` or another method of the command; None compares those that suit the label.
+        order: Ranks from the lowest to the highest, for labels that are text or fractions.
+        group: Column of groups, such as patients, that stay on one side of a split.
+        drop: Columns to leave out.
+        epochs: Epochs of training; None for the method's default.
         time_limit: Seconds within which to finish; None for the limit of the command.
         out: New folder in which the model is saved with its metrics and a report; None saves nothing.
         verbose: 0 prints nothing, 1 prints what the command prints.
-        options: Other options of the command by name, with underscores, such as ``method="cloc"``,
-            ``order=["low", "high"]``, ``group="patient"`` or ``epochs=20``; settings of the estimator, such as
-            ``temperature=0.5``; and those of groups, such as ``training={"learning_rate": 0.001}``.
+        options: Other options of the command by name, with underscores, such as ``task="continuous"``,
+            ``split="part"``, ``weight="count"`` or ``seed=1``; settings of the estimator, such as ``temperature=0.5``;
+            and those of groups, such as ``training={"learning_rate": 0.001}``.
 
     Returns:
         The fitted estimator, such as :class:`~ordinate.BlendClassifier`.
@@ -78,6 +88,8 @@ def fit(
     is_time = isinstance(time_limit, int | float) and not isinstance(time_limit, bool) and time_limit > 0
     if time_limit is not None and not is_time:
         raise OrdinateError("time_limit", repr(time_limit), "a number of seconds above 0")
+    named = {"method": method, "order": order, "group": group, "drop": drop, "epochs": epochs}
+    options |= {name: value for name, value in named.items() if value is not None}
     with TemporaryDirectory(prefix="ordinate-") as kept:
         folder = Path(kept) / "model" if out is None else Path(out)
         path = str(data)

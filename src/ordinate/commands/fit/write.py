@@ -129,7 +129,7 @@ class _Writer:
         split = {
             "identity": list(getattr(samples.identity, "columns", ())), "data": samples.digest,
             "target": options.target, "csv": csv_format,
-            "missing": list(options.missing_values), "keep_missing": options.keep_missing,
+            "missing": list(options.missing_values), "keep_missing": options.keep_missing, "group": options.group,
             "train": samples.in_data(trained.rows).tolist(), "test": samples.in_data(test).tolist(),
         }  # fmt: skip
         (self.folder / "metrics.json").write_text(json.dumps({**metrics, "command": self.command}, indent=2) + "\n")

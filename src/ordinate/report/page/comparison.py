@@ -27,8 +27,8 @@ def compare(
         target: Name of the label, or of each target.
 
     Returns:
-        A row per model and metric: ``model``, ``metric``, ``value``, ``low``, ``high``. ``attrs["verdict"]`` says in a
-        sentence how good the model is, compared with the best simple one.
+        A row per model, the given one first, with each metric and the ends of its interval, such as ``mae``,
+        ``mae_low`` and ``mae_high``. ``attrs["verdict"]`` says in a sentence how good the model is.
 
     Raises:
         OrdinateError: samples or labels that do not fit the model.
@@ -39,13 +39,18 @@ def compare(
         >>> y = np.digitize(X[:, 0], [0.3, 0.7])
         >>> model = CLOCClassifier(epochs=(5, 5), random_state=0).fit(X[::2], y[::2])
         >>> found = compare(model.fitted, X[1::2], y[1::2], training=(X[::2], y[::2]))
-        >>> found["metric"].unique().tolist(), found["model"].iloc[0]
-        (['accuracy', 'mae', 'quadratic_weighted_kappa'], 'CLOC')
+        >>> found.columns[:3].tolist(), found.index[0]
+        (['accuracy', 'accuracy_low', 'accuracy_high'], 'CLOC')
     """
     targets = [target] if isinstance(target, str) else target
     contents = gather(Predictions.of(model, X, y), training).by_target()
     compared = Compared.of(contents, [score_all(each) for each in contents], targets)
-    found = scores_of({model.name: compared})
+    scores = scores_of({model.name: compared})
+    found = pd.DataFrame(index=pd.Index(scores["model"].unique(), name="model"))
+    for metric, rows in scores.groupby("metric", sort=False):
+        of_model = rows.set_index("model")
+        for column, name in (("value", metric), ("low", f"{metric}_low"), ("high", f"{metric}_high")):
+            found[name] = of_model[column]
     found.attrs["verdict"] = "; ".join(map(str, compared.verdicts.values()))
     return found
 

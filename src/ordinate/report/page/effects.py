@@ -70,7 +70,7 @@ def _places(model: Model, known: pd.Series) -> pd.Series | None:
         _, numbers = next(DatesOfColumn(learned.name, known, learned.form).numbers(pd.Timestamp(learned.origin)))
         return numbers.set_axis(known.index)
     if isinstance(learned, NumericColumn):
-        return pd.to_numeric(bare_numbers(known, other_words=1.0)[0], errors="coerce")
+        return pd.to_numeric(bare_numbers(known, other_words=1.0, misspelt=1.0, many=1)[0], errors="coerce")
     is_number = pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_bool_dtype(known)
     return known if is_number else None
 

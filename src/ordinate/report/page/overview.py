@@ -40,7 +40,7 @@ def _kind_and_values(known: pd.Series, column: Column | None) -> tuple[str, str]
     if isinstance(column, DateColumn) and column.form not in (TIME_OF_DAY, DURATION):
         known = read_dates(column.name, known.reset_index(drop=True), column.form)
     if not isinstance(column, CategoricalColumn | TextColumn | DateColumn):
-        known = read_numbers(known, other_words=0.5)[0].dropna()
+        known = read_numbers(known, other_words=0.5, misspelt=0.5)[0].dropna()
     if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_bool_dtype(known):
         low, middle, high = (f"{value:.4g}" for value in (known.min(), known.median(), known.max()))
         return "number", f"{low} to {high}, median {middle}"

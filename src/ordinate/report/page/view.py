@@ -102,7 +102,7 @@ def view(
         "labels": _labels(groups),
         "columns": list(columns),
         "are_columns_of_training": contents.training_labels is not None,
-        "notes": [note.removeprefix("note: ") for note in options.notes],
+        "notes": [note.removeprefix("note: ") for note in (*options.notes, *model.reader.notes)],
         "is_blend": contents.is_blend,
         "is_learning_shown": contents.has_learning_curve,
         "intended_use": intended_use(options.targets),

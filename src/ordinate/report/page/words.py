@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ordinate.counts import counted
 from ordinate.data.numbers import quoted_text
 from ordinate.data.outliers import FAR_FROM
+from ordinate.data.splits import SEEN_GROUP
 from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.metrics import adjacent_error_rates
 from ordinate.model.labels import first_label
@@ -114,7 +115,11 @@ def describe_effect(effect: Effect, contents: Contents, *, least_share: float = 
 
 def cautions_of_notes(notes: Sequence[str]) -> list[Caution]:
     """Return what to be careful about by notes on the data: copies of the label, and values far from all others."""
-    titles = {DETERMINES: "A column may give the label away", FAR_FROM: "A value may be an error"}
+    titles = {
+        DETERMINES: "A column may give the label away",
+        FAR_FROM: "A value may be an error",
+        SEEN_GROUP: "Groups from training",
+    }
     cautions = []
     for words, title in titles.items():
         found = [note.removeprefix("note: ") for note in notes if words in note]
@@ -248,7 +253,11 @@ def _about_probabilities(contents: Contents, calibration: Calibration, most_erro
     elif promised < right - by_chance:
         title = "Its probabilities are not sure enough"
     advice = ""
-    if not contents.is_blend:
+    scale = getattr(getattr(contents.model.predictor, "temperature", None), "scale", None)
+    is_calibrated = scale is not None and float(scale) != 1
+    if is_calibrated:
+        advice = " They were calibrated on other samples than these, which may be too few or differ from these."
+    elif not contents.is_blend:
         advice = (
             " Validation samples (a column of the split, or fit's validation) calibrate a model's probabilities; "
             "without them, a second training with training.calibration=true does, which is the default for tables."
