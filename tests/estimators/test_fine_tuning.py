@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import ordinate
 from ordinate import BlendClassifier, BlendRegressor, ImageOptions, OrdinateError, Training
+from ordinate.encoders.fine_tuned import scaled
 from ordinate.encoders.image import build_image_encoder
 from ordinate.estimators import fine_tuning
 from ordinate.estimators.fine_tuning import epochs_of_fine_tuning
@@ -227,3 +229,12 @@ def test_it_is_compared_with_its_networks_alone(make, labels, fitted):
         head = model.fitted.predictor
         decoded = model.fitted.labels.decode(expected * head.target_scale.numpy() + head.target_mean.numpy())
         np.testing.assert_allclose(network.predicted, decoded, rtol=1e-6)
+
+
+def test_tracing_leaves_nothing_behind_in_how_images_are_scaled():
+    """An export before the first prediction left weights without numbers for all that followed."""
+    images = torch.arange(63.0).reshape(1, 1, 9, 7)
+    with FakeTensorMode():
+        scaled(torch.zeros(1, 1, 9, 7), (4, 5))
+    assert scaled(images, (4, 5)).isfinite().all()
+    assert type(scaled(images, (4, 5))) is torch.Tensor

@@ -1,7 +1,6 @@
 """Copies of a network that were fine-tuned on images, side by side, and how images are scaled for them."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import torch
@@ -50,7 +49,6 @@ def scaled(images: Num[Tensor, "n c h w"], size: tuple[int, int]) -> Float[Tenso
     return rows @ images @ columns.T
 
 
-@cache
 def _weights(given: int, wanted: int) -> Float[Tensor, "a b"]:
     """Return the weights with which the pixels of a side of ``given`` pixels make one of ``wanted``: triangles."""
     scale = given / wanted
