@@ -115,7 +115,12 @@ def test_order_names_the_ranks_from_lowest_to_highest(values, order, classes):
     [
         (["low", "high", "mid"], "auto", None, "column 'grade': holds text without an order: .*--order low,mid,high$"),
         (["cat", "dog"], "auto", None, """.*: 'cat', 'dog'; give their order, .* --order "lowest,...,highest"$"""),
-        (["1", "2", "?"], "auto", None, r"column 'grade': holds numbers and the text '\?'; give their order"),
+        (
+            ["1", "2", "?"],
+            "auto",
+            None,
+            r"column 'grade': holds numbers and the text '\?'; --missing '\?' leaves these rows out",
+        ),
         (["low", "high"], "continuous", None, "column 'grade': holds text without an order"),
         (pd.Categorical(["low", "high"]), "auto", None, "column 'grade': holds text without an order"),
         ([f"g{i}" for i in range(8, 22)], "auto", None, r".* and 6 others; .*--order g8,g9,g10,.*,g21$"),

@@ -134,6 +134,9 @@ def _numbers_of_text(y: pd.Series, name: str, task: str, *, may_have_unit: bool)
     if numbers.notna().any() and known_order(labels) is None:
         odd = sorted(set(map(str, y[numbers.isna()])))
         problem = f"holds numbers and the text {', '.join(map(repr, odd[:5]))}"
+        if is_odd.mean() < 0.5:
+            hint = f"{argument('missing', ','.join(odd))} leaves these rows out"
+            raise OrdinateError(name, problem=problem, hint=hint)
     hint = f"give their order, lowest first, with {order_to_type(labels)}"
     if _labels_by_code(y) and known_order(labels) is None:
         hint = f"the order of their codes is {order_to_type(labels, are_in_order=True)}"

@@ -72,3 +72,9 @@ def test_targets_have_a_verdict_each():
     assert [each.name for each in found.predictors][::3] == ["east, SupCR", "north, SupCR"]
     assert found.verdicts["north"].result == "off by 2 on average"
     assert found.verdicts["east"].kind == "better"
+
+
+def test_a_model_behind_a_constant_and_a_better_model_names_both():
+    constant = np.full(200, 1)
+    found = of_ranks(3 - TRUE, constant=constant, forest=WRONG).comparison
+    assert found == "not better than constant, and worse than forest"

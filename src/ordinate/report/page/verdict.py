@@ -91,7 +91,10 @@ def _find(contents: Contents, predictors: Sequence[Predictor]) -> Verdict:
     constant = next((each for each in others if len(np.unique(each.predicted)) == 1), None)
     kind: Literal["unclear", "worse"] = "worse" if lead.high < 0 else "unclear"
     if constant is not None and leads[constant.name].low <= 0:  # Whatever else it is better than.
-        return Verdict(result, f"{_not_better(leads[constant.name])} {_named(constant)}", kind)
+        said = f"{_not_better(leads[constant.name])} {_named(constant)}"
+        if kind == "worse" and best is not constant:
+            said += f", and worse than {_named(best)}"
+        return Verdict(result, said, kind)
     own = [each for each in further if not each.name.startswith(OWN_PART)]
     equal = [_named(each) for each in (best, *own) if leads[each.name].low <= 0][:3]
     said = f"{_not_better(lead)} {', '.join(equal[:-1]) + ' or ' if equal[1:] else ''}{equal[-1]}"
