@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ordinate.cli import main
-from ordinate.commands.early_checks import check_accelerator, check_images
+from ordinate.commands.early_checks import check_accelerator, check_images, check_listed_images
+from ordinate.data.csv_format import recognise
 from ordinate.data.images.labelled import read_labelled_images
 from ordinate.errors import OrdinateError
 from tests.command_line import one_line
@@ -177,3 +178,12 @@ def test_the_reader_says_the_same_of_absent_images(data, capsys):
     with pytest.raises(OrdinateError) as late:
         read_labelled_images(data, skip_unreadable=False)
     assert early == f"ordinate: {late.value}"
+
+
+@pytest.mark.parametrize("header", ["file,scan,grade", "scan,file,grade"])
+def test_a_column_that_the_reader_takes_for_paths_decides_whether_a_table_is_of_images(header, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = {"file": "record {}", "scan": "s/{}.png", "grade": "1"}
+    rows = [",".join(cells[name].format(row) for name in header.split(",")) for row in range(20)]
+    Path("records.csv").write_text("\n".join([header, *rows, "more,cells,than,the,header"]))
+    check_listed_images(Path("records.csv"), recognise(Path("records.csv"), "records.csv"))

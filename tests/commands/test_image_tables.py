@@ -172,3 +172,13 @@ def test_a_table_without_rows_lists_no_images(name):
     table = TABLE[:0]
     table.to_csv(name, index=False) if name.endswith("csv") else table.to_parquet(name)
     assert not lists_images(name)
+
+
+def test_long_text_in_a_table_names_no_file():
+    pd.DataFrame({"note": ["x" * 5000, "a\0b"] * 30, "grade": RANKS}).to_csv("notes.csv", index=False)
+    assert not lists_images("notes.csv")
+    names = [name.removesuffix(".png") for name in NAMES]
+    TABLE.assign(**{"Image Index": names}).assign(note="x" * 5000)[["note", "Image Index", "grade"]].to_csv(
+        "knees/t.csv"
+    )
+    assert lists_images("knees/t.csv")

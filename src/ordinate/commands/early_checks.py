@@ -19,6 +19,7 @@ from ordinate.data.no_answer import no_answers_among
 from ordinate.data.paths import (
     absent_files,
     first_named,
+    is_file,
     no_image_there,
     refuse_url,
     require_names,
@@ -192,15 +193,15 @@ def _given_columns(options: FitOptions) -> list[str]:
 
 def check_listed_images(path: Path, found: CsvFormat) -> None:
     """Raise where a column of a csv of some MB names images alone, none of which is there."""
-    rows = rows_of_cells(path, found) or [[]]
-    for place, first in enumerate(rows[0]):
-        if not first.lower().endswith(IMAGE_SUFFIXES):
-            continue
-        images = [row[place] for row in rows if len(row) > place and row[place] not in MISSING]
-        if not all(name.lower().endswith(IMAGE_SUFFIXES) for name in images):
-            continue
-        if not any((path.parent / name.replace("\\", "/")).is_file() for name in images):
-            raise no_image_there(path, images[0], found.names[place])
+    first = rows_of_cells(path, found, count=1) or [[]]
+    seem = [name for name, cell in zip(found.names, first[0], strict=False) if cell.lower().endswith(IMAGE_SUFFIXES)]
+    named = [name for name in PATH_COLUMNS if name in found.names] or seem  # As the reader chooses the column.
+    if not seem or named[0] not in seem:
+        return
+    images = [cell for cell in column_cells(path, found, named[0]) or () if cell not in MISSING]
+    are_images = all(name.lower().endswith(IMAGE_SUFFIXES) for name in images)
+    if are_images and images and not any(is_file(path.parent / name.replace("\\", "/")) for name in images):
+        raise no_image_there(path, images[0], named[0])
 
 
 def check_images(folder: Path) -> None:

@@ -120,9 +120,8 @@ def _numbers_of_text(y: pd.Series, name: str, task: str, *, may_have_unit: bool)
         return numbers
     is_odd = numbers.isna().to_numpy()
     if is_odd.mean() <= 0.05 and numbers.nunique() > 20:
-        row = int(np.flatnonzero(is_odd)[0])
         others = ", ".join(map(repr, sorted(set(map(str, y[is_odd])))[:5]))
-        problem = f"holds numbers, and {others} in {counted(int(is_odd.sum()), 'row')}, the first of which is row {row}"
+        problem = f"holds numbers, and {others} in {counted(int(is_odd.sum()), 'row')}"
         raise OrdinateError(name, problem=problem, hint=f"correct it, or {argument('missing')} leaves it out")
     labels = sorted(set(map(str, y)))
     if isinstance(y.dtype, pd.CategoricalDtype):
@@ -175,23 +174,19 @@ def _in_order(y: pd.Series, classes: list[str], name: str) -> Label:
             hint = f"it takes labels or codes; {hint}"
         if pd.api.types.is_float_dtype(y) and (y % 1 != 0).any():
             hint = f"numbers are in order without {argument('order')}"
-        hint = misspelt_rank(found, classes) or _typing_errors(text, unknown, classes) or hint
+        hint = misspelt_rank(found, classes) or _typing_errors(unknown, classes) or hint
         if {label.casefold() for label in unknown} <= {label.casefold() for label in classes}:
             hint = f"they differ from those of {argument('order')} in capitals only"
         raise OrdinateError("--order", problem=problem, expected="every rank of the data", hint=hint)
     return Label(text, classes)
 
 
-def _typing_errors(text: NDArray[np.object_], unknown: Sequence[str], classes: Sequence[str]) -> str | None:
-    """Return a hint on labels (n,) that are nearly a rank, with their rows; None where one is not."""
+def _typing_errors(unknown: Sequence[str], classes: Sequence[str]) -> str | None:
+    """Return a hint on labels that are nearly a rank; None where one is not."""
     meant = {label: difflib.get_close_matches(label.strip().casefold(), classes, n=1) for label in unknown}
     if not all(meant.values()) or any(label.strip().isdecimal() for label in unknown):
         return None
-    said = [
-        f"{label!r} in row {np.flatnonzero(text == label)[0]} is nearly {near[0]!r}"
-        for label, near in list(meant.items())[:3]
-    ]
-    return f"{', '.join(said)}; rows count from 0"
+    return ", ".join(f"{label!r} is nearly {near[0]!r}" for label, near in list(meant.items())[:3])
 
 
 def _plain_number(text: str) -> str:

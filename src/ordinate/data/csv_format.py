@@ -247,17 +247,21 @@ def column_cells(path: Path, found: CsvFormat, name: str, most: int = 2**23) -> 
     return [row[place] for row in rows]
 
 
-def rows_of_cells(path: Path, found: CsvFormat, most: int = 2**23) -> list[list[str]] | None:
-    """Return the cells of each row below the header; None of a file above ``most`` bytes, or that cannot be read."""
+def rows_of_cells(path: Path, found: CsvFormat, most: int = 2**23, count: int | None = None) -> list[list[str]] | None:
+    """Return the cells of the first ``count`` rows below the header, or of all.
+
+    None of a file above ``most`` bytes, or that cannot be read.
+    """
+    header = int(found.has_header) + len(found.below)
     if path.suffix == ".gz" or path.stat().st_size > most:
         return None
     try:
         with path.open(encoding=without_mark(found.encoding), newline="") as file:
             lines = islice(file, found.skipped, None)
-            rows = list(filter(None, cells_of(lines, found.separator)))
+            rows = filter(None, cells_of(lines, found.separator))
+            return list(islice(rows, header, None if count is None else header + count))
     except (UnicodeError, csv.Error):
         return None
-    return rows[int(found.has_header) + len(found.below) :]
 
 
 def marks_of(path: Path) -> tuple[str, str | None] | None:

@@ -14,7 +14,7 @@ from ordinate.data.csv_format import CSV, recognise
 from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PARQUET, PATH_COLUMNS, ends_in
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
-from ordinate.data.paths import absent_files, no_image_there, require_names
+from ordinate.data.paths import absent_files, is_file, no_image_there, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
 from ordinate.errors import OrdinateError, warn
@@ -134,10 +134,12 @@ def _column_of_stems(frame: pd.DataFrame, folder: Path) -> str | None:
 
 def _file_named(folder: Path, name: str) -> str | None:
     """Return the name of a file of a folder, or of an image that is named without its ending."""
-    if (folder / name).is_file():
+    if is_file(folder / name):
         return name
+    if ends_in(name, IMAGE_SUFFIXES):
+        return None
     with_endings = (name + ending for ending in (*IMAGE_SUFFIXES, *map(str.upper, IMAGE_SUFFIXES)))
-    return next((each for each in with_endings if (folder / each).is_file()), None)
+    return next((each for each in with_endings if is_file(folder / each)), None)
 
 
 def _as_written(paths: pd.Series) -> pd.Series:

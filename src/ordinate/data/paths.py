@@ -46,6 +46,14 @@ def absent_files(
     return OrdinateError(where, problem=problem, hint=hint)
 
 
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file, of any text: none can have a name that is too long."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def no_image_there(where: Path | str, first: str, column: str) -> OrdinateError:
     """Return the error of a table that names images, none of which is there, such as the first."""
     problem = f"none of its images is there, such as {first}, below {Path(where).parent.absolute()}"

@@ -366,9 +366,9 @@ class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         fitted = self.fitted
         labelled = self._labelled(X, y)
-        known = self._known()
-        if training is None and known is not None:
-            training = known.take(known.trained)
+        if training is None:
+            known = self._known()
+            training = None if known is None else known.take(known.trained)
         return compare(fitted, *labelled, training=training, target=fitted.target or "label")
 
     def importance(self, X: Any, y: Any = None, *, repeats: int = 10) -> pd.DataFrame:

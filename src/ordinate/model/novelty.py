@@ -15,7 +15,7 @@ from ordinate.heads.neighbours import NeighbourMean, NeighbourVote
 from ordinate.option_group import Settings
 from ordinate.options import Similarity
 
-FAR = 1.5  # Of 1,000 held-out images of five sets none lies beyond 1.11 times the distance that 1% exceed.
+FAR = 1.5  # See benchmarks/image_kinds.py.
 MOST_COMPARED = 2000  # At most this many embeddings are compared at a time, a random part of more.
 
 
@@ -62,7 +62,7 @@ class Novelty:
         found = [Finding(text, outside, len(nearness), MoreThan(self.outside, self.inside))]
         if isinstance(predictor, BlendHead):
             far = torch.nonzero(nearness < FAR * self.least)[:, 0].tolist()
-            text = f"an image is of another kind: {FAR:g} times as far from those of training as 99% of held-out ones"
+            text = f"an image is of another kind: over {FAR:g} times as far from those of training as 99% of others"
             found.append(Finding(text, len(far), len(nearness), any_row, first=far[0] if far else None))
         return found
 
