@@ -252,3 +252,21 @@ def test_its_trainer_mines_and_learns_margins():
 def test_what_is_no_loss_of_the_library_is_named(build, message):
     with pytest.raises(OrdinateError, match=message):
         build()
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "labels", "message"),
+    [
+        (torch.randn(4, 5), torch.rand(4), r"embeddings: got shape \(4, 5\), expected \(n, 3\)"),
+        (torch.randn(4), torch.rand(4), r"embeddings: got shape \(4,\), expected \(n, 3\)"),
+        (torch.randn(4, 3), torch.rand(4, 2), r"labels: got shape \(4, 2\), expected \(4,\)"),
+        (torch.randn(9, 3), torch.rand(9), "memory_size: got 8 for a batch of 9, expected at least"),
+    ],
+)
+def test_batches_that_the_memory_cannot_hold_are_errors_and_leave_it_as_it_was(embeddings, labels, message):
+    memory = CrossBatchMemory(MetricLearningLoss(SupCRLoss()), embedding_size=3, memory_size=8)
+    with pytest.raises(OrdinateError, match=message):
+        memory(embeddings, labels)
+    assert memory.queue_idx == 0
+    chosen = torch.arange(17) < 8  # Of a larger batch the memory keeps what the mask chooses.
+    assert memory(torch.randn(17, 3), torch.rand(17), enqueue_mask=chosen) > 0

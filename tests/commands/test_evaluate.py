@@ -15,6 +15,7 @@ from ordinate.commands.report import report
 from ordinate.errors import OrdinateError
 from ordinate.metrics import accuracy, mae, quadratic_weighted_kappa
 from ordinate.model.evaluation import evaluate as metrics_of
+from ordinate.model.held_out import HeldOut
 from ordinate.report.text import METRICS
 from tests.commands.test_report import FRAME, RANKS, TARGET, X, folder, write_split  # noqa: F401  # folder: a fixture.
 from tests.estimators.examples import cloc, otd, supcr
@@ -207,3 +208,22 @@ def test_baselines_of_every_command_are_those_of_training(folder):  # noqa: F811
         assert ("random forest" in names) == has_training
         assert ("5 nearest neighbours among these samples" in names) == (not has_training)
         (folder / "data.csv").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("kind", [otd, supcr])
+@pytest.mark.parametrize("shift", [False, True])
+def test_errors_that_are_clearly_larger_than_at_fit_are_named(kind, shift, capsys):
+    labels = RANKS if kind is otd else TARGET
+    model = kind(epochs=20 if kind is otd else (20, 20)).fit(FRAME, labels)
+    model.save("model")
+    HeldOut.measure(model.fitted, FRAME, labels).write("model")
+    shown = FRAME[::-1].assign(grade=labels if shift else labels[::-1])  # As at fit, or labels of other rows.
+    shown.to_csv("new.csv", index=False)
+    evaluate(["model"], "new.csv", "grade", None)
+    line = next((line for line in capsys.readouterr().out.splitlines() if "held out at fit" in line), None)
+    assert (line is not None) == shift
+    report("model", "new.csv", "grade", "page.html")
+    assert ("Larger errors than at fit" in Path("page.html").read_text(encoding="utf-8")) == shift
+    if line is not None:
+        errors = [np.abs(model.predict(FRAME) - each).mean() for each in (labels[::-1], labels)]
+        assert [float(number) for number in re.findall(r"\d+\.?\d*(?=[,:])", line)] == pytest.approx(errors, rel=0.01)

@@ -277,3 +277,12 @@ def test_too_few_ranks_with_two_samples_are_an_error(ranks, distinct, there_are)
     message = f"labels: got {there_are} ranks? with two samples or more, expected at least {distinct}"
     with pytest.raises(OrdinateError, match=message):
         RankBatches(np.array(ranks), 4, distinct=distinct)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "got"),
+    [([0.0, 1.0], r"float64 of shape \(2,\)"), ([[0, 1], [1, 0]], r"int64 of shape \(2, 2\)"), ([0, -1, 1], "-1")],
+)
+def test_labels_that_are_no_ranks_are_an_error(ranks, got):
+    with pytest.raises(OrdinateError, match=f"ranks: got {got}, expected whole numbers 0..C-1, one per sample"):
+        RankBatches(np.array(ranks), 2)

@@ -161,6 +161,31 @@ class CrossBatchMemory(_Memory):
             raise OrdinateError("loss", type(loss).__name__, f"MetricLearningLoss({type(loss).__name__}(...))")
         super().__init__(loss, *arguments, **options)
 
+    def forward(
+        self,
+        embeddings: Float[Tensor, "n d"],
+        labels: Shaped[Tensor, " n"],
+        indices_tuple: Indices | None = None,
+        enqueue_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return the loss of a batch and the memory, in which the batch is kept.
+
+        Raises:
+            OrdinateError: embeddings of another size than the memory's, a batch larger than it, several labels each.
+        """
+        most, size = self.embedding_memory.shape
+        if embeddings.dim() != 2 or embeddings.shape[1] != size:
+            raise OrdinateError(
+                "embeddings", f"shape {tuple(embeddings.shape)}", f"(n, {size}), as embedding_size says"
+            )
+        if labels.shape != embeddings.shape[:1]:
+            raise OrdinateError("labels", f"shape {tuple(labels.shape)}", f"({len(embeddings)},), a number per sample")
+        kept = len(embeddings) if enqueue_mask is None else int(enqueue_mask.sum())
+        if kept > most:
+            raise OrdinateError("memory_size", f"{most} for a batch of {kept}", "at least the size of a batch")
+        value: Tensor = super().forward(embeddings, labels, indices_tuple, enqueue_mask)
+        return value
+
     @staticmethod
     def supported_losses() -> list[str]:
         return [*_Memory.supported_losses(), MetricLearningLoss.__name__]

@@ -14,6 +14,7 @@ from ordinate.commands.table_file import write_table
 from ordinate.counts import counted
 from ordinate.errors import OrdinateError
 from ordinate.estimators.loading import load
+from ordinate.model.held_out import HeldOut
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.comparison import scores_of
 from ordinate.report.page.contents import Contents, LabelledSamples, gather
@@ -54,6 +55,9 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
         gone = trained_on(model)
         if known[name] is None and gone is not None:
             say(f"\nnote: {gone} is gone or has changed: no comparison with models trained on it")
+        larger = HeldOut.read(model).note_on_errors(predictions[name]) if HeldOut.is_in(model) else None
+        if larger is not None:
+            say(f"\nnote: {larger if len(names) == 1 else f'{name}: {larger}'}")
         of_groups = samples[name].note_on_groups(splits[name]["group"], rows, known[name])
         if of_groups is not None:
             say(f"\nnote: {of_groups}")

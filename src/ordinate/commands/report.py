@@ -85,9 +85,9 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     training = None if known is None else known.training
     seen = samples.note_on_groups(split["group"], samples.measured, known)
     held_out = HeldOut.read(model) if samples.trained is None and HeldOut.is_in(model) else None
-    predictions, costs = None, None
+    predictions, costs = Predictions.of(fitted, X, y), None
+    larger = None if held_out is None else held_out.note_on_errors(predictions)
     if fitted.is_of_ranks and not isinstance(fitted.rule, str):
-        predictions = Predictions.of(fitted, X, y)
         of_costs = HeldOut.of(predictions)
         costs = costs_of_rules(compare_decisions(of_costs.labels, of_costs.predicted, fitted.rule))
     of_suspects = [] if suspects is None else ["--suspects", suspects]
@@ -104,7 +104,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
         costs=costs,
         held_out=held_out,
         command=page_command(["report", model, data, *of_suspects], target, out),
-        notes=[*samples.notes, *filter(None, [seen])],
+        notes=[*samples.notes, *filter(None, [seen, larger])],
         facts={"Model": model, **hashes(model), "Data": data, "Data, sha256": samples.digest},
     )
     size = path.stat().st_size / 1e6

@@ -169,6 +169,11 @@ class RankBatches(ShuffledBatches):
     ) -> None:
         super().__init__(len(ranks), batch_size, seed)
         self.ranks = np.asarray(ranks)
+        expected = "whole numbers 0..C-1, one per sample"
+        if self.ranks.ndim != 1 or self.ranks.dtype.kind not in "iu":
+            raise OrdinateError("ranks", f"{self.ranks.dtype} of shape {self.ranks.shape}", expected)
+        if self.ranks.min() < 0:
+            raise OrdinateError("ranks", int(self.ranks.min()), expected)
         counts = np.bincount(self.ranks)
         present = set(np.flatnonzero(counts).tolist())
         self.required = {rank: count for rank, count in (required or {}).items() if rank in present}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from safetensors.numpy import load, save
 
+from ordinate.counts import counted
 from ordinate.data.paths import reading
 from ordinate.data.rows import Labels
 from ordinate.decisions import (
@@ -26,6 +27,9 @@ from ordinate.model.predictions import Predictions
 from ordinate.option_group import Settings
 
 FORMAT = 1
+LARGER = "larger than that"
+# Errors are larger than at fit if their means differ by so many standard errors and by this share of the former.
+MOST_DEVIATIONS, LEAST_SHARE, LEAST_COMPARED = 3.0, 0.1, 20
 RECORD, ARRAYS = "held_out.json", "held_out.safetensors"
 
 
@@ -101,6 +105,20 @@ class HeldOut:
         classes = np.asarray(self.classes)
         return classes[lowest], classes[highest]
 
+    def note_on_errors(self, predictions: Predictions) -> str | None:
+        """Return a note if the errors on other samples are larger than on these by more than chance; None otherwise."""
+        said = self.predicted if self.classes is None else predictions.model.decide(self.predicted)
+        usual = np.abs(said.astype(np.float64) - self.labels).reshape(len(said), -1).mean(1)
+        found = predictions.absolute_errors
+        if self.is_of(predictions) or min(len(usual), len(found)) < LEAST_COMPARED:
+            return None
+        difference, deviation = found.mean() - usual.mean(), np.hypot(_deviation(usual), _deviation(found))
+        if difference <= max(MOST_DEVIATIONS * deviation, LEAST_SHARE * usual.mean()):
+            return None
+        samples = counted(len(usual), "sample")
+        said_of = f"the mean absolute error, {found.mean():.3g}, is {LARGER} of the {samples} held out at fit"
+        return f"{said_of}, {usual.mean():.3g}: these samples differ from those of training"
+
     @classmethod
     def is_in(cls, folder: str | Path) -> bool:
         """Return whether a folder holds such a record."""
@@ -127,6 +145,11 @@ class HeldOut:
         with reading("model", f"{folder / RECORD} or {ARRAYS} is damaged"):
             record, arrays = _read(folder)
             return cls(arrays["labels"], arrays["predicted"], record["classes"])
+
+
+def _deviation(values: NDArray[np.float64]) -> float:
+    """Return the standard error of a mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def ends(

@@ -14,6 +14,7 @@ from ordinate.data.outliers import FAR_FROM
 from ordinate.data.splits import SEEN_GROUP
 from ordinate.data.tables.row_columns import DETERMINES
 from ordinate.metrics import adjacent_error_rates
+from ordinate.model.held_out import LARGER
 from ordinate.model.labels import first_label
 from ordinate.report.page.contents import Contents, kind_of_samples
 from ordinate.report.page.effects import Effect
@@ -119,6 +120,7 @@ def cautions_of_notes(notes: Sequence[str]) -> list[Caution]:
         DETERMINES: "A column may give the label away",
         FAR_FROM: "A value may be an error",
         SEEN_GROUP: "Groups from training",
+        LARGER: "Larger errors than at fit",
     }
     cautions = []
     for words, title in titles.items():
