@@ -32,7 +32,7 @@ from ordinate.commands.fit.image_plan import Wanted, plan_images
 from ordinate.data.images.files import ImageFiles
 from ordinate.data.images.pixels import choose_preprocessing, decode
 from ordinate.encoders.build import build_encoder
-from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.heads.cumulative_fit import fit_cumulative_link
 from ordinate.metrics import ranked_probability_score
 
 RESULTS = Path(__file__).parent / "results" / "image_features.jsonl"

@@ -8,7 +8,6 @@ And which tests `make thorough` alone runs, by three markers:
 """
 
 import gc
-import importlib
 import os
 import signal
 from collections import defaultdict
@@ -82,8 +81,9 @@ def unpainted():
 
 @pytest.fixture(scope="module")
 def few_trees():
-    """Grow 40 trees and 10 boosted ones where a blend has 100 of each, most of a small one's time."""
+    """Grow 40 trees and 10 boosted ones where a blend has many more, most of a small one's time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ordinate.blend.forest.TREES", 40)
-        patch.setitem(importlib.import_module("ordinate.blend.boosting").SETTINGS, "max_iter", 10)
+        for name in ("OF_RANKS", "OF_TARGETS"):
+            patch.setattr(f"ordinate.blend.boosting.{name}", {"max_iter": 10})
         yield

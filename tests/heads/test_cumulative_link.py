@@ -6,7 +6,8 @@ import torch
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from ordinate.heads.cumulative_link import CumulativeLink, fit_cumulative_link
+from ordinate.heads.cumulative_fit import fit_cumulative_link
+from ordinate.heads.cumulative_link import CumulativeLink
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(80, 3))

@@ -4,6 +4,7 @@ A split then reduces the ranked probability score: a leaf that mixes ranks far f
 mixes neighbours.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from torch import get_num_threads
 
 from ordinate.blend.part import Part
-from ordinate.blend.samples import FoldedSamples, Predict
+from ordinate.blend.samples import FoldedSamples, Predictions
 from ordinate.blend.task import Task
 from ordinate.encoders.trees import Trees
 from ordinate.training.time_budget import training_end
@@ -19,7 +20,7 @@ from ordinate.training.time_budget import training_end
 if TYPE_CHECKING:
     from sklearn.ensemble import ExtraTreesRegressor
 
-TREES = 100
+TREES = 60
 FEWEST_TREES = 10
 MOST_SAMPLES_PER_TREE = 5000
 SHARE_OF_TIME = 0.1  # Of a limited training time, for the trees; as much again for predictions by fold.
@@ -34,7 +35,7 @@ def fit_forest(task: Task, samples: FoldedSamples) -> Part:
     forest = _grow(task, samples)
     if samples.grouped or samples.weights is not None:
         count = len(forest.estimators_)
-        unseen = samples.with_folds(4).predict_by_fold(lambda seen: _predictor(task, _grow(task, seen, count)))
+        _, unseen = samples.with_few_folds(4).by_fold(lambda seen: _grow(task, seen, count), partial(_predict, task))
     else:
         unseen = task.of_trees(out_of_bag(forest, samples.of_trees))
     return Part(Trees.of_forest(forest, task.of_trees, samples.tree_columns), None, unseen)
@@ -67,8 +68,8 @@ def _grow(task: Task, samples: FoldedSamples, count: int | None = None) -> "Extr
     return forest
 
 
-def _predictor(task: Task, forest: "ExtraTreesRegressor") -> Predict:
-    return lambda samples: task.of_trees(forest.predict(samples.of_trees).reshape(len(samples.x), -1))
+def _predict(task: Task, forest: "ExtraTreesRegressor", samples: FoldedSamples) -> Predictions:
+    return task.of_trees(forest.predict(samples.of_trees).reshape(len(samples.x), -1))
 
 
 def out_of_bag(forest: Any, x: NDArray[np.float32]) -> NDArray[np.float64]:

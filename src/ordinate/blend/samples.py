@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from torch import Tensor, from_numpy
 
-Predict = Callable[["FoldedSamples"], NDArray[np.float64]]  # Predictions (n, o) of samples, whose labels are not read.
+Predictions = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,33 @@ class FoldedSamples:
         weights = None if self.weights is None else self.weights[chosen]
         return replace(self, x=self.x[chosen], y=self.y[chosen], weights=weights, fold=self.fold[rows])
 
-    def with_folds(self, most: int, most_read: int = 2_000_000) -> Self:
-        """Return the samples in at most so many folds, in two if a model of each would read very many numbers."""
-        count = min(int(self.fold.max()) + 1, most, max(2, most_read // self.x.numel()))
-        return replace(self, fold=self.fold % count)
+    @property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
 
-    def predict_by_fold(self, fit: Callable[[Self], Predict]) -> NDArray[np.float64]:
-        """Return what models, each fitted without a fold, predict of it: (n, o).
+    def with_folds(self, most: int) -> Self:
+        """Return the samples in at most so many folds."""
+        return replace(self, fold=self.fold % min(self.folds, most))
+
+    def with_few_folds(self, most: int, most_read: int = 2_000_000) -> Self:
+        """Return the samples in at most so many folds, in two if a model of each would read very many numbers."""
+        return self.with_folds(min(most, max(2, most_read // self.x.numel())))
+
+    def by_fold(
+        self, fit: Callable[[Self], Any], predict: Callable[[Any, Self], Predictions]
+    ) -> tuple[list[Any], Predictions]:
+        """Return models that are each fitted without a fold, and what they predict of it: (n, o).
 
         The fits are jobs of joblib, so that ``joblib.parallel_config`` spreads them.
         """
-        parts = [self.fold == number for number in range(int(self.fold.max()) + 1)]
-        predictions = Parallel(prefer="threads")(delayed(self._predict_one)(fit, unseen) for unseen in parts)
-        joined = np.empty((len(self.x), predictions[0].shape[1]))
-        for unseen, predicted in zip(parts, predictions, strict=True):
+        parts = [self.fold == number for number in range(self.folds)]
+        found: Any = Parallel(prefer="threads")(delayed(self._one)(fit, predict, unseen) for unseen in parts)
+        joined = np.empty((len(self.x), found[0][1].shape[1]))
+        for unseen, (_, predicted) in zip(parts, found, strict=True):
             joined[unseen] = predicted
-        return joined
+        return [model for model, _ in found], joined
 
-    def _predict_one(self, fit: Callable[[Self], Predict], unseen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return fit(self.part(~unseen))(self.part(unseen))
+    def _one(self, fit: Any, predict: Any, unseen: NDArray[np.bool_]) -> tuple[Any, Predictions]:
+        model = fit(self.part(~unseen))
+        return model, predict(model, self.part(unseen))

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ordinate.heads.cumulative_link import fit_cumulative_link
+from ordinate.heads.cumulative_fit import fit_cumulative_link
 from ordinate.heads.linear import fit_ridge
 
 

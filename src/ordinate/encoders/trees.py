@@ -79,25 +79,27 @@ class Trees(nn.Module):
 
     @classmethod
     def of_boosting(
-        cls, model: "HistGradientBoostingRegressor", columns: NDArray[np.int64], slope: float = 1.0
+        cls, models: Sequence["HistGradientBoostingRegressor"], columns: NDArray[np.int64], slope: float = 1.0
     ) -> Self:
-        """Return the trees of fitted boosted trees of scikit-learn without missing values.
+        """Return the mean of models of boosted trees of scikit-learn, fitted without missing values.
 
         Args:
-            model: Fitted model.
-            columns: Columns (f,) of a sample that it was fitted on.
-            slope: Factor of its predictions.
+            models: Fitted models, of as many trees each.
+            columns: Columns (f,) of a sample that they were fitted on.
+            slope: Factor of their predictions.
         """
-        start = slope * float(np.ravel(model._baseline_prediction)[0])  # It has no public name.
-        trees = [predictor.nodes for round_ in model._predictors for predictor in round_]
-        parts = []
-        for nodes in trees:
-            is_leaf = nodes["is_leaf"].astype(bool)
-            value = start + slope * len(trees) * np.where(is_leaf, nodes["value"], 0.0)  # Trees are averaged.
-            left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
-            feature = columns[nodes["feature_idx"]]
-            parts.append(_Tree(feature, nodes["num_threshold"], left, right, is_leaf, value[:, None]))
-        return cls._joined(parts, max(int(nodes["depth"].max()) for nodes in trees))
+        parts, depth = [], 0
+        for model in models:
+            start = slope * float(np.ravel(model._baseline_prediction)[0])  # It has no public name.
+            trees = [predictor.nodes for round_ in model._predictors for predictor in round_]
+            for nodes in trees:
+                is_leaf = nodes["is_leaf"].astype(bool)
+                value = start + slope * len(trees) * np.where(is_leaf, nodes["value"], 0.0)  # Trees are averaged.
+                left, right = (nodes[side].astype(np.int64) for side in ("left", "right"))
+                feature = columns[nodes["feature_idx"]]
+                parts.append(_Tree(feature, nodes["num_threshold"], left, right, is_leaf, value[:, None]))
+                depth = max(depth, int(nodes["depth"].max()))
+        return cls._joined(parts, depth)
 
     @classmethod
     def _joined(cls, trees: Sequence["_Tree"], depth: int) -> Self:
