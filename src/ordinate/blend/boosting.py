@@ -59,11 +59,11 @@ def _fit(samples: FoldedSamples, settings: dict[str, float]) -> "HistGradientBoo
     weights = None if samples.weights is None else samples.weights.numpy()
     targets = samples.y.numpy().ravel().astype(np.float64)
     model = HistGradientBoostingRegressor(random_state=0, early_stopping=False, **SETTINGS, **settings)
-    with threadpool_limits(1):  # Even on 20,000 rows threads wait for each other longer than they work.
+    with threadpool_limits(1, "openmp"):  # Even on 20,000 rows threads wait for each other longer than they work.
         return model.fit(samples.of_trees, targets, weights)
 
 
 def _predict(model: "HistGradientBoostingRegressor", samples: FoldedSamples) -> Predictions:
-    with threadpool_limits(1):
+    with threadpool_limits(1, "openmp"):
         scores: Predictions = model.predict(samples.of_trees)[:, None]
     return scores

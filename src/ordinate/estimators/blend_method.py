@@ -14,6 +14,7 @@ import torch
 from joblib import parallel_config
 from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch import nn
 
 from ordinate.blend.boosting import fit_boosting
@@ -295,7 +296,8 @@ class Blend(Method):
             fits["linear"] = fit_linear
         if self.settings.trees:
             fits |= {"trees": fit_forest, "boosting": fit_boosting}
-        with ThreadPoolExecutor(threads) as pool:
+        # The library of linear algebra is shared: its threads would wait for those of the networks.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
             parts = {name: pool.submit(copy_context().run, fitted, fit) for name, fit in fits.items()}
             yield
             found = {name: part.result() for name, part in parts.items()}
