@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import ordinate
+from ordinate import BlendClassifier
 from ordinate.cli import main
 from ordinate.decisions import calibrate_ranks, cost_matrix, decide, predict_ranks, rank_sets
 from ordinate.model.held_out import HeldOut
@@ -225,3 +226,20 @@ def test_fit_leaves_a_report_that_says_how_to_get_it_again(models):
     assert "--costs " in page
     assert "--drop target" in page
     assert "<title>Predicting grade: " in page
+
+
+def test_predictions_that_are_not_the_most_probable_grade_are_counted(folder, capsys):
+    """Of five unlike ranks; the note is missing where a decision was asked for."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"a": random.normal(size=200), "b": random.normal(size=200)})
+    grades = np.digitize(table["a"] + 2 * random.normal(size=200), [-2, -1, 0, 1])
+    BlendClassifier(epochs=5, random_state=0).fit(table, grades).save("median")
+    table.to_csv("new.csv", index=False)
+    assert main(["predict", "median", "new.csv", "--out", "grades.csv"]) == 0
+    found = pd.read_csv("grades.csv")
+    others = (found["prediction"] != found.filter(like="probability").to_numpy().argmax(1)).sum()
+    assert others > 1
+    assert f"note: {others} predictions differ from the most probable grade" in capsys.readouterr().out
+    assert main(["predict", "median", "new.csv", "--decision", "median", "--out", "same.csv"]) == 0
+    assert "note" not in capsys.readouterr().out
+    pd.testing.assert_frame_equal(pd.read_csv("same.csv"), found)

@@ -49,11 +49,15 @@ def predict(
             _note_on_few(fitted, held_out, coverage)
     kept = read_split(model)
     targets = kept["target"] if isinstance(kept["target"], list) else None
+    others = 0  # Predictions that are not the most probable rank.
 
     def parts() -> Iterator[pd.DataFrame]:
+        nonlocal others
         results = samples.results(Model.predict_numbers, samples.read())
         for names, predicted in samples.named(results, kept["identity"], keep_columns):
             frame = _table(fitted, predicted, targets)
+            if chosen is None and isinstance(fitted.rule, str):  # Of the mode there are none.
+                others += int((fitted.decide(predicted) != predicted.argmax(1)).sum())
             if held_out is not None and calibration is not None:
                 lower, upper = held_out.sets(fitted, predicted, calibration)
                 frame = frame.assign(**_columns("lower", lower, targets), **_columns("upper", upper, targets))
@@ -66,6 +70,10 @@ def predict(
         rows = write_table(parts(), out)
     if out is not None:
         print(f"{counted(rows, 'prediction')}: {out}")
+        if others:
+            differ = f"{counted(others, 'prediction')} {'differs' if others == 1 else 'differ'}"
+            why = "the median of the probabilities is off by less on average (--decision mode)"
+            print(f"note: {differ} from the most probable grade: {why}")
 
 
 def _note_on_few(fitted: Model, held_out: HeldOut, coverage: float) -> None:
