@@ -139,12 +139,14 @@ BATCHES = [(embeddings(4, seed=seed), (torch.arange(4) + seed) % 4) for seed in 
 @for_every_loss
 @pytest.mark.parametrize("size", [12, 14], ids=["whole_batches", "split_batches"])
 def test_the_memory_contrasts_anchors_with_all_it_holds_but_themselves(name, size):
+    """The batch itself is among what it holds, with its gradient."""
     loss = LOSSES[name](reduction="none").double()
     memory = CrossBatchMemory(MetricLearningLoss(loss), embedding_size=3, memory_size=size)
     seen, seen_ranks = [], []
     for z, ranks in [(embeddings(12, seed=9), torch.arange(12) % 4), *BATCHES]:
         seen, seen_ranks = [*seen, *z.detach()], [*seen_ranks, *ranks]
-        held, held_ranks = torch.stack(seen[-size:]), torch.stack(seen_ranks[-size:])
+        held = torch.cat([torch.stack(seen[-size:])[: -len(z)], z])
+        held_ranks = torch.stack(seen_ranks[-size:])
         values = []
         for i in range(len(z)):
             others = torch.arange(len(held)) != len(held) - len(z) + i

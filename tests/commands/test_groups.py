@@ -1,6 +1,7 @@
 """Wherever a command trains an estimator that holds samples out by itself, groups stay on one side."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -83,8 +84,20 @@ def test_a_column_of_text_that_repeats_may_be_a_group_and_groups_are_counted(cap
     assert "if rows of one 'subject' belong together, --group subject keeps them on one side" in said
     assert main([*arguments, "--group", "subject", "--out", "two"]) == 0
     said = capsys.readouterr().out
-    assert "60 groups, each on one side" in said
+    assert "60 groups, each on one side; 12 held out" in said
     assert "belong together" not in said
+    assert "60 groups, each on one side; 12 held out" in Path("two/MODEL_CARD.md").read_text(encoding="utf-8")
+
+
+def test_an_order_that_is_not_the_usual_one_stands_in_the_report(capsys):
+    names = np.array(["none", "severe", "mild"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    pd.DataFrame({"a": X[:, 0], "grade": names}).to_csv("order.csv", index=False)
+    arguments = ["fit", "order.csv", "--target", "grade", "--method", "cloc", "--epochs", "2", "--quiet"]
+    for order, is_unusual in {"none,severe,mild": True, "none,mild,severe": False}.items():
+        assert main([*arguments, "--order", order, "--out", order]) == 0
+        assert ("not the usual one" in capsys.readouterr().out) == is_unusual
+        for name in ("report.html", "MODEL_CARD.md"):
+            assert ("not the usual one" in Path(f"{order}/{name}").read_text(encoding="utf-8")) == is_unusual
 
 
 def test_labels_that_differ_in_blanks_at_their_ends_are_one_rank(capsys):

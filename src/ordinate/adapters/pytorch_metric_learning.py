@@ -144,7 +144,9 @@ def _left_out(indices_tuple: Indices, labels: Tensor, ref_labels: Tensor) -> Int
 class CrossBatchMemory(_Memory):
     """pytorch-metric-learning's memory for :class:`MetricLearningLoss`; its own class accepts only its own losses.
 
-    Labels are one number per sample, ranks or targets.
+    Labels are one number per sample, ranks or targets. The batch stands in the memory with its gradient, so that value
+    and gradient are those of the loss with ``torch.cat([embeddings, earlier])`` as references; in the class of
+    pytorch-metric-learning only the anchors have one. Samples that an ``enqueue_mask`` keeps, as in MoCo, have none.
 
     Example:
         >>> import torch
@@ -155,6 +157,9 @@ class CrossBatchMemory(_Memory):
         >>> value.shape
         torch.Size([])
     """
+
+    embedding_memory: Tensor
+    label_memory: Tensor
 
     def __init__(self, loss: nn.Module, *arguments: Any, **options: Any) -> None:
         if isinstance(loss, FormulaLoss):
@@ -183,7 +188,20 @@ class CrossBatchMemory(_Memory):
         kept = len(embeddings) if enqueue_mask is None else int(enqueue_mask.sum())
         if kept > most:
             raise OrdinateError("memory_size", f"{most} for a batch of {kept}", "at least the size of a batch")
-        value: Tensor = super().forward(embeddings, labels, indices_tuple, enqueue_mask)
+        value: Tensor
+        if enqueue_mask is not None:
+            value = super().forward(embeddings, labels, indices_tuple, enqueue_mask)
+            return value
+        self.reset_stats()
+        labels = labels.to(embeddings.device)
+        self.embedding_memory = self.embedding_memory.to(embeddings)
+        self.label_memory = self.label_memory.to(labels)
+        self.add_to_memory(embeddings, labels, len(embeddings))
+        held = most if self.has_been_filled else self.queue_idx
+        ref_emb = self.embedding_memory[:held].index_copy(0, self.curr_batch_idx, embeddings)
+        ref_labels = self.label_memory[:held]
+        indices = self.create_indices_tuple(embeddings, labels, ref_emb, ref_labels, indices_tuple, True)
+        value = self.loss(embeddings, labels, indices, ref_emb, ref_labels)
         return value
 
     @staticmethod

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ordinate.commands.fit_options import ranks_in
 from ordinate.counts import counted
-from ordinate.data.known_scales import known_order, misspelt_rank, order_problem, order_to_type
+from ordinate.data.known_scales import UNUSUAL, known_order, misspelt_rank, order_problem, order_to_type
 from ordinate.data.numbers import as_numbers, plain_text, split_unit
 from ordinate.data.tables.date_forms import date_form
 from ordinate.data.typed import CODES
@@ -259,3 +259,23 @@ def costs_of_rules(compared: dict[str, Any] | None) -> pd.DataFrame | None:
             "its standard error": [compared["saving_standard_error"], 0.0],
         }
     )
+
+
+def note_on_order(ranks: Sequence[object] | None) -> str | None:
+    """Return a note on ranks that are numbers and neither rise nor fall, or not in their usual order; None for others.
+
+    Example:
+        >>> note_on_order(["mild", "severe", "moderate"])
+        'the order of the ranks is the given one, mild < severe < moderate, not the usual one, mild < moderate < severe'
+    """
+    names = list(map(plain_text, ranks or ()))
+    given = " < ".join(names)
+    numbers = pd.to_numeric(pd.Series(names, dtype=object), errors="coerce")
+    if numbers.isna().any():
+        usual = known_order(names)
+        if usual is None or names in (usual, usual[::-1]):
+            return None
+        return f"the order of the ranks is the given one, {given}, {UNUSUAL}, {' < '.join(usual)}"
+    if numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing:
+        return None
+    return f"the ranks are numbers that neither rise nor fall; their order is the given one, {given}"

@@ -25,6 +25,14 @@ def leakage_notes(samples: LabelledData, division: Division) -> Iterator[str]:
         yield from _repeated_identifiers(samples, division)
 
 
+def note_on_groups(samples: LabelledData, division: Division) -> str | None:
+    """Return how many groups there are, and how many are held out; None without any, or where a split was given."""
+    if samples.groups is None or samples.splits is not None:
+        return None
+    held_out = samples.groups.iloc[division.test].nunique()
+    return f"{counted(samples.groups.nunique(), 'group')}, each on one side; {held_out:,} held out"
+
+
 def _copies(samples: LabelledData, division: Division, max_shown: int = 3) -> Iterator[str]:
     codes, copy = samples.exact_copies, "an exact copy"
     if codes is None:

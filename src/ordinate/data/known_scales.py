@@ -24,6 +24,9 @@ SCALES = (  # Words are ordered from lowest to highest; words with the same mean
 )
 
 
+UNUSUAL = "not the usual one"  # What notes say of another order.
+
+
 def known_order(labels: Sequence[str]) -> list[str] | None:
     """Return different labels from lowest to highest where they are of a common scale; None for others.
 

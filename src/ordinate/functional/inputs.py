@@ -127,6 +127,8 @@ def check_ranks(
     low, high = torch.stack(ranks.aminmax()).tolist()  # A GPU is waited for once.
     if low < 0 or high >= num_classes:
         expected = f"0 to {num_classes - 1} ({counted(num_classes, 'class', 'classes')})"
+        if low > 0 and high - low < num_classes:
+            hint = "ranks count from 0: torch.unique(labels, return_inverse=True)[1]"
         raise OrdinateError(name, f"ranks {low} to {high}", expected, hint)
     return ranks
 

@@ -87,7 +87,9 @@ def mmnp(
     if not bool((margins > 0).all() & (margins <= MAX_FACTOR).all()):
         raise OrdinateError("margins", margins.tolist(), f"values above 0, of at most {MAX_FACTOR:g}")
     num_classes = len(margins) + 1
-    check = partial(check_ranks, num_classes=num_classes, hint=f"margins holds {len(margins)}, one fewer than ranks")
+    check = partial(
+        check_ranks, num_classes=num_classes, hint=f"there are {len(margins)} margins, one fewer than ranks"
+    )
     contrast = prepare(embeddings, labels, check, inputs)
     ranks, ref_ranks = contrast.labels, contrast.ref_labels
 

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,13 +21,12 @@ from ordinate.commands.fit.train import Trained, Trainer, train
 from ordinate.commands.fit.write import REPORT, write
 from ordinate.commands.fit_options import NOT_REPEATED, FitOptions
 from ordinate.commands.label_methods import METHODS
-from ordinate.commands.labels import Label
-from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes
+from ordinate.commands.labels import Label, note_on_order
+from ordinate.commands.leakage import AMONG_TRAINING, leakage_notes, note_on_groups
 from ordinate.commands.samples import LabelledData, digest_of_columns
 from ordinate.commands.workspace import LOGS, Workspace, partial_folder
 from ordinate.counts import counted
 from ordinate.data.findings import collected
-from ordinate.data.known_scales import known_order
 from ordinate.data.numbers import plain_text
 from ordinate.data.outliers import find_outliers
 from ordinate.data.paths import first_named
@@ -183,14 +182,15 @@ def _describe(samples: LabelledData, label: Label, division: Division) -> list[s
         f"{counted(len(label.values), 'sample')} of {modality.describe(samples.X)}, {kind}; {training} to train, "
         f"{len(division.test)} held out"
     )
-    if samples.groups is not None and samples.splits is None:
-        print(f"{counted(samples.groups.nunique(), 'group')}, each on one side")
+    of_groups = note_on_groups(samples, division)
+    if of_groups is not None:
+        print(of_groups)
     if samples.unused and samples.groups is None:
         unused = f"{first_named(map(repr, samples.unused))} {'is' if len(samples.unused) == 1 else 'are'} not used"
         print(
             f"note: {unused}; if several samples are of one patient, {argument('group')} names the column of patients"
         )
-    for note in (*_notes_on_labels(samples, label), _note_on_order(label.classes)):
+    for note in (*_notes_on_labels(samples, label), note_on_order(label.classes)):
         if note is not None:
             print(f"note: {note}")
     if absent := label.without(division.rows):
@@ -221,26 +221,6 @@ def _notes_on_labels(samples: LabelledData, label: Label) -> Iterator[str]:
                 f"{counted(len(places), 'sample')} equal another that has another label, such as {named}; no "
                 "model can be right on all of them"
             )
-
-
-def _note_on_order(ranks: Sequence[object] | None) -> str | None:
-    """Return a note on ranks that are numbers and neither rise nor fall, or not in their usual order; None for others.
-
-    Example:
-        >>> _note_on_order(["mild", "severe", "moderate"])
-        'the order of the ranks is the given one, mild < severe < moderate, not the usual one, mild < moderate < severe'
-    """
-    names = list(map(plain_text, ranks or ()))
-    given = " < ".join(names)
-    numbers = pd.to_numeric(pd.Series(names, dtype=object), errors="coerce")
-    if numbers.isna().any():
-        usual = known_order(names)
-        if usual is None or names in (usual, usual[::-1]):
-            return None
-        return f"the order of the ranks is the given one, {given}, not the usual one, {' < '.join(usual)}"
-    if numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing:
-        return None
-    return f"the ranks are numbers that neither rise nor fall; their order is the given one, {given}"
 
 
 def _again(options: FitOptions, plan: FitPlan, trained: Trained) -> FitOptions:

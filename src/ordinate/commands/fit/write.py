@@ -14,7 +14,8 @@ from ordinate.commands.fit.image_plan import BLEND
 from ordinate.commands.fit.time_limit import RunLimit
 from ordinate.commands.fit.train import Trained, Trainer
 from ordinate.commands.fit_options import FitOptions
-from ordinate.commands.labels import costs_of_rules
+from ordinate.commands.labels import costs_of_rules, note_on_order
+from ordinate.commands.leakage import note_on_groups
 from ordinate.commands.split_file import SPLIT
 from ordinate.commands.workspace import Workspace
 from ordinate.counts import counted
@@ -156,7 +157,7 @@ class _Writer:
             predictions.model, predictions.X, trainer.plan.label.values[test], self.folder / REPORT,
             predictions=predictions, training=self._seen, target=self._targets, names=self._names,
             projections=time.projections(len(test)), costs=costs_of_rules(metrics.get("decisions")),
-            command=self.command + self._out, facts=facts, notes=trainer.samples.notes,
+            command=self.command + self._out, facts=facts, notes=self._notes,
             simple_models=time.has_time_for(time.for_report + 10),
             importance_seconds=time.for_importance, on_scores=compared.append,
         )  # fmt: skip
@@ -186,7 +187,7 @@ class _Writer:
         writer = "`ordinate fit`" if are_arguments_typed() else "`ordinate.fit`"
         targets = self._targets
         of_table = self.predictions.model.reader.kind == "table"
-        card = model_card(targets, compared, measured, data, samples.notes, facts, of_table=of_table, writer=writer)
+        card = model_card(targets, compared, measured, data, self._notes, facts, of_table=of_table, writer=writer)
         (self.folder / CARD).write_text(card, encoding="utf-8")
 
     @property
@@ -195,6 +196,13 @@ class _Writer:
         if self.options.out is None or not are_arguments_typed():
             return ""
         return f" {argument('out', self.options.out)}"
+
+    @property
+    def _notes(self) -> list[str]:
+        """Notes on the data, which the report and the card hold."""
+        samples, plan = self.trainer.samples, self.trainer.plan
+        found = note_on_groups(samples, self.trainer.division), note_on_order(plan.label.classes)
+        return [*samples.notes, *filter(None, found)]
 
     @property
     def _targets(self) -> list[str]:

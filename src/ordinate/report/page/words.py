@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.counts import counted
+from ordinate.data.known_scales import UNUSUAL
 from ordinate.data.numbers import quoted_text
 from ordinate.data.outliers import FAR_FROM
 from ordinate.data.splits import SEEN_GROUP
@@ -121,6 +122,7 @@ def cautions_of_notes(notes: Sequence[str]) -> list[Caution]:
         FAR_FROM: "A value may be an error",
         SEEN_GROUP: "Groups from training",
         LARGER: "Larger errors than at fit",
+        UNUSUAL: "The order of the ranks may be wrong",
     }
     cautions = []
     for words, title in titles.items():
