@@ -108,7 +108,7 @@ def test_limited_time_gives_fewer_trees_and_no_boosting(kind):
         part = fit_forest(task, some)
     assert len(part.encoder.roots) == forest.FEWEST_TREES
     assert np.isfinite(part.unseen).all()
-    with ending_at(10_000):  # 4 rounds took 100 seconds, so that 60 for each of 4 folds take 6,000.
+    with ending_at(10_000):  # 4 rounds took 100 seconds, so that 60 in each of 4 folds take 6,000.
         assert fit_boosting(task, some) is None
     with ending_at(50_000):
         assert fit_boosting(task, some) is not None

@@ -265,3 +265,10 @@ def test_flat_views_stand_together_with_their_label_repeated(label_shape):
         for view in range(2):
             assert torch.equal(flat[2 * sample + view], views[sample, view])
             assert torch.equal(repeated[2 * sample + view], labels[sample])
+
+
+@pytest.mark.parametrize(("ranks", "is_shifted"), [([3, 4, 5], True), ([0, 1, 3], False), ([3, 4, 6], False)])
+def test_ranks_that_do_not_count_from_0_are_told_how_to(ranks, is_shifted):
+    with pytest.raises(OrdinateError, match=r"expected 0 to 2 \(3 classes\)") as error:
+        functional.mmnp(torch.eye(3), torch.tensor(ranks), torch.ones(2))
+    assert ("ranks count from 0: torch.unique(labels, return_inverse=True)[1]" in str(error.value)) == is_shifted

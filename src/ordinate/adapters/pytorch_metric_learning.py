@@ -189,7 +189,7 @@ class CrossBatchMemory(_Memory):
         if kept > most:
             raise OrdinateError("memory_size", f"{most} for a batch of {kept}", "at least the size of a batch")
         value: Tensor
-        if enqueue_mask is not None:
+        if enqueue_mask is not None:  # Other samples are the anchors than those that are kept.
             value = super().forward(embeddings, labels, indices_tuple, enqueue_mask)
             return value
         self.reset_stats()

@@ -35,12 +35,13 @@ def fit_boosting(task: Task, samples: FoldedSamples, most_columns: int = 1000) -
     if len(samples.tree_columns) > most_columns:
         return None
     folds, end = samples.with_folds(4), training_end()
-    settings = OF_RANKS if isinstance(task, RankTask) else OF_TARGETS
+    settings, fits = OF_RANKS, folds.folds
+    if not isinstance(task, RankTask):
+        settings, fits = OF_TARGETS, folds.folds + 1
     if end is not None:
         start = end.now
         _fit(samples, settings | {"max_iter": TRIED})
-        expected = (folds.folds + 1) * settings["max_iter"] / TRIED * (end.now - start)
-        if expected > SHARE_OF_TIME * (end.until - end.now):
+        if fits * settings["max_iter"] / TRIED * (end.now - start) > SHARE_OF_TIME * (end.until - end.now):
             return None
     models, scores = folds.by_fold(partial(_fit, settings=settings), _predict)
     if not isinstance(task, RankTask):
