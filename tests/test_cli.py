@@ -185,7 +185,9 @@ def test_predict_prints_a_line_a_row(model, folder, capsys):
 def test_predict_writes_a_file_and_no_file_twice(model, folder, capsys):
     draw(10).to_csv(folder / "new.csv", index=False)
     assert main(["predict", str(model), "new.csv", "--out", "predictions.csv"]) == 0
-    assert capsys.readouterr().out == "10 predictions: predictions.csv\n"
+    first, *notes = capsys.readouterr().out.splitlines()  # how many differ from the mode varies with the processor
+    assert first == "10 predictions: predictions.csv"
+    assert all(note.startswith("note: ") for note in notes)
     written = (folder / "predictions.csv").read_text()
     assert main(["predict", str(model), "new.csv"]) == 0
     assert capsys.readouterr().out == written

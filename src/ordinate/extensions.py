@@ -70,6 +70,7 @@ class Extension:
         encoders: Functions from a reader and an embedding dimension to an encoder, by the name of the encoder.
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
+        names_of_sets: Mapping whose keys are the names of the data sets, in a module that imports nothing heavy.
         augmentations: Functions from a size (height, width) to one that draws a view of each image (n, c, h, w), by the
             name of the augmentation.
         heads: Heads of continuous targets by the name of their loss: subclasses of
@@ -90,6 +91,7 @@ class Extension:
     encoders: Mapping[str, str] = field(default_factory=dict)
     recipes: Traversable | None = None
     data_sets: str | None = None
+    names_of_sets: str | None = None
     augmentations: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, str] = field(default_factory=dict)
     text_readers: Mapping[str, str] = field(default_factory=dict)
@@ -103,6 +105,12 @@ def extensions() -> tuple[Extension, ...]:
     """Return the extensions of all installed packages, in the order of their names."""
     found = sorted(entry_points(group="ordinate.extensions"), key=lambda point: point.name)
     return tuple(point.load() for point in found)
+
+
+def named_data_sets() -> set[str]:
+    """Return the names of the data sets of all extensions."""
+    places = (extension.names_of_sets for extension in extensions())
+    return {name for place in places if place is not None for name in load_object(place)}
 
 
 def added_heads() -> Mapping[str, str]:

@@ -76,6 +76,7 @@ EXTENSION = Extension(
     },
     recipes=files("ordinate_papers").joinpath("recipes"),
     data_sets="ordinate_papers.datasets.named",
+    names_of_sets="ordinate_papers.datasets.catalogue:DATA_SETS",
     augmentations={
         name: f"ordinate_papers.augmentations:{name}"
         for name in ("supcr", "gaze", "adience", "hid", "idrid", "koa", "bracs")

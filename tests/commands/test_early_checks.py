@@ -1,5 +1,6 @@
 """Mistakes that show before anything heavy is imported."""
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -93,6 +94,15 @@ MISTAKES = {
     "export saved --out x.txt": "--out: got 'x.txt', expected a name that ends in .onnx, as --format is onnx",
     "export saved --format torch --out x.onnx": "--out: got 'x.onnx', expected a name that ends in .pt2",
     "evaluate saved ./saved k.csv": "models: got saved twice, expected different ones",
+    "predict saved nothing": "nothing: no such file",
+    "predict saved image": "image: no such file; did you mean images?",
+    "fit nothing --target grade": "nothing: no such file",
+    "evaluate words mistyped.csv": "column 'word': holds 'midle', expected the ranks of the model: low, middle, high; "
+    "did you mean 'middle'?",
+    "report words mistyped.csv --target word --out a.html": "column 'word': holds 'midle'",
+    "evaluate eyes mistyped-eyes.csv --target word": "label 'word': holds 'midle'",
+    "predict eyes eyes.csv": "eyes.csv: 1 of its images is not there: images/b.png in row 1; --skip-unreadable",
+    "explain eyes eyes.csv": "eyes.csv: 1 of its images is not there: images/b.png in row 1",
 }
 
 
@@ -114,6 +124,15 @@ def files(tmp_path, monkeypatch):
     for name in ("model", "images", "saved"):
         Path(name).mkdir()
     Path("saved/config.json").touch()
+    for name, columns in {"words": ["age"], "eyes": []}.items():
+        Path(name).mkdir()
+        labels = {"classes": ["low", "middle", "high"]}
+        Path(name, "config.json").write_text(json.dumps({"feature_names_in": columns, "labels": labels}))
+    kept = {"target": "word", "data": "", "train": [], "test": []}
+    Path("words/split.json").write_text(json.dumps(kept))
+    Path("mistyped.csv").write_text("age,word\n1,low\n2, middle\n3,midle\n4,\n5,refused\n")
+    Path("mistyped-eyes.csv").write_text("scan,word\nimages/a.png,midle\n")
+    Path("eyes.csv").write_text("scan,word\nimages/a.png,low\nimages/b.png,high\n")
     Path("images/a.png").touch()
     Path("images/labels.csv").write_text("path,grade\na.png,1\nb.png,2\n")
     with zipfile.ZipFile("images.zip", "w") as archive:

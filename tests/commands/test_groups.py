@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import ordinate
 from ordinate.cli import main
 from ordinate.commands.division import split_label_rows
 from ordinate.commands.labels import Label
@@ -87,6 +88,32 @@ def test_a_column_of_text_that_repeats_may_be_a_group_and_groups_are_counted(cap
     assert "60 groups, each on one side; 12 held out" in said
     assert "belong together" not in said
     assert "60 groups, each on one side; 12 held out" in Path("two/MODEL_CARD.md").read_text(encoding="utf-8")
+
+
+def test_measuring_heeds_groups_and_says_where_errors_are_larger_than_at_fit_in_python_as_in_the_command(capsys):
+    arguments = ["--target", "target", "--group", "subject", "--method", "l1", "--epochs", "20", "--quiet"]
+    assert main(["fit", "table.csv", *arguments, "--out", "model", "--no-report"]) == 0
+    new = pd.read_csv("table.csv")
+    new["subject"], new["target"] = "new " + new["subject"], new["target"] + 9
+    new.to_csv("new.csv", index=False)
+    capsys.readouterr()
+    assert main(["evaluate", "model", "new.csv", "--out", "metrics.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "95% intervals by 'subject'" in said
+    assert "larger than that of the 24 samples held out at fit" in said
+    metrics = pd.read_csv("metrics.csv")
+    model = ordinate.load("model")
+    mae = metrics[metrics["metric"] == "mae"].iloc[0]
+    for data in (new, "new.csv"):
+        with pytest.warns(UserWarning, match="larger than that of the 24 samples held out at fit"):
+            found = model.compare(data).iloc[0]
+        assert found[["mae", "mae_low", "mae_high"]].tolist() == pytest.approx(mae[["value", "low", "high"]].tolist())
+        with pytest.warns(UserWarning, match="larger than that"):
+            assert model.evaluate(data)["mae"] == pytest.approx(mae["value"])
+        page = model.report("page.html", data).read_text(encoding="utf-8")
+        assert "larger than that of the 24 samples held out at fit" in page
+    assert main(["evaluate", "model", "table.csv"]) == 0
+    assert "larger than" not in capsys.readouterr().out
 
 
 def test_an_order_that_is_not_the_usual_one_stands_in_the_report(capsys):

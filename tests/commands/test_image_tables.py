@@ -72,6 +72,21 @@ def test_a_data_frame_of_images_trains_on_them_as_its_file_does():
     assert model.evaluate(table) == usual.evaluate(paths, RANKS)
 
 
+def test_the_groups_of_images_are_known_when_these_are_measured(capsys):
+    assert main(["fit", write("semicolons"), "--target", "grade", "--group", "subject", "--out", "model", *QUICK]) == 0
+    TABLE.assign(subject=TABLE["subject"].where(RANKS > 0, "new"))[::-1].to_csv("knees/new.csv", index=False)
+    TABLE[::-1].drop(columns="subject").to_csv("knees/without.csv", index=False)
+    capsys.readouterr()
+    assert main(["evaluate", "model", "knees/new.csv"]) == 0
+    said = capsys.readouterr().out
+    trained = set(TABLE["subject"].iloc[json.loads(Path("model/split.json").read_text())["train"]])
+    known = int((TABLE["subject"].isin(trained) & (RANKS > 0)).sum())
+    assert f"{known} of 60 rows are of a 'subject' that the model was trained on" in said
+    assert "95% intervals by 'subject'" in said
+    assert main(["evaluate", "model", "knees/without.csv"]) == 0
+    assert "subject" not in capsys.readouterr().out
+
+
 def test_columns_of_the_table_are_kept_next_to_the_predictions_of_its_images(capsys):
     assert main(["fit", write("labels.csv"), "--target", "grade", "--out", "model", *QUICK]) == 0
     twice = TABLE.assign(code=[f"{i:03}" for i in range(60)], path=TABLE["Image Index"])[::-1]

@@ -34,6 +34,24 @@ READ = {"config.json", "history.json", WEIGHTS}
 FILES = {*READ, "MODEL_CARD.md"}
 
 
+def test_a_saved_model_is_replaced_if_asked_and_nothing_else_is(tmp_path):
+    X, target = draw_table()
+    y = ranks_of(target)
+    first, second = (otd(epochs=1, random_state=seed).fit(X, y) for seed in (0, 1))
+    first.save(tmp_path / "model")
+    with pytest.raises(OrdinateError, match="already holds something"):
+        second.save(tmp_path / "model")
+    second.save(tmp_path / "model", overwrite=True)
+    assert identical(ordinate.load(tmp_path / "model").transform(X), second.transform(X))
+    assert {path.name for path in (tmp_path / "model").iterdir()} == FILES
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/notes.txt").touch()
+    with pytest.raises(OrdinateError, match="already holds something"):
+        first.save(tmp_path / "own", overwrite=True)
+    assert (tmp_path / "own/notes.txt").exists()
+
+
 def identical(actual, expected):
     """The same values, of the same dtype unless they are text."""
     actual, expected = np.asarray(actual), np.asarray(expected)

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ordinate.commands.against_model import check_against_model
 from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions, flag
@@ -28,6 +29,7 @@ from ordinate.data.paths import (
 )
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.registry import models
+from ordinate.extensions import named_data_sets
 from ordinate.model.folder import require_model
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
@@ -65,6 +67,9 @@ def check_inputs(options: ParsedOptions) -> None:
     target = options.get("target")
     for name in options.keys() & {"data", "among"}:
         check_data(options[name], [] if target is None else [target])
+        for folder in [] if name == "among" else models:
+            labelled, skip = "target" in options, options.get("skip_unreadable")
+            check_against_model(folder, options[name], target, labelled=labelled, skip=skip)
     if "query" in options:
         check_data(options["query"])
     check_costs_file(options.get("costs"))
@@ -91,7 +96,7 @@ def check_data(data: str, targets: Sequence[str] = ()) -> CsvFormat | None:
     refuse_url(data)
     require_packages(data)
     path = Path(data)
-    if path.suffix or len(path.parts) > 1:
+    if path.suffix or len(path.parts) > 1 or not (path.exists() or data in named_data_sets()):
         require_path(path)
     if path.is_file() and path.stat().st_size == 0:
         raise OrdinateError(path, problem="is empty", expected="a table with a header and samples")

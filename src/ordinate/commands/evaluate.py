@@ -36,7 +36,7 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())
     if len(rows) == 0:  # Every row was used to train some model.
         rows = np.arange(len(first.y))
-    predictions = {name: Predictions.of(fitted[name], *samples[name].take(rows)) for name in names}
+    predictions = {name: samples[name].predictions(fitted[name], rows) for name in names}
     _require_one_label(predictions)
     known = {
         name: samples_of_training(fitted[name], model, splits[name], wanted, samples[name])
@@ -49,7 +49,8 @@ def evaluate(models: Sequence[str], data: str, target: str | None, out: str | No
     seen = "on which no model was trained" if is_unseen else "some of which the models may have been trained on"
     if not is_unseen and data != trained_on(models[0]):
         seen = "all of the file"
-    print(f"{counted(len(rows), 'sample')}, {seen}; 95% intervals\n")
+    group, is_grouped = splits[names[0]]["group"], any(each.are_grouped for each in contents[names[0]])
+    print(f"{counted(len(rows), 'sample')}, {seen}; 95% intervals{f' by {group!r}' if is_grouped else ''}\n")
     print(_shown(found))
     for name, model in zip(names, models, strict=True):
         gone = trained_on(model)

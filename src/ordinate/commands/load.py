@@ -5,12 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.data.csv_format import Given, csv_given
 from ordinate.data.paths import reading
-from ordinate.data.rows import Labels, Samples
+from ordinate.data.rows import Labels, Samples, column_of
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.errors import OrdinateError, warn
 from ordinate.estimators import loading
@@ -112,15 +114,15 @@ class FilesOfFit:
             return None
         return KnownSamples(found.X, found.y, found.rows, found.trained, found.measured, found.names, found.groups)
 
-    def labelled(self, model: Model, path: str) -> tuple[Samples, Labels]:
-        """Return the samples and labels of a file, folder or zip: of the data of the fit those that were held out."""
+    def labelled(self, model: Model, path: str) -> tuple[Samples, Labels, NDArray[np.str_] | None]:
+        """Return samples, labels and groups of a file, folder or zip: of the data of the fit those held out."""
         found = self._read(model, path, say=warn)
         known = None if found.trained is not None or self.group is None else self.samples(model)
         if known is not None and found.groups is not None:
             note = known.note_on(self.group, found.groups[found.measured])
             if note is not None:
                 warn(note)
-        return found.take(found.measured)
+        return *found.take(found.measured), column_of(found.groups, found.measured)
 
     def _read(self, model: Model, data: str, say: Callable[[str], None]) -> Any:
         from ordinate.commands.report import read_report_samples

@@ -18,16 +18,17 @@ from ordinate.commands.split_file import SPLIT, read_split, trained_on
 from ordinate.counts import counted
 from ordinate.data.csv_files import read_csv
 from ordinate.data.csv_format import Given, csv_given, given_format
+from ordinate.data.known_scales import other_ranks
 from ordinate.data.modality import Request
 from ordinate.data.numbers import as_numbers, plain_text
 from ordinate.data.paths import reading
 from ordinate.data.registry import modality_of
-from ordinate.data.rows import Labels, Samples, take
+from ordinate.data.rows import Labels, Samples, column_of, take
 from ordinate.data.splits import note_on_groups
 from ordinate.data.tables.parquet_table import in_memory
 from ordinate.decisions import compare_decisions
 from ordinate.decisions.label_errors import is_doubted
-from ordinate.errors import OrdinateError, did_you_mean
+from ordinate.errors import OrdinateError
 from ordinate.estimators.loading import load
 from ordinate.model.batches import reading_of
 from ordinate.model.folder import CONFIG
@@ -58,6 +59,10 @@ class ReportSamples:
         """Return the samples of some rows, and their labels."""
         return take(self.X, rows), self.y[rows]
 
+    def predictions(self, model: Model, rows: NDArray[np.int64]) -> Predictions:
+        """Return the predictions of some rows."""
+        return Predictions.of(model, *self.take(rows), column_of(self.groups, rows))
+
     @property
     def training(self) -> tuple[Samples, Labels] | None:
         """The samples that the model was trained on, and their labels; None where they are not known."""
@@ -85,7 +90,7 @@ def report(model: str, data: str, target: str | None, out: str, suspects: str | 
     training = None if known is None else known.training
     seen = samples.note_on_groups(split["group"], samples.measured, known)
     held_out = HeldOut.read(model) if samples.trained is None and HeldOut.is_in(model) else None
-    predictions, costs = Predictions.of(fitted, X, y), None
+    predictions, costs = samples.predictions(fitted, samples.measured), None
     larger = None if held_out is None else held_out.note_on_errors(predictions)
     if fitted.is_of_ranks and not isinstance(fitted.rule, str):
         of_costs = HeldOut.of(predictions)
@@ -171,7 +176,7 @@ def read_report_samples(
     how = replace(reading_of(fitted, target), keep_missing=split["keep_missing"])
     if split["missing"]:
         how = replace(how, missing=tuple(split["missing"]))
-    request = Request(target, more_targets=tuple(more), how=how, say=say)
+    request = Request(target, more_targets=tuple(more), how=how, say=say, known_group=split["group"])
     samples = _read(fitted, data, request)
     identity = [name for name in split["identity"] if name in getattr(samples.X, "columns", ())]
     if identity:
@@ -179,6 +184,8 @@ def read_report_samples(
     groups, group = None, split["group"]
     if group is not None and group in getattr(samples.X, "columns", ()):
         groups = in_memory(samples.X[[group]])[group].astype(str).to_numpy(dtype=np.str_)
+    elif samples.groups is not None:
+        groups = samples.groups.astype(str).to_numpy(dtype=np.str_)
     X = fit_to(fitted, samples.X, data)
     paths = samples.paths
     if paths is None:
@@ -220,9 +227,7 @@ def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:
         shown = [plain_text(number) for number in numbers]  # An example is "01", which fit has read as 1.
     unknown = sorted(set(shown) - set(known))
     if unknown:
-        hint = did_you_mean(unknown[0].strip(), known)
-        problem = f"holds {', '.join(map(repr, unknown[:5]))}"
-        raise OrdinateError(name, problem=problem, expected=f"the ranks of the model: {', '.join(known)}", hint=hint)
+        raise other_ranks(name, unknown, known)
     return np.array([known[text] for text in shown])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ordinate.counts import counted
-from ordinate.errors import are_arguments_typed, argument
+from ordinate.errors import OrdinateError, are_arguments_typed, argument, did_you_mean
 
 SCALES = (  # Words are ordered from lowest to highest; words with the same meaning are separated by |.
     "none|absent|normal|healthy < minimal|trace < mild|slight < moderate < severe|marked < very severe|extreme",
@@ -129,6 +129,14 @@ def _by_word(labels: Sequence[str], scale: str) -> list[int | None]:
     places = {word.strip(): place for place, words in enumerate(scale.split("<")) for word in words.split("|")}
     apart = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label.strip()) for label in labels]  # StronglyAgree is two words.
     return [places.get(" ".join(re.split(r"[\s_-]+", label.lower()))) for label in apart]
+
+
+def other_ranks(name: str, unknown: Sequence[str], ranks: Iterable[str]) -> OrdinateError:
+    """Return the error of labels that are none of the ranks of a model."""
+    known = list(ranks)
+    problem = f"holds {', '.join(map(repr, unknown[:5]))}"
+    hint = did_you_mean(unknown[0].strip(), known)
+    return OrdinateError(name, problem=problem, expected=f"the ranks of the model: {', '.join(known)}", hint=hint)
 
 
 def _by_first_number(labels: Sequence[str]) -> list[float | None]:

@@ -36,6 +36,7 @@ class Columns:
         group: Column of the group, such as a subject, which stays on one side of a split.
         weight: Column of the weight of a sample.
         how: What is known of the columns.
+        known_group: Column of the group if there is such a column and no cell of it is empty.
     """
 
     target: str | None = None
@@ -43,6 +44,7 @@ class Columns:
     group: str | None = None
     weight: str | None = None
     how: Reading = field(default=Reading(), kw_only=True)
+    known_group: str | None = field(default=None, kw_only=True)
 
     @property
     def given(self) -> dict[str, str]:
@@ -263,6 +265,9 @@ def labelled_by(
         split = "split"
     if group is None and "group" in frame and target != "group":
         group = "group"
+    known = columns.known_group
+    if known is not None and known != target and known in frame and frame[known].notna().all():
+        group = known
     if target is None:
         left = [str(name) for name in frame.columns if name not in (paths, split, group, weight)]
         if "label" not in left and len(left) != 1:

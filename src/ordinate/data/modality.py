@@ -175,6 +175,7 @@ class Request(Columns):
         group: Column of the group, such as a subject, which stays on one side of a split.
         weight: Column of the weight of a sample.
         how: What is known of the columns.
+        known_group: Column of the group if there is such a column and no cell of it is empty.
         drop: Columns of a table to leave out.
         categorical: Columns of a table whose numbers are codes.
         skip_unreadable: Whether files that cannot be read are left out.

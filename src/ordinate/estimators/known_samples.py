@@ -69,5 +69,5 @@ class DataOfFit(Protocol):
     def samples(self, model: Model) -> KnownSamples | None:
         """Return the samples that the model was fitted to; None if their file is gone or has changed."""
 
-    def labelled(self, model: Model, path: str) -> tuple[Samples, Labels]:
-        """Return the samples and labels of a file, folder or zip: of the data of the fit those that were held out."""
+    def labelled(self, model: Model, path: str) -> tuple[Samples, Labels, NDArray[np.str_] | None]:
+        """Return samples, labels and groups of a file, folder or zip: of the data of the fit those held out."""

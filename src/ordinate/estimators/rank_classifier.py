@@ -20,9 +20,10 @@ from ordinate.decisions import check_decision, compare_rules, predict_ranks
 from ordinate.decisions.costs import costs_by_rank
 from ordinate.errors import OrdinateError
 from ordinate.estimators.defaults import defaults_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, NewSamples
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.method import Fitted, Method
+from ordinate.estimators.questions import NewSamples
 from ordinate.estimators.samples import CheckedSamples, check_class_weight, weights_of_ranks
 from ordinate.heads.ranks import Temperature
 from ordinate.model.labels import RankLabels, check_labels

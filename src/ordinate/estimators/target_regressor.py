@@ -20,10 +20,11 @@ from ordinate.data.rows import Labels
 from ordinate.data.training_batches import ArrayBatches
 from ordinate.errors import OrdinateError, warn
 from ordinate.estimators.defaults import LEARNING_RATE, defaults_of
-from ordinate.estimators.embedding_estimator import EmbeddingEstimator, NewSamples
+from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.estimators.estimator_dataclass import estimator_dataclass
 from ordinate.estimators.head_options import Head, HeadKind
 from ordinate.estimators.method import Facts, Fitted, Method, embedded_part
+from ordinate.estimators.questions import NewSamples
 from ordinate.estimators.samples import CheckedSamples
 from ordinate.functional.numerics import weighted_mean
 from ordinate.heads.linear import REGRESSION_LOSSES, fit_ridge

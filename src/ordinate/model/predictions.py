@@ -27,6 +27,7 @@ class Predictions:
         predicted: Predictions in the same form.
         probabilities: (n, C) of the ranks from lowest to highest; None for targets.
         embeddings: (n, d).
+        groups: (n,), such as the patient of every sample, whose errors are not independent; None without any.
 
     Example:
         >>> from ordinate import OTDClassifier
@@ -44,9 +45,10 @@ class Predictions:
     predicted: Labels
     probabilities: NDArray[np.float64] | None
     embeddings: NDArray[np.float64]
+    groups: NDArray[np.generic] | None = None
 
     @classmethod
-    def of(cls, model: Model, X: object, y: object) -> Self:
+    def of(cls, model: Model, X: object, y: object, groups: NDArray[np.generic] | None = None) -> Self:
         """Read, embed and predict samples X with labels y, each once.
 
         Raises:
@@ -65,8 +67,8 @@ class Predictions:
         embedded = model.embed(read)
         predicted = model.predicted(embedded)
         if not model.is_of_ranks:
-            return cls(model, samples, read, true, predicted, None, embedded.numpy())
-        return cls(model, samples, read, true, model.decide(predicted), predicted, embedded.numpy())
+            return cls(model, samples, read, true, predicted, None, embedded.numpy(), groups)
+        return cls(model, samples, read, true, model.decide(predicted), predicted, embedded.numpy(), groups)
 
     def __len__(self) -> int:
         return len(self.true)
@@ -92,5 +94,5 @@ class Predictions:
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Return the predictions of some samples."""
         kept = {name: getattr(self, name)[rows] for name in ("true", "predicted", "embeddings")}
-        probabilities = column_of(self.probabilities, rows)
-        return replace(self, X=take(self.X, rows), inputs=take(self.inputs, rows), probabilities=probabilities, **kept)
+        kept |= {name: column_of(getattr(self, name), rows) for name in ("probabilities", "groups")}
+        return replace(self, X=take(self.X, rows), inputs=take(self.inputs, rows), **kept)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -72,17 +73,26 @@ FORMAT = 1
 WEIGHTS, HISTORY = "weights.safetensors", "history.json"
 
 
-def save_model(model: Model, folder: Path, write_more: Callable[[Path], None] = lambda _: None) -> None:
-    """Write a model to a folder, which must be empty or not exist; ``write_more`` adds files before it appears."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+def save_model(
+    model: Model, folder: Path, write_more: Callable[[Path], None] = lambda _: None, *, overwrite: bool = False
+) -> None:
+    """Write a model to a folder, which must be empty or not exist; ``write_more`` adds files before it appears.
+
+    To overwrite replaces the folder of a saved model, but nothing else.
+    """
+    is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if is_used and not (overwrite and (folder / CONFIG).is_file()):
         raise held("folder", folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(folder, "folder") as partial:
         write_model(model, partial)
         write_more(partial)
-        if folder.exists():
+        if is_used:
+            folder.replace(partial / "replaced")
+        elif folder.exists():
             folder.rmdir()
         partial.replace(folder)
+    shutil.rmtree(folder / "replaced", ignore_errors=True)
 
 
 def write_model(model: Model, folder: Path) -> None:

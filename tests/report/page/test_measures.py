@@ -1,8 +1,11 @@
 """What a page measures: scores, groups, calibration, coverage, duplicates, order, suspects."""
 
+from dataclasses import astuple, replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta, binomtest
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -48,6 +51,35 @@ def test_an_accuracy_without_errors_has_an_interval():
     score = score_all(contents(TRUE[:38], TRUE[:38]))[0].scores["accuracy"]
     assert (score.value, score.high) == (1, 1)
     assert score.low == pytest.approx(0.025 ** (1 / 38))  # 38 hits have this chance of a tail.
+
+
+def test_intervals_of_samples_in_groups_are_those_of_the_groups():
+    alone = contents(TRUE, PREDICTED)
+    thrice = contents(np.repeat(TRUE, 3), np.repeat(PREDICTED, 3))
+    mixed = np.random.default_rng(0).permutation(600)
+    several = replace(
+        thrice, groups=np.repeat(np.arange(200), 3)[mixed], true=thrice.true[mixed], predicted=thrice.predicted[mixed]
+    )
+    known, found = (score_all(each)[0].scores for each in (alone, several))
+    for name in ("mae", "quadratic_weighted_kappa"):
+        assert astuple(found[name]) == pytest.approx(astuple(known[name]), abs=1e-12)
+    of_groups, of_samples = gain(several, np.zeros(600)), gain(alone, np.zeros(200))
+    assert astuple(of_groups) == pytest.approx(astuple(of_samples), abs=1e-12)
+    hits = 199 * known["accuracy"].value  # The variance between 200 groups is that of 199 independent samples.
+    assert found["accuracy"].low == pytest.approx(beta.ppf(0.025, hits, 199 - hits + 1), abs=1e-12)
+    assert found["accuracy"].high == pytest.approx(beta.ppf(0.975, hits + 1, 199 - hits), abs=1e-12)
+
+
+@pytest.mark.parametrize("groups", [np.arange(200), np.zeros(200)], ids=["one sample each", "one group"])
+def test_groups_that_say_nothing_leave_intervals_as_they_are(groups):
+    of = contents(TRUE, PREDICTED)
+    assert score_all(replace(of, groups=groups))[0].scores == score_all(of)[0].scores
+
+
+def test_the_interval_of_an_accuracy_is_the_exact_one():
+    exact = binomtest(int((TRUE == PREDICTED).sum()), 200).proportion_ci()
+    score = score_all(contents(TRUE, PREDICTED))[0].scores["accuracy"]
+    assert (score.low, score.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
 
 
 def test_simple_predictors_know_the_training_samples_alone(rng):

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -67,7 +67,10 @@ def write(
     folder = workspace.partial / "model"
     shutil.rmtree(folder, ignore_errors=True)  # A run that was stopped may have left another model.
     folder.mkdir()
-    predictions = trainer.predictions(trained.name, trained.model, trainer.division.test)
+    test, groups = trainer.division.test, trainer.samples.groups
+    predictions = trainer.predictions(trained.name, trained.model, test)
+    if groups is not None:
+        predictions = replace(predictions, groups=groups.to_numpy()[test])
     writer = _Writer(trained, trainer, command, predictions, folder)
     metrics = writer.write_model()
     compared = None

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import LabelledSamples, gather
 from ordinate.report.page.measures import Predictor, score_all
@@ -14,14 +13,12 @@ from ordinate.report.page.verdict import Compared
 
 
 def compare(
-    model: Model, X: object, y: object, *, training: LabelledSamples | None = None, target: str | list[str] = "label"
+    predictions: Predictions, *, training: LabelledSamples | None = None, target: str | list[str] = "label"
 ) -> pd.DataFrame:
     """Return the metrics of a model and of simple models on labelled samples, with 95% intervals.
 
     Args:
-        model: Fitted model.
-        X: Samples (n) that it was not trained on.
-        y: Their labels (n,), or targets (n, p).
+        predictions: Predictions of samples that the model was not trained on.
         training: ``(X, y)`` that it was trained on, on which a linear model, a random forest and gradient boosting are
             trained, too; None compares with a constant and with neighbours.
         target: Name of the label, or of each target.
@@ -30,22 +27,19 @@ def compare(
         A row per model, the given one first, with each metric and the ends of its interval, such as ``mae``,
         ``mae_low`` and ``mae_high``. ``attrs["verdict"]`` says in a sentence how good the model is.
 
-    Raises:
-        OrdinateError: samples or labels that do not fit the model.
-
     Example:
         >>> from ordinate import CLOCClassifier
         >>> X = np.linspace(0, 1, 90)[:, None]
         >>> y = np.digitize(X[:, 0], [0.3, 0.7])
         >>> model = CLOCClassifier(epochs=(5, 5), random_state=0).fit(X[::2], y[::2])
-        >>> found = compare(model.fitted, X[1::2], y[1::2], training=(X[::2], y[::2]))
+        >>> found = compare(Predictions.of(model.fitted, X[1::2], y[1::2]), training=(X[::2], y[::2]))
         >>> found.columns[:3].tolist(), found.index[0]
         (['accuracy', 'accuracy_low', 'accuracy_high'], 'CLOC')
     """
     targets = [target] if isinstance(target, str) else target
-    contents = gather(Predictions.of(model, X, y), training).by_target()
+    contents = gather(predictions, training).by_target()
     compared = Compared.of(contents, [score_all(each) for each in contents], targets)
-    scores = scores_of({model.name: compared})
+    scores = scores_of({predictions.model.name: compared})
     found = pd.DataFrame(index=pd.Index(scores["model"].unique(), name="model"))
     for metric, rows in scores.groupby("metric", sort=False):
         of_model = rows.set_index("model")

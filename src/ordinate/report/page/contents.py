@@ -48,6 +48,7 @@ class Contents:
         training_inputs: (m, ...), samples that the model was trained on, where they are known.
         training_labels: (m,), like ``true``.
         usual: Commonest rank or mean target of training, like one of ``true``; None where it is not known.
+        groups: (n,), such as the patient of every sample; None without any.
     """
 
     model: Model
@@ -60,6 +61,7 @@ class Contents:
     training_inputs: Tensor | None = None
     training_labels: Labels | None = None
     usual: Any = None
+    groups: NDArray[np.generic] | None = None
 
     def __len__(self) -> int:
         return len(self.true)
@@ -91,6 +93,33 @@ class Contents:
         """(n,), the probability of the rank that was predicted; of a model of ranks."""
         assert self.probabilities is not None  # noqa: S101  # A model of ranks has them.
         return self.probabilities[np.arange(len(self)), self.predicted]
+
+    @cached_property
+    def drawings(self) -> list[NDArray[np.int64]]:
+        """Rows of 300 drawings with replacement, the same for every predictor: of samples, or of whole groups."""
+        random = np.random.default_rng(0)
+        if not self.are_grouped:
+            return list(random.integers(0, len(self), (300, len(self))))
+        rows, counts = np.argsort(self.units, kind="stable"), np.bincount(self.units)
+        starts, drawn = np.cumsum(counts) - counts, random.integers(0, len(counts), (300, len(counts)))
+        found = []
+        for groups in drawn:
+            sizes = counts[groups]
+            before = np.repeat(np.cumsum(sizes) - sizes, sizes)
+            found.append(rows[np.repeat(starts[groups], sizes) + np.arange(sizes.sum()) - before])
+        return found
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """(n,), the number of every sample's group, from 0; of the sample itself where there are no groups."""
+        if self.groups is None:
+            return np.arange(len(self))
+        return np.unique(self.groups, return_inverse=True)[1]
+
+    @property
+    def are_grouped(self) -> bool:
+        """Whether some of several groups have several samples, so that fewer of these are independent."""
+        return 1 < self.units.max() + 1 < len(self)
 
     @cached_property
     def collapsed(self) -> list[tuple[int, int]]:
@@ -170,7 +199,7 @@ def gather(predictions: Predictions, training: LabelledSamples | None = None) ->
         seen, seen_labels = _training(predictions, *training)
     return Contents(
         model, names, loaded(predictions.inputs), predictions.true, predictions.predicted, predictions.probabilities,
-        embeddings, seen, seen_labels, model.labels.usual,
+        embeddings, seen, seen_labels, model.labels.usual, predictions.groups,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest
+from scipy.stats import beta
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
@@ -42,7 +42,11 @@ FEW = 20  # Few-shot limit (Yang et al., Delving into Deep Imbalanced Regression
 
 @dataclass(frozen=True)
 class Score:
-    """A metric and its 95% interval: of accuracy the exact one, otherwise from 300 drawings of as many samples."""
+    """A metric and its 95% interval: of accuracy the exact one, otherwise from 300 drawings of as many samples.
+
+    Where samples have groups, such as patients, these are drawn, and accuracy has the interval of so many independent
+    samples as have its variance over groups (Korn & Graubard, Survey Methodology 1998).
+    """
 
     value: float
     low: float
@@ -71,7 +75,7 @@ def score_all(contents: Contents, *, simple_models: bool = True) -> list[Predict
     if contents.names:
         metrics = {"accuracy": accuracy, "mae": mae, "quadratic_weighted_kappa": quadratic_weighted_kappa}
     return [
-        Predictor(name, predicted, {metric: _score(f, contents.true, predicted) for metric, f in metrics.items()})
+        Predictor(name, predicted, {metric: _score(f, contents, predicted) for metric, f in metrics.items()})
         for name, predicted in predictions.items()
     ]
 
@@ -79,7 +83,7 @@ def score_all(contents: Contents, *, simple_models: bool = True) -> list[Predict
 def gain(contents: Contents, other: Labels) -> Score:
     """Return by how much the model's mean error is below that of other predictions, and its interval, by pairs."""
     difference = np.abs(other - contents.true) - np.abs(contents.errors)
-    drawn = np.mean(difference[_drawings(len(difference))], axis=1)
+    drawn = np.array([difference[rows].mean() for rows in contents.drawings])
     return Score(float(difference.mean()), *_interval(drawn))
 
 
@@ -167,17 +171,29 @@ def _by_neighbours(contents: Contents, k: int = 5) -> dict[str, Labels]:
     return {name: np.asarray(machine.predict(features))}
 
 
-def _score(metric: Metric, true: Labels, predicted: Labels) -> Score:
+def _score(metric: Metric, contents: Contents, predicted: Labels) -> Score:
+    true = contents.true
     if metric is accuracy:  # Drawings of predictions that are all right would give an interval without a width.
-        exact = binomtest(int(np.sum(true == predicted)), len(true)).proportion_ci()
-        return Score(metric(true, predicted), float(exact.low), float(exact.high))
-    drawn = np.array([metric(true[rows], predicted[rows]) for rows in _drawings(len(true))])
+        return _share(true == predicted, contents.units)
+    drawn = np.array([metric(true[rows], predicted[rows]) for rows in contents.drawings])
     return Score(metric(true, predicted), *_interval(drawn))
 
 
-def _drawings(n: int) -> NDArray[np.int64]:
-    """(300, n), rows drawn with replacement; the same for every predictor."""
-    return np.random.default_rng(0).integers(0, n, (300, n))
+def _share(hits: NDArray[np.bool_], units: NDArray[np.int64]) -> Score:
+    """Return the share of hits (n,) with the exact interval (Clopper & Pearson) of so many independent samples.
+
+    Of samples in units these are p (1 - p) / v of the linearised variance v of the share over units, at most n.
+    """
+    n, share, count = len(hits), float(hits.mean()), int(units.max()) + 1
+    samples = float(n)
+    if 1 < count < n:
+        beyond = np.bincount(units, weights=hits - share)
+        variance = count / (count - 1) * float((beyond**2).sum()) / n**2
+        samples = min(samples, share * (1 - share) / variance) if variance > 0 else float(count)
+    right = share * samples
+    low = beta.ppf(0.025, right, samples - right + 1) if right > 0 else 0.0
+    high = beta.ppf(0.975, right + 1, samples - right) if right < samples else 1.0
+    return Score(share, float(low), float(high))
 
 
 def _interval(drawn: NDArray[np.float64]) -> tuple[float, float]:
