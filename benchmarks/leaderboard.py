@@ -183,7 +183,7 @@ def _measures(board: Board, model: Any, X: Any, y: NDArray[Any], labels: NDArray
     return {
         "mae": mae(y, predicted),
         "mae_median": mae(y, predict_ranks(probabilities, "median")),
-        "qwk": quadratic_weighted_kappa(y, predicted, ranks),
+        "qwk": quadratic_weighted_kappa(y, predicted, num_classes=ranks),
         "accuracy": accuracy(y, predicted),
         "rps": ranked_probability_score(y, probabilities),
     }

@@ -35,6 +35,9 @@ def write(form):
     if form == "parquet":
         TABLE.assign(**{"Image Index": [f"./knees/{name}" for name in NAMES]}).to_parquet("train.parquet")
         return "train.parquet"
+    if form == "workbook":
+        TABLE.to_excel("knees/train.xlsx", index=False)
+        return "knees/train.xlsx"
     if form == "backslashes":
         TABLE.assign(**{"Image Index": [name.replace("/", "\\") for name in NAMES]}).to_csv("knees/t.csv", index=False)
         return "knees/t.csv"
@@ -45,7 +48,7 @@ def write(form):
     return "knees/train.csv"
 
 
-@pytest.mark.parametrize("form", ["semicolons", "parquet", "backslashes", "absolute"])
+@pytest.mark.parametrize("form", ["semicolons", "parquet", "workbook", "backslashes", "absolute"])
 def test_a_table_of_images_gives_the_model_and_figures_of_a_labels_csv(form, capsys):
     data, usual = write(form), write("labels.csv")
     for path, out in ((data, "model"), (usual, "usual")):

@@ -40,7 +40,7 @@ def test_a_column_weighs_training_and_held_out_samples_and_is_no_feature(tmp_pat
     assert sorted(train + test) == np.flatnonzero(WEIGHTS).tolist()
     held_out = frame.iloc[test]
     predicted = model.predict(held_out[["a", "b", "c"]])
-    expected = rank_report(held_out["grade"], predicted, 3, held_out["weight"])
+    expected = rank_report(held_out["grade"], predicted, 3, sample_weight=held_out["weight"])
     assert metrics["weight"] == "weight"
     assert metrics["adjacent_error_rates"] == pytest.approx(expected.pop("adjacent_error_rates"))
     assert {name: metrics[name] for name in expected} == pytest.approx(expected)

@@ -104,7 +104,7 @@ def test_no_probability_is_0_and_rows_sum_to_1(kind, calibration):
 @both
 def test_probabilities_that_are_not_calibrated_have_a_note_that_says_why(kind):
     cases = [
-        (Training(calibration=False), "as all samples are trained on"),
+        (Training(calibration=False), "as Training(calibration=False) asks"),
         (Training(optimization="paper"), "as their papers' are not"),
     ]
     for training, reason in cases:

@@ -45,7 +45,9 @@ def test_amae_and_mmae_are_the_mean_and_the_largest_mae_of_the_classes(pairs):
     weights = 1.0 + np.arange(len(true)) % 3
     repeated = np.repeat(np.arange(len(true)), weights.astype(int))
     for metric in (amae, mmae):
-        assert metric(true, pred, weights) == pytest.approx(metric(true[repeated], pred[repeated]), abs=1e-12)
+        assert metric(true, pred, sample_weight=weights) == pytest.approx(
+            metric(true[repeated], pred[repeated]), abs=1e-12
+        )
 
 
 @given(pairs_of_ranks)
@@ -56,7 +58,7 @@ def test_kappa_is_that_of_scikit_learn_and_finite_where_that_is_not(pairs):
         expected = cohen_kappa_score(true, pred, labels=range(C), weights="quadratic")
     expected = 1.0 if np.isnan(expected) else expected
     assert quadratic_weighted_kappa(true, pred) == pytest.approx(expected, abs=1e-12)
-    assert quadratic_weighted_kappa(true, pred, C) == quadratic_weighted_kappa(true, pred)
+    assert quadratic_weighted_kappa(true, pred, num_classes=C) == quadratic_weighted_kappa(true, pred)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_the_ranked_probability_score_is_the_sum_of_the_brier_scores_of_the_boun
 
 def test_the_ranked_probability_score_weighs_samples_and_refuses_what_is_no_distribution():
     twice = ranked_probability_score([0, 0, 1], [[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
-    assert ranked_probability_score([0, 1], [[0.9, 0.1], [0.5, 0.5]], [2, 1]) == pytest.approx(twice)
+    assert ranked_probability_score([0, 1], [[0.9, 0.1], [0.5, 0.5]], sample_weight=[2, 1]) == pytest.approx(twice)
     with pytest.raises(OrdinateError, match=r"sums to 0\.8"):
         ranked_probability_score([0], [[0.3, 0.5]])
 

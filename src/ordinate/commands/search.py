@@ -51,9 +51,7 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
     asked = np.concatenate([embeddings for _, embeddings in map_batches(fitted, Model.transform, queries)])
     embeddings = _embed(fitted, references, among, target)
     found = NeighbourIndex(fitted, embeddings, labels).nearest(asked, k)
-    name, sign = "distance", -1
-    if fitted.similarity == "cosine":
-        name, sign = "similarity", 1
+    name, sign = _measure(fitted)
     frame = pd.DataFrame(
         {
             "query": np.repeat(names_of_samples(file.samples, identity), k),
@@ -75,6 +73,11 @@ def search(model: str, query: str, among: str, target: str | None, k: int, out: 
         print(f"{counted(k, 'neighbour')} of {counted(len(queries), 'query', 'queries')}: {out}")
 
 
+def _measure(fitted: Model) -> tuple[str, int]:
+    """Return what a model's similarity is called, and the sign with which it is shown."""
+    return ("similarity", 1) if fitted.similarity == "cosine" else ("distance", -1)
+
+
 def _write_page(fitted: Model, samples: Samples, references: Samples, found: Neighbours, out: str) -> None:
     """Write the page of the first queries, with their predictions, and of their neighbours, with their labels."""
     from ordinate.report.neighbours import Picture, write_neighbours
@@ -87,7 +90,10 @@ def _write_page(fitted: Model, samples: Samples, references: Samples, found: Nei
     labels = [""] * len(rows)
     if found.labels is not None:
         known = found.labels[:count].ravel()
-        labels = ["" if pd.isna(label) else f"label {plain_text(label)}" for label in known]
+        labels = ["" if pd.isna(label) else f"label {plain_text(label)}, " for label in known]
+    name, sign = _measure(fitted)
+    near_by = (f"{name} {sign * value:z.3g}" for value in found.similarity[:count].ravel())
+    labels = [f"{label}{value}" for label, value in zip(labels, near_by, strict=True)]
     names = map(str, names_of_samples(references, ())[rows])
     pictures = list(map(Picture, _pixels(fitted, take(references, rows, renumber=True)), names, labels))
     near = [pictures[start : start + k] for start in range(0, len(pictures), k)]

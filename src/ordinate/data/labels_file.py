@@ -11,9 +11,11 @@ import pandas as pd
 
 from ordinate.data.csv_files import read_csv, read_csv_parts
 from ordinate.data.csv_format import CSV, recognise
-from ordinate.data.file_formats import IMAGE_SUFFIXES, LABELS, PARQUET, PATH_COLUMNS, ends_in
+from ordinate.data.excel_files import read_excel
+from ordinate.data.file_formats import EXCEL, IMAGE_SUFFIXES, LABELS, PARQUET, PATH_COLUMNS, ends_in
 from ordinate.data.file_tree import FileTree
 from ordinate.data.labelled import Labelled, require_filled, require_labels
+from ordinate.data.numbers import plain_text
 from ordinate.data.paths import absent_files, is_file, no_image_there, require_names
 from ordinate.data.rows import Samples
 from ordinate.data.typed import Reading, typed
@@ -82,6 +84,8 @@ def read_labels_file(
     where, content = tree.where(name), io.BytesIO(tree.content(name))
     if ends_in(name, PARQUET):
         frame = pd.read_parquet(content)
+    elif ends_in(name, EXCEL):
+        frame = _as_text(read_excel(Path(where), say), text)
     else:
         frame = read_csv(content, where, say, dtype=dict.fromkeys(text, str))
     if frame.empty:
@@ -89,10 +93,17 @@ def read_labels_file(
     return frame
 
 
-def lists_images(path: str | Path, looked_at: int = 20) -> bool:
-    """Return whether a table is a csv or parquet file, one column of which names image files, there or not."""
+def _as_text(frame: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+    """Return a table with some columns as text, in which 7 is no 7.0."""
+    return frame.assign(**{name: frame[name].map(plain_text, na_action="ignore") for name in names if name in frame})
+
+
+def lists_images(path: str | Path, looked_at: int = 20, largest_workbook: int = 2**23) -> bool:
+    """Return whether a table is a csv, parquet or Excel file, one column of which names image files, there or not."""
     path = Path(path)
-    if not (ends_in(path, (*CSV, *PARQUET)) and path.is_file()):
+    if not (ends_in(path, (*CSV, *PARQUET, *EXCEL)) and path.is_file()):
+        return False
+    if ends_in(path, EXCEL) and path.stat().st_size > largest_workbook:  # It would have to be read as a whole.
         return False
     with suppress(OrdinateError, OSError, ValueError):  # Whoever reads the table says what is wrong with it.
         first = _first_rows(path, looked_at)
@@ -150,7 +161,9 @@ def _as_written(paths: pd.Series) -> pd.Series:
 
 
 def _first_rows(path: Path, count: int) -> pd.DataFrame:
-    """Return the first rows of a csv or parquet file."""
+    """Return the first rows of a csv, parquet or Excel file."""
+    if ends_in(path, EXCEL):
+        return read_excel(path, lambda _: None).head(count)
     if ends_in(path, CSV):
         return next(read_csv_parts(path, count, recognise(path, path)), pd.DataFrame())
     from pyarrow.parquet import ParquetFile

@@ -69,7 +69,7 @@ def modality_of(X: object, options: DataOptions | None = None) -> Modality:
 def modality_of_files(path: str | Path, *, as_table: bool = False) -> Modality:
     """Return the kind of samples that lie in a file or folder; tables where nothing is known of it.
 
-    A csv or parquet file that names images is read as these, unless ``as_table`` is true.
+    A csv, parquet or Excel file that names images is read as these, unless ``as_table`` is true.
     """
     refuse_url(path)
     if as_table and lists_images(path):

@@ -139,8 +139,8 @@ class Questions(ABC):
                 :func:`ordinate.fit`.
 
         Returns:
-            A row per model, this one first, with each metric and the ends of its interval, such as ``mae``,
-            ``mae_low`` and ``mae_high``. ``attrs["verdict"]`` says in a sentence how good the model is.
+            A row per model, this one first, with the metrics and then the ends of their intervals, such as
+            ``mae``, ``mae_low`` and ``mae_high``. ``attrs["verdict"]`` says in a sentence how good the model is.
         """
         from ordinate.report.page.comparison import compare
 

@@ -250,6 +250,8 @@ class RankMethod(Method):
         is_wanted = training.calibration
         if is_wanted == "auto":  # Training on samples that stream takes long.
             is_wanted = defaults_of(fitted.reader).calibrates and not isinstance(fitted.training.x, StreamedPixels)
+        if training.calibration is False:
+            return "as Training(calibration=False) asks"
         if not is_wanted:
             return "as all samples are trained on; give validation samples, or Training(calibration=True)"
         if end is not None and fitted.seconds > end.until - end.now:

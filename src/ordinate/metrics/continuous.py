@@ -3,13 +3,15 @@
 A sample with a whole weight counts as if it were repeated that often.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinate.metrics.inputs import check_targets, check_weights
 
 
-def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def mae(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Compute the mean absolute error, of targets or of ranks.
 
     Args:
@@ -31,7 +33,7 @@ def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = 
     return float(np.mean(check_weights(sample_weight, len(true))[:, None] * np.abs(true - pred)))
 
 
-def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def rmse(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Compute the root mean squared error.
 
     Args:
@@ -54,7 +56,7 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None =
     return float(np.mean(np.sqrt(np.mean(weights * (true - pred) ** 2, axis=0))))
 
 
-def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def r2(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Compute the coefficient of determination: the share of the targets' variance that the predictions explain.
 
     Args:
@@ -80,7 +82,7 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = N
     return float(np.mean(1 - unexplained))
 
 
-def pearson(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def pearson(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Compute Pearson's correlation coefficient.
 
     Args:
@@ -102,7 +104,7 @@ def pearson(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | Non
     return _correlation(true, pred, check_weights(sample_weight, len(true)))
 
 
-def spearman(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def spearman(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Compute Spearman's rank correlation: Pearson's of the positions in sorted order, tied values sharing their mean.
 
     Args:
@@ -127,7 +129,7 @@ def spearman(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | No
     return _correlation(true_positions, pred_positions, weights)
 
 
-def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Compute the geometric mean of the absolute errors: GM in SupReMix's tables (after Yang et al., ICML 2021).
 
     One exact prediction would make it 0, so errors below 1e-10 count as 1e-10, by which Yang et al.
@@ -154,7 +156,9 @@ def geometric_mean_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Ar
     return float(np.mean(np.exp(np.mean(weights * logs, axis=0))))
 
 
-def continuous_report(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> dict[str, float]:
+def continuous_report(
+    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> dict[str, float]:
     """Compute the metrics that a report of predicted targets shows, ready for JSON.
 
     Args:
@@ -173,12 +177,12 @@ def continuous_report(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: Array
         1.0
     """
     return {
-        "mae": mae(y_true, y_pred, sample_weight),
-        "rmse": rmse(y_true, y_pred, sample_weight),
-        "r2": r2(y_true, y_pred, sample_weight),
-        "pearson": pearson(y_true, y_pred, sample_weight),
-        "spearman": spearman(y_true, y_pred, sample_weight),
-        "geometric_mean_error": geometric_mean_error(y_true, y_pred, sample_weight),
+        "mae": mae(y_true, y_pred, sample_weight=sample_weight),
+        "rmse": rmse(y_true, y_pred, sample_weight=sample_weight),
+        "r2": r2(y_true, y_pred, sample_weight=sample_weight),
+        "pearson": pearson(y_true, y_pred, sample_weight=sample_weight),
+        "spearman": spearman(y_true, y_pred, sample_weight=sample_weight),
+        "geometric_mean_error": geometric_mean_error(y_true, y_pred, sample_weight=sample_weight),
     }
 
 

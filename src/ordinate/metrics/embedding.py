@@ -3,6 +3,8 @@
 Cosines are compared to 12 decimals, so that rounding neither breaks a tie nor makes an order.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

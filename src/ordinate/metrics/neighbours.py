@@ -4,6 +4,8 @@ Nearness is compared to 12 decimals, so that rounding breaks no tie; of equally 
 are nearer.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 import numpy as np

@@ -3,6 +3,8 @@
 Distances are compared to 12 digits of the largest, so that rounding neither breaks a tie nor makes an order.
 """
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

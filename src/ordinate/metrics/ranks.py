@@ -3,6 +3,8 @@
 A sample with a whole weight counts as if it were repeated that often.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +17,7 @@ from ordinate.metrics.continuous import mae
 from ordinate.metrics.inputs import check_probabilities, check_ranks, check_weights
 
 
-def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def accuracy(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the share of samples whose rank is predicted exactly.
 
     Args:
@@ -76,7 +78,7 @@ def _error_of_classes(y_true: ArrayLike, y_pred: ArrayLike, *, class_order: list
 
 
 def quadratic_weighted_kappa(
-    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int | None = None, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, y_pred: ArrayLike, *, num_classes: int | None = None, sample_weight: ArrayLike | None = None
 ) -> float:
     """Compute Cohen's kappa with quadratic weights (Cohen, Psychological Bulletin 70, 1968): agreement beyond chance.
 
@@ -110,7 +112,7 @@ def quadratic_weighted_kappa(
     return round(float(1 - np.mean(weights * error**2) / chance), 15) + 0.0  # That of a constant is 0.
 
 
-def amae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def amae(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the average MAE: the mean over classes of the mean absolute rank error of their samples.
 
     Every rank that has a sample counts the same, however many it has (Baccianella et al., ISDA 2009).
@@ -133,7 +135,7 @@ def amae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None =
     return float(np.mean(_class_errors(y_true, y_pred, sample_weight)))
 
 
-def mmae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def mmae(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the maximum MAE: the mean absolute rank error of the class that is predicted worst.
 
     The mean over the samples of a rank, largest over ranks that have a sample (Cruz-Ramírez et al., Neurocomputing
@@ -158,7 +160,7 @@ def mmae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None =
 
 
 def ranked_probability_score(
-    y_true: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, probabilities: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Compute the error of predicted cumulative distributions of ranks (Epstein, J. Appl. Meteor. 8, 1969).
 
@@ -188,7 +190,7 @@ def ranked_probability_score(
 
 
 def adjacent_error_rates(
-    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, *, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """Return the error rate at each boundary between adjacent ranks (CLOC, Section 4.4, Table 2).
 
@@ -225,7 +227,7 @@ def adjacent_error_rates(
 
 
 def rank_report(
-    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, y_pred: ArrayLike, num_classes: int, *, sample_weight: ArrayLike | None = None
 ) -> dict[str, float | list[float | None]]:
     """Compute the metrics that a report of predicted ranks shows, ready for JSON.
 
@@ -246,10 +248,10 @@ def rank_report(
         >>> rank_report([0, 1, 1, 1], [0, 1, 1, 0], num_classes=4)["adjacent_error_rates"]
         [0.25, 0.0, None]
     """
-    rates = adjacent_error_rates(y_true, y_pred, num_classes, sample_weight).tolist()
+    rates = adjacent_error_rates(y_true, y_pred, num_classes, sample_weight=sample_weight).tolist()
     return {
-        "accuracy": accuracy(y_true, y_pred, sample_weight),
-        "mae": mae(y_true, y_pred, sample_weight),
+        "accuracy": accuracy(y_true, y_pred, sample_weight=sample_weight),
+        "mae": mae(y_true, y_pred, sample_weight=sample_weight),
         "quadratic_weighted_kappa": quadratic_weighted_kappa(y_true, y_pred, sample_weight=sample_weight),
         "adjacent_error_rates": [None if np.isnan(rate) else rate for rate in rates],
     }

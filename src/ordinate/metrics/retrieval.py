@@ -4,6 +4,8 @@ Label distances are Euclidean. Equal similarities, to 12 decimals, share their p
 over all their orders, so that an embedding that has collapsed to a point gains nothing from the order of the samples.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

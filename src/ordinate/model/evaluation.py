@@ -50,8 +50,10 @@ def metrics_of(predictions: Predictions, sample_weight: ArrayLike | None = None)
     """
     model, classes = predictions.model, predictions.classes
     if classes is None:
-        return dict(continuous_report(predictions.true, predictions.predicted, sample_weight))
-    metrics: Metrics = dict(rank_report(predictions.true, predictions.predicted, len(classes), sample_weight))
+        return dict(continuous_report(predictions.true, predictions.predicted, sample_weight=sample_weight))
+    metrics: Metrics = dict(
+        rank_report(predictions.true, predictions.predicted, len(classes), sample_weight=sample_weight)
+    )
     if len(predictions) > 3:
         rows = random_part(len(predictions), MOST_COMPARED)
         metrics["knn_accuracy"] = knn_accuracy(
@@ -67,4 +69,6 @@ def measure_targets(
 ) -> dict[str, Metrics]:
     """Return the metrics of each of several targets (n, p) by its name, see :func:`metrics_of`."""
     columns = zip(names, predictions.true.T, predictions.predicted.T, strict=True)
-    return {name: dict(continuous_report(true, predicted, sample_weight)) for name, true, predicted in columns}
+    return {
+        name: dict(continuous_report(true, predicted, sample_weight=sample_weight)) for name, true, predicted in columns
+    }

@@ -64,7 +64,7 @@ def read_labelled_images(
     ``validation`` and ``test`` above them are splits.
 
     Args:
-        path: Folder, zip, or csv or parquet file.
+        path: Folder, zip, or csv, parquet or Excel file.
         columns: Columns of the label and of more.
         skip_unreadable: Whether images that a ``labels.csv`` names and that are not there are left out; None raises an
             error that names no way out.

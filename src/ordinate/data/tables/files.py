@@ -11,7 +11,8 @@ import pandas as pd
 
 from ordinate.counts import counted
 from ordinate.data.csv_files import note_on_doubled, read_csv, require_once, with_leading_zeros
-from ordinate.data.csv_format import CSV, MISSING
+from ordinate.data.csv_format import CSV
+from ordinate.data.excel_files import read_excel
 from ordinate.data.file_formats import (
     ARFF,
     ARROW,
@@ -25,9 +26,8 @@ from ordinate.data.file_formats import (
     require_packages,
 )
 from ordinate.data.file_kinds import LOOKED_AT, require_kind
-from ordinate.data.header_rows import note_on_header, rows_in_header
 from ordinate.data.labelled import require_labels
-from ordinate.data.memory import check_npz, check_zip, require_memory
+from ordinate.data.memory import check_npz, require_memory
 from ordinate.data.paths import reading, require_names, require_path
 from ordinate.data.tables.arff_files import read_arff
 from ordinate.data.tables.arrow_files import read_arrow
@@ -154,7 +154,7 @@ def _read_table(path: Path, say: Callable[[str], None], how: Reading) -> tuple[p
         if name.endswith(R):
             return read_r(path)
         if name.endswith(EXCEL):
-            return _read_excel(path, say, how), {}
+            return read_excel(path, say, how.ranks), {}
         if name.endswith(JSON):
             return read_json(path), {}
         if name.endswith(ARFF):
@@ -162,29 +162,6 @@ def _read_table(path: Path, say: Callable[[str], None], how: Reading) -> tuple[p
         if name.endswith(ARROW):
             return read_arrow(path), {}
         return ParquetTable(path).to_pandas(), {}
-
-
-def _read_excel(path: Path, say: Callable[[str], None], how: Reading) -> pd.DataFrame:
-    """Return the table on the first sheet of a workbook: the first row that is not blank has the names."""
-    check_zip(path)
-    with pd.ExcelFile(path, engine="calamine") as book:
-        if len(book.sheet_names) > 1:
-            say(f"{path}: reads the first of {counted(len(book.sheet_names), 'sheet')}, {book.sheet_names[0]!r}")
-        rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=[""])
-    rows = rows.dropna(how="all").dropna(axis="columns", how="all")
-    if rows.empty:
-        return rows
-    names = rows.iloc[0].fillna(pd.Series([f"Unnamed: {place}" for place in range(rows.shape[1])], rows.columns))
-    texts = rows.iloc[1:1001].fillna("").astype(str).to_numpy().tolist()
-    in_header = rows_in_header(list(map(str, names)), texts)
-    if in_header:
-        say(f"{path}: {note_on_header(in_header)}")
-    cells = rows.iloc[1 + in_header :].set_axis(names, axis=1).reset_index(drop=True)
-    missing = cells.isin(MISSING)
-    for name, ranks in how.ranks.items():
-        if name in cells:
-            missing[name] &= ~cells[name].isin(ranks)
-    return cells.mask(missing).infer_objects()
 
 
 def checked_frame(

@@ -84,7 +84,9 @@ def _reason_of_text(values: pd.Series) -> str | None:
     if form is not None or (not is_declared and is_free_text([str(value) for value in values])):
         return None
     if all(str(value).lower().endswith(IMAGE_SUFFIXES) for value in values):
-        return "names image files; to train on images, these must lie where it says, as seen from a csv or parquet file"
+        return (
+            "names image files; to train on images, these must lie where it says, as seen from the folder of the table"
+        )
     # No two rows share a text, so nothing that is learned of one says anything of another.
     return "has a text of its own in every row"
 

@@ -24,7 +24,7 @@ def compare(
         target: Name of the label, or of each target.
 
     Returns:
-        A row per model, the given one first, with each metric and the ends of its interval, such as ``mae``,
+        A row per model, the given one first, with the metrics and then the ends of their intervals, such as ``mae``,
         ``mae_low`` and ``mae_high``. ``attrs["verdict"]`` says in a sentence how good the model is.
 
     Example:
@@ -34,17 +34,16 @@ def compare(
         >>> model = CLOCClassifier(epochs=(5, 5), random_state=0).fit(X[::2], y[::2])
         >>> found = compare(Predictions.of(model.fitted, X[1::2], y[1::2]), training=(X[::2], y[::2]))
         >>> found.columns[:3].tolist(), found.index[0]
-        (['accuracy', 'accuracy_low', 'accuracy_high'], 'CLOC')
+        (['accuracy', 'mae', 'quadratic_weighted_kappa'], 'CLOC')
     """
     targets = [target] if isinstance(target, str) else target
     contents = gather(predictions, training).by_target()
     compared = Compared.of(contents, [score_all(each) for each in contents], targets)
     scores = scores_of({predictions.model.name: compared})
     found = pd.DataFrame(index=pd.Index(scores["model"].unique(), name="model"))
-    for metric, rows in scores.groupby("metric", sort=False):
-        of_model = rows.set_index("model")
-        for column, name in (("value", metric), ("low", f"{metric}_low"), ("high", f"{metric}_high")):
-            found[name] = of_model[column]
+    for column, ending in (("value", ""), ("low", "_low"), ("high", "_high")):
+        for metric, rows in scores.groupby("metric", sort=False):
+            found[f"{metric}{ending}"] = rows.set_index("model")[column]
     found.attrs["verdict"] = "; ".join(map(str, compared.verdicts.values()))
     return found
 
