@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ordinate.commands.batches import FileOfSamples
+from ordinate.commands.csv_text import with_digits
 from ordinate.commands.labels import parse_costs, parse_decision
 from ordinate.commands.split_file import read_split
 from ordinate.commands.table_file import write_table
@@ -98,5 +99,5 @@ def _table(model: Model, predicted: NDArray[np.float64], targets: Sequence[str] 
         return pd.DataFrame(_columns("prediction", predicted, targets))
     table = pd.DataFrame({"prediction": model.as_labels(predicted)})
     for label, column in zip(model.ranks, predicted.T, strict=True):
-        table[f"probability_{label}"] = column
+        table[f"probability_{label}"] = with_digits(column, 6)
     return table
