@@ -99,7 +99,7 @@ class Contents:
         """Rows of 300 drawings with replacement, the same for every predictor: of samples, or of whole groups."""
         random = np.random.default_rng(0)
         if not self.are_grouped:
-            return list(random.integers(0, len(self), (300, len(self))))
+            return [random.integers(0, len(self), len(self)) for _ in range(300)]
         rows, counts = np.argsort(self.units, kind="stable"), np.bincount(self.units)
         starts, drawn = np.cumsum(counts) - counts, random.integers(0, len(counts), (300, len(counts)))
         found = []
