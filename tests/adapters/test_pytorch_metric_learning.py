@@ -1,5 +1,7 @@
 """The losses inside pytorch-metric-learning: its calls, tuples, miners, memory, processes, trainers and reducers."""
 
+import warnings
+
 import pytest
 import torch
 from pytorch_metric_learning import miners, reducers, trainers
@@ -112,6 +114,26 @@ def test_an_empty_choice_has_loss_and_gradient_0_as_in_the_librarys_losses(name)
 
 
 # reducers and regularizers
+
+
+def test_a_miner_that_finds_nothing_since_no_labels_are_equal_is_told_once():
+    adapted, z, targets = MetricLearningLoss(SupCRLoss()), embeddings(9), torch.arange(9.0)
+    with pytest.warns(UserWarning, match="no two labels of the batch are equal"):
+        assert adapted(z, targets, MINERS["pairs"](z, targets)) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adapted(z, targets, MINERS["pairs"](z, targets))
+
+
+@pytest.mark.parametrize("name", ["mmnp", "angular_triangle"])
+def test_a_miners_triplets_in_the_memory_need_no_self_index(name):
+    memory = CrossBatchMemory(
+        MetricLearningLoss(LOSSES[name]()), embedding_size=4, memory_size=40, miner=MINERS["triplets"]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(3):
+            memory(torch.randn(16, 4, generator=torch.Generator().manual_seed(seed)), torch.arange(16) % 4)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The losses as criteria of skorch's nets, as they are, and in scikit-learn's pipelines."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.linear_model import Ridge
@@ -50,6 +51,17 @@ def test_a_loss_is_a_criterion_as_it_is(name):
         assert plain.history[-1, "train_loss"] == pytest.approx(expected.item(), rel=1e-12)
     plain = net(criterion, NeuralNet, max_epochs=30, **options).fit(X, RANKS)
     assert plain.history[-1, "train_loss"] < plain.history[0, "train_loss"]
+
+
+def test_margins_are_trained_without_weight_decay_and_data_frames_are_arrays():
+    options = {"criterion__num_classes": 4, "optimizer": torch.optim.AdamW, "optimizer__weight_decay": 0.3}
+    fitted = net(MMNPLoss, max_epochs=1, **options).fit(pd.DataFrame(X, columns=list("abc")), RANKS)
+    of_network, of_loss = fitted.optimizer_.param_groups
+    assert len(of_network["params"]) == len(list(fitted.module_.parameters()))
+    assert of_loss["params"] == [fitted.criterion_.raw]
+    assert (of_network["weight_decay"], of_loss["weight_decay"]) == (0.3, 0.0)
+    assert fitted.transform(pd.DataFrame(X, columns=list("abc"))).shape == (64, 2)
+    assert len(net(SupCRLoss, max_epochs=1).fit(X, TARGETS).optimizer_.param_groups) == 1
 
 
 def test_a_step_follows_the_gradient_of_the_formula():

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import OrdinateError, warn
 from ordinate.functional.global_batch import this_process_alone
 from ordinate.losses.formula_loss import FormulaLoss
 from ordinate.optional import optional
@@ -75,6 +75,7 @@ class MetricLearningLoss(_Loss):
             reducer=reducer, embedding_regularizer=embedding_regularizer, embedding_reg_weight=embedding_reg_weight
         )
         self.loss = loss
+        self.warned = False
         self.takes_triplets = "triplets" in signature(loss.forward).parameters
 
     def compute_loss(
@@ -105,6 +106,7 @@ class MetricLearningLoss(_Loss):
         if indices_tuple is None:
             return {}
         if not any(len(indices) for indices in indices_tuple):
+            self._warn_of_none(labels)
             return None
         left_out = _left_out(indices_tuple, labels, ref_labels)
         if left_out is not None and using_references:
@@ -122,6 +124,15 @@ class MetricLearningLoss(_Loss):
                 "leave out the miner, or take MMNPLoss or AngularTriangleLoss",
             )
         return {"weights": _tuples.convert_to_weights(indices_tuple, labels, dtype=torch.float32)}
+
+    def _warn_of_none(self, labels: Tensor) -> None:
+        """Warn once where a miner chooses nothing, since no two labels are equal."""
+        if not self.warned and len(labels.unique()) == len(labels):
+            self.warned = True
+            warn(
+                "the miner found no pairs or triplets, and the loss is 0: no two labels of the batch are equal, and "
+                "miners take only those of equal labels for positives"
+            )
 
 
 def _left_out(indices_tuple: Indices, labels: Tensor, ref_labels: Tensor) -> Int[Tensor, " k"] | None:

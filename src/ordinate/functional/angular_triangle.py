@@ -159,7 +159,8 @@ def angular_triangle(
     """
     options = AngularTriangleOptions(num_classes=num_classes, reduction=reduction, block_size=block_size)
     inputs = Inputs(ref_emb=ref_emb, ref_labels=ref_labels, weights=weights, self_index=self_index, group=group)
-    contrast = prepare(embeddings, labels, partial(check_ranks, num_classes=num_classes), inputs)
+    check = partial(check_ranks, num_classes=num_classes)
+    contrast = prepare(embeddings, labels, check, inputs, are_chosen=triplets is not None)
     ranks, ref_ranks, self_index = contrast.labels, contrast.ref_labels, contrast.self_index
 
     row_sums: RowSums

@@ -123,11 +123,17 @@ class Contrast:
 
 
 def prepare(
-    embeddings: Float[Tensor, "n d"], labels: Shaped[Tensor, "n *p"], check_labels: CheckLabels, inputs: Inputs
+    embeddings: Float[Tensor, "n d"],
+    labels: Shaped[Tensor, "n *p"],
+    check_labels: CheckLabels,
+    inputs: Inputs,
+    *,
+    are_chosen: bool = False,
 ) -> Contrast:
     """Check the arguments that every loss has, and gather the batches of the group.
 
     ``check_labels``, called with labels, their number and the ``name`` of the argument, returns the formula's labels.
+    The caller may have chosen which references an anchor is contrasted with, and so left out itself.
 
     Raises:
         OrdinateError: Values, shapes or dtypes that no loss can use.
@@ -163,7 +169,7 @@ def prepare(
             raise OrdinateError("ref_emb", counted(references.shape[1], "dimension"), expected)
         if self_index is not None:
             self_index = check_self_index(self_index, labels, ref_labels)
-        else:
+        elif not are_chosen:
             _warn_of_own(anchors, references)
     ref_checked = checked
     if ref_labels is not labels:

@@ -128,7 +128,7 @@ def check_ranks(
     if low < 0 or high >= num_classes:
         expected = f"0 to {num_classes - 1} ({counted(num_classes, 'class', 'classes')})"
         if low > 0 and high - low < num_classes:
-            hint = "ranks count from 0: torch.unique(labels, return_inverse=True)[1]"
+            hint = f"ranks count from 0: labels - {low}, if {low} is the lowest of all and not of this batch alone"
         raise OrdinateError(name, f"ranks {low} to {high}", expected, hint)
     return ranks
 

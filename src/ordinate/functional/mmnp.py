@@ -90,7 +90,7 @@ def mmnp(
     check = partial(
         check_ranks, num_classes=num_classes, hint=f"there are {len(margins)} margins, one fewer than ranks"
     )
-    contrast = prepare(embeddings, labels, check, inputs)
+    contrast = prepare(embeddings, labels, check, inputs, are_chosen=triplets is not None)
     ranks, ref_ranks = contrast.labels, contrast.ref_labels
 
     row_sums: RowSums

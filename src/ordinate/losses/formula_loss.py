@@ -88,6 +88,16 @@ class TripletFormulaLoss(FormulaLoss):
         self_index: Int[Tensor, " n"] | None = None,
         triplets: Int[Tensor, "t 3"] | None = None,
     ) -> Float[Tensor, "*n"]:
-        """Return the loss, see :meth:`FormulaLoss.forward`; ``triplets`` (t, 3) are those that count, None all."""
+        """Return the loss, a scalar, or (n,) with ``reduction="none"``.
+
+        Args:
+            embeddings: Embeddings (n, d) of the anchors.
+            labels: Ranks (n,) from 0.
+            ref_emb: Embeddings (m, d) that anchors are contrasted with; None for each other.
+            ref_labels: Labels of ``ref_emb``.
+            weights: Weights (n,) of the anchors.
+            self_index: Place (n,) of each anchor in ``ref_emb``, so that it is not contrasted with itself.
+            triplets: Places (t, 3) of positive, anchor and negative that count; None for all.
+        """
         chosen = {"ref_labels": ref_labels, "weights": weights, "triplets": triplets}
         return self._joined(embeddings, labels, ref_emb, self_index, **chosen)

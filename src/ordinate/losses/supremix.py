@@ -76,7 +76,17 @@ class SupReMixLoss(FormulaLoss):
         self_index: Int[Tensor, " n"] | None = None,
         generator: Generator | None = None,
     ) -> Float[Tensor, "*n"]:
-        """Return the loss, see :meth:`FormulaLoss.forward`; ``generator`` draws the mixtures."""
+        """Return the loss, a scalar, or (n,) with ``reduction="none"``.
+
+        Args:
+            embeddings: Embeddings (n, d) of the anchors.
+            labels: Targets (n,).
+            ref_emb: Embeddings (m, d) that anchors are contrasted with; None for each other.
+            ref_labels: Labels of ``ref_emb``.
+            weights: Weights (n,) of the anchors.
+            self_index: Place (n,) of each anchor in ``ref_emb``, so that it is not contrasted with itself.
+            generator: Source of the mixtures; None for torch's own.
+        """
         given = {"ref_labels": ref_labels, "weights": weights, "generator": generator}
         return self._joined(embeddings, labels, ref_emb, self_index, **given)
 
