@@ -4,7 +4,7 @@
 
 The task of README's loop: on the wines that come along, an encoder learns from ten columns which wines have similar
 alcohol, with SupCR or SupReMix, in 20 epochs of batches of 32 or 128, with a memory of the last 0, 256 or 1,024
-embeddings. Measured is the average precision of neighbours within 0.5 % among new wines, by the similarity of the loss.
+embeddings. Measured is the average precision of neighbours within 0.5% among new wines, by the similarity of the loss.
 Every finished run is kept in the results file; the script continues where it was stopped.
 """
 
@@ -61,7 +61,7 @@ def show(runs: list[Run]) -> None:
             for memory in MEMORIES:
                 found = [run["precision"] for run in where(runs, loss=loss, batch=batch, memory=memory)]
                 rows[-1].append(f"{np.mean(found):.3f} ± {np.std(found, ddof=1):.3f}" if len(found) > 1 else "")
-    print("Average precision of neighbours within 0.5 % alcohol, by size of the memory")
+    print("Average precision of neighbours within 0.5% alcohol, by size of the memory")
     print(table(["loss", "batch", *map(str, MEMORIES)], rows))
 
 

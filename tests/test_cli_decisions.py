@@ -203,12 +203,28 @@ def test_a_report_tells_held_out_rows_apart_knows_its_target_and_shows_costs_and
     suspects.to_csv("suspects.csv", index=False)
     arguments = ["report", str(models / "costs"), str(models / "data.csv"), "--suspects", "suspects.csv"]
     assert main(arguments) == 0
-    assert "report on 41 samples: report.html" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "report on 41 samples: report.html" in said
     page = (folder / "report.html").read_text()
     assert "the rank of least expected cost" in page
     shown = int((doubted & suspects["row"].isin(held_out)).sum()) - 1
     assert shown > 2
+    assert f"{int(doubted.sum()) - 1 - shown} labels of {int(doubted.sum()) - 1} to check belong to samples of" in said
     assert f"{shown} labels to check" in page
+
+
+def test_suspects_of_other_data_are_refused(models, folder, capsys):
+    names = {"label": ["low"], "suggested": ["high"], "suspicion": [3.0]}
+    data = pd.read_csv(models / "data.csv")
+    other = int(np.flatnonzero(data["grade"] != "low")[0])
+    for row, problem in ((other, f"the label low for row {other}, and"), (10_000, "names row 10000, and")):
+        pd.DataFrame({"row": [row], **names}).to_csv("others.csv", index=False)
+        arguments = ["report", str(models / "costs"), str(models / "data.csv"), "--suspects", "others.csv"]
+        assert main([*arguments, "--out", "others.html"]) == 2
+        said = capsys.readouterr().err
+        assert problem in said
+        assert said.endswith("expected what `suspects` wrote for these data\n")
+        assert not (folder / "others.html").exists()
 
 
 def test_suspects_of_another_kind_are_one_line(models, folder, capsys):

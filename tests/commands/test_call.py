@@ -100,6 +100,10 @@ def test_settings_and_groups_of_settings_are_those_of_the_command():
         ),
         ({"data": TABLE["size"], "target": "grade"}, "data: got Series, expected a pandas DataFrame, or the path"),
         ({"data": "no.csv", "target": "grade"}, "no.csv: no such file"),
+        ({"target": "grade", "group": "ages"}, "group: no column 'ages'; did you mean 'age'"),
+        ({"target": "grade", "group": TABLE["age"]}, "group: got a Series, expected its name in the data, 'age'"),
+        ({"target": "grade", "drop": TABLE.columns[:1]}, "drop: got a Index, expected the name of a column"),
+        ({}, "target: got none, expected the column of the label, one of 'size', 'age'"),
     ],
 )
 def test_what_cannot_be_used_is_named(folder, arguments, message):
@@ -180,6 +184,25 @@ def test_a_question_that_needs_samples_says_which_argument_gives_them(files, tmp
             OrdinateError, match=rf"^{argument}: .*gone.csv, which this model was fitted to, is not there"
         ):
             question()
+
+
+def test_a_loaded_model_does_not_know_the_data_frame_that_it_was_fitted_to(tmp_path):
+    ordinate.fit(TABLE, "grade", verbose=0, out=tmp_path / "model", **QUICK)
+    with pytest.raises(
+        OrdinateError, match="^background: a saved model does not hold the DataFrame that it was fitted"
+    ):
+        ordinate.load(tmp_path / "model").explain(NEW)
+
+
+def test_what_is_asked_with_the_wrong_arguments_is_named(files):
+    model = ordinate.load(files / "model")
+    with pytest.raises(OrdinateError, match="^path: got DataFrame, expected the path of the page, and then samples"):
+        model.report(NEW)
+    with pytest.raises(OrdinateError, match="^y: got a model, expected the labels.*`ordinate evaluate` compares saved"):
+        model.compare(files / "data.csv", model)
+    renamed = TABLE.rename(columns={"age": "agee"})
+    with pytest.raises(OrdinateError, match=r"^X: lacks the column age, .*did you mean 'agee'\?"):
+        model.predict(renamed)
 
 
 def test_a_model_that_is_saved_keeps_what_it_knows(files, tmp_path):

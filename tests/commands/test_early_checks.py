@@ -101,6 +101,11 @@ MISTAKES = {
     "did you mean 'middle'?",
     "report words mistyped.csv --target word --out a.html": "column 'word': holds 'midle'",
     "evaluate eyes mistyped-eyes.csv --target word": "label 'word': holds 'midle'",
+    "evaluate words saved": "data: saved is a model, expected a file or folder of samples, after the models",
+    "evaluate words k.csv": "k.csv: no column 'word'; --target names that of the label",
+    "report words other.csv --out a.html": "other.csv: no column 'word'; did you mean --target Word?",
+    "explain eyes images --out images": "--out: images already holds something",
+    "explain eyes images --out a.png": "--out: got 'a.png', expected the name of a new folder for the pictures",
     "predict eyes eyes.csv": "eyes.csv: 1 of its images is not there: images/b.png in row 1; --skip-unreadable",
     "explain eyes eyes.csv": "eyes.csv: 1 of its images is not there: images/b.png in row 1",
 }
@@ -126,11 +131,13 @@ def files(tmp_path, monkeypatch):
     Path("saved/config.json").touch()
     for name, columns in {"words": ["age"], "eyes": []}.items():
         Path(name).mkdir()
-        labels = {"classes": ["low", "middle", "high"]}
-        Path(name, "config.json").write_text(json.dumps({"feature_names_in": columns, "labels": labels}))
+        labels, reader = {"classes": ["low", "middle", "high"]}, {"kind": "table" if columns else "images"}
+        described = {"feature_names_in": columns, "labels": labels, "reader": reader}
+        Path(name, "config.json").write_text(json.dumps(described))
     kept = {"target": "word", "data": "", "train": [], "test": []}
     Path("words/split.json").write_text(json.dumps(kept))
     Path("mistyped.csv").write_text("age,word\n1,low\n2, middle\n3,midle\n4,\n5,refused\n")
+    Path("other.csv").write_text("age,Word\n1,low\n2,middle\n")
     Path("mistyped-eyes.csv").write_text("scan,word\nimages/a.png,midle\n")
     Path("eyes.csv").write_text("scan,word\nimages/a.png,low\nimages/b.png,high\n")
     Path("images/a.png").touch()

@@ -157,6 +157,27 @@ def test_images_that_are_not_there_are_named_unless_they_may_be_left_out(capsys)
     assert "left out: scans/07.png: no such file" in capsys.readouterr().out
 
 
+def test_every_command_that_offers_to_leave_out_images_does_so(capsys):
+    data = write("semicolons")
+    assert main(["fit", data, "--target", "grade", "--out", "model", *QUICK]) == 0
+    Path("knees/scans/07.png").write_bytes(b"")
+    Path("knees/scans/08.png").unlink()
+    capsys.readouterr()
+    for command in (["predict", "model"], ["evaluate", "model"], ["report", "model"], ["suspects"]):
+        arguments = [*command, data, "--out", f"{command[0]}.{'html' if command[0] == 'report' else 'csv'}"]
+        if command == ["suspects"]:
+            arguments += ["--target", "grade", "--epochs", "2", "--folds", "2", "--quiet"]
+        assert main(arguments) == 2
+        assert "--skip-unreadable leaves them out" in capsys.readouterr().err
+        assert main([*arguments, "--skip-unreadable"]) == 0
+        said = "".join(capsys.readouterr())
+        assert "scans/07.png" in said
+        assert "scans/08.png" in said
+    model = ordinate.load("model")
+    with pytest.raises(OrdinateError, match=r"scans/08.png$"):
+        model.evaluate(data)
+
+
 @pytest.mark.parametrize("names", [NAMES, ["gone.png"] * 60], ids=["different", "the same"])
 def test_images_none_of_which_is_there_do_not_become_a_table_of_the_other_columns(names, capsys):
     table = TABLE.assign(age=np.random.default_rng(0).normal(size=60), **{"Image Index": names})

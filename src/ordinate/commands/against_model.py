@@ -1,16 +1,19 @@
 """What rows of a csv show that a saved model cannot be measured on or predict; imports nothing heavy."""
 
 import json
+import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from ordinate.commands.options import flag
 from ordinate.commands.split_file import read_split
 from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise, rows_of_cells
 from ordinate.data.file_formats import IMAGE_SUFFIXES, PATH_COLUMNS
 from ordinate.data.known_scales import other_ranks
 from ordinate.data.no_answer import no_answers_among
 from ordinate.data.paths import absent_files, is_file
+from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.model.folder import CONFIG
 
 
@@ -29,6 +32,10 @@ def check_against_model(model: str, data: str, target: str | None, *, labelled: 
         return
     found, kept = recognise(path, path), read_split(model)
     name = target or kept["target"]
+    if labelled and isinstance(name, str) and len(found.names) > 1 and all(found.names) and name not in found.names:
+        hint = did_you_mean(name, found.names, lambda near: f"{flag('target')} {shlex.quote(near)}")
+        usual = f"{flag('target')} names that of the label"
+        raise OrdinateError(data, problem=f"no column {name!r}", hint=hint or usual)
     if labelled and not kept["missing"] and isinstance(name, str) and name in found.names:
         _check_ranks(path, found, name, known.get("labels", {}).get("classes") or [], is_image=not _columns(known))
     if not skip and not _columns(known):
@@ -75,3 +82,9 @@ def _check_images(path: Path, found: CsvFormat, *, has_option: bool) -> None:
         names = sorted(absent)
         names[0] += f" in row {absent[names[0]]}"
         raise absent_files(path, names, "images", may_skip=has_option, below=False)
+
+
+def reads_images(model: str) -> bool:
+    """Return whether a saved model is one of images."""
+    reader = _config(model).get("reader", {})
+    return isinstance(reader, dict) and reader.get("kind") == "images"

@@ -7,15 +7,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ordinate.commands.against_model import reads_images
 from ordinate.commands.early_checks import check_fit, check_inputs
 from ordinate.commands.fit_help import add_fit_options
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.options import ParsedOptions, add_options
 from ordinate.commands.split_file import trained_on
 from ordinate.commands.table_file import TABLE, check_new
+from ordinate.data.file_formats import IMAGE_SUFFIXES
 from ordinate.errors import OrdinateError
 from ordinate.model.folder import require_model
-from ordinate.report.output import PAGE, check_output
+from ordinate.report.output import PAGE, check_free, check_output
 from ordinate.torchrun import is_first_process
 
 OF_FIT = "; without it those that fit held out"
@@ -23,6 +25,7 @@ LEFT_OUT = "leave out images and volumes that cannot be read"
 KNOWN_LABEL = "column (or npz array) of the label; not required for a labels.csv with a column label, or for a .ts file"
 OF_SUSPECTS = (
     "data", "target", "task", "order", "missing", "keep_missing", "drop", "keep", "categorical", "group", "epochs",
+    "skip_unreadable",
 )  # fmt: skip
 SUFFIXES = {"onnx": ".onnx", "torch": ".pt2"}  # Of the formats that models are exported to.
 CSV_FORMAT = ("sep", "decimal", "encoding")  # Every command that reads a csv has these options.
@@ -158,7 +161,7 @@ def _add_transform(parser: argparse.ArgumentParser) -> None:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     _add_labelled(parser, "data", OF_FIT, nargs="?")
-    add_options(parser, FitOptions, CSV_FORMAT)
+    add_options(parser, FitOptions, ("skip_unreadable", *CSV_FORMAT), skip_unreadable=LEFT_OUT)
     parser.add_argument("--suspects", metavar="CSV", help="labels to check, as `ordinate suspects` wrote them for DATA")
     _add_out(parser, "file to write (%(default)s)", default="report.html")
 
@@ -182,7 +185,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="folders that fit wrote, one or several")
     _add_labelled(parser, "data", "", metavar="DATA")
-    add_options(parser, FitOptions, CSV_FORMAT)
+    add_options(parser, FitOptions, ("skip_unreadable", *CSV_FORMAT), skip_unreadable=LEFT_OUT)
     _add_table(parser, " as well")
 
 
@@ -196,6 +199,7 @@ def _add_suspects(parser: argparse.ArgumentParser) -> None:
         data="labelled samples, as for fit",
         target=KNOWN_LABEL,
         epochs="epochs of each model (the method's default); 60 are often enough for a table",
+        skip_unreadable=LEFT_OUT,
     )
     parser.add_argument("--folds", type=int, default=5, help="number of folds, and of models to train (%(default)s)")
     _add_table(parser, "; without it the table is printed")
@@ -285,6 +289,10 @@ def _check_explain(options: ParsedOptions) -> None:
         if options[name] < 1:
             raise OrdinateError(name, options[name], "a whole number of at least 1")
     check_inputs(options)
+    if options["out"] is not None and reads_images(options["model"]):
+        if options["out"].lower().endswith(IMAGE_SUFFIXES):
+            raise OrdinateError("out", repr(options["out"]), "the name of a new folder for the pictures")
+        check_free(Path(options["out"]))
 
 
 def _check_transform(options: ParsedOptions) -> None:
@@ -384,7 +392,8 @@ COMMANDS = (
     Command(
         "suspects",
         "samples that look mislabelled, worst first",
-        "Check every label by models that were trained without it: CLOC for ranks, SupCR for continuous targets.",
+        "Check every label by models that were trained without it: CLOC for ranks, SupCR for continuous targets, the "
+        "blend on features of a pretrained network for images. Rows count from 0.",
         _add_suspects,
         "ordinate.commands.suspects:suspects",
         _check_file,

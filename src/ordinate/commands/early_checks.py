@@ -30,7 +30,7 @@ from ordinate.data.paths import (
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.registry import models
 from ordinate.extensions import named_data_sets
-from ordinate.model.folder import require_model
+from ordinate.model.folder import CONFIG, require_model
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
 
@@ -65,10 +65,15 @@ def check_inputs(options: ParsedOptions) -> None:
         if places.count(place) > 1:
             raise OrdinateError("models", f"{folder} twice", "different ones")
     target = options.get("target")
+    for name in options.keys() & {"data", "among", "query"}:
+        if (Path(options[name]) / CONFIG).is_file():
+            problem = f"{options[name]} is a model"
+            raise OrdinateError(name, problem=problem, expected="a file or folder of samples, after the models")
     for name in options.keys() & {"data", "among"}:
         check_data(options[name], [] if target is None else [target])
         for folder in [] if name == "among" else models:
-            labelled, skip = "target" in options, options.get("skip_unreadable")
+            labelled = "target" in options and "rows" not in options  # Rows are explained without a label, too.
+            skip = options.get("skip_unreadable")
             check_against_model(folder, options[name], target, labelled=labelled, skip=skip)
     if "query" in options:
         check_data(options["query"])

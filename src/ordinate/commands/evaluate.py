@@ -23,14 +23,19 @@ from ordinate.report.page.verdict import Compared
 from ordinate.report.text import METRICS, table, verdict_lines
 
 
-def evaluate(models: Sequence[str], data: str, target: str | None, out: str | None) -> None:
+def evaluate(
+    models: Sequence[str], data: str, target: str | None, out: str | None, *, skip_unreadable: bool = False
+) -> None:
     """Print the metrics of models, or write them to ``out`` too; the arguments are the options of the command line."""
     names = names_of(models)
     fitted = {name: load(model).fitted for name, model in zip(names, models, strict=True)}
     splits = {name: read_split(model) for name, model in zip(names, models, strict=True)}
     wanted = target or splits[names[0]]["target"] or fitted[names[0]].target
     say = cache(print)  # A note that concerns several models is printed once.
-    samples = {name: read_report_samples(fitted[name], splits[name], data, wanted, say=say) for name in names}
+    samples = {
+        name: read_report_samples(fitted[name], splits[name], data, wanted, say=say, skip_unreadable=skip_unreadable)
+        for name in names
+    }
     first = samples[names[0]]
     rows = reduce(np.intersect1d, [each.measured for each in samples.values()])
     is_unseen = len(rows) > 0 and all(each.trained is not None for each in samples.values())

@@ -29,8 +29,11 @@ def note_on_groups(samples: LabelledData, division: Division) -> str | None:
     """Return how many groups there are, and how many are held out; None without any, or where a split was given."""
     if samples.groups is None or samples.splits is not None:
         return None
-    held_out = samples.groups.iloc[division.test].nunique()
-    return f"{counted(samples.groups.nunique(), 'group')}, each on one side; {held_out:,} held out"
+    held_out, count = samples.groups.iloc[division.test].nunique(), samples.groups.nunique()
+    side = (
+        "each of one sample, so that they keep nothing together" if count == len(samples.groups) else "each on one side"
+    )
+    return f"{counted(count, 'group')}, {side}; {held_out:,} held out"
 
 
 def _copies(samples: LabelledData, division: Division, max_shown: int = 3) -> Iterator[str]:

@@ -87,6 +87,11 @@ class FilesOfFit:
         return "the DataFrame" if self.data is None else self.data
 
     @property
+    def is_file(self) -> bool:
+        """Whether the data lie in a file, and not in a DataFrame."""
+        return self.data is not None
+
+    @property
     def group(self) -> str | None:
         """The column of the groups that were kept on one side; None without any."""
         group: str | None = self.split["group"]
@@ -107,7 +112,7 @@ class FilesOfFit:
     def read_samples(self, model: Model, data: str) -> KnownSamples | None:
         """Return the samples of the data; None if these are not the data of the fit."""
         try:
-            found = self._read(model, data, say=lambda _: None)
+            found = self._read(model, data, say=lambda _: None, skip_unreadable=True)
         except OrdinateError:  # Such as images that fit has left out.
             return None
         if found.trained is None:
@@ -124,11 +129,12 @@ class FilesOfFit:
                 warn(note)
         return *found.take(found.measured), column_of(found.groups, found.measured)
 
-    def _read(self, model: Model, data: str, say: Callable[[str], None]) -> Any:
+    def _read(self, model: Model, data: str, say: Callable[[str], None], *, skip_unreadable: bool | None = None) -> Any:
         from ordinate.commands.report import read_report_samples
 
         with csv_given(Given(known=self.split["csv"])):
-            return read_report_samples(model, self.split, data, self.split["target"], say=say)
+            target = self.split["target"]
+            return read_report_samples(model, self.split, data, target, say=say, skip_unreadable=skip_unreadable)
 
     def of_table(self, path: str, model: Model) -> Self:
         """Return the same of a DataFrame, which was written to a path for training, with its samples in memory."""

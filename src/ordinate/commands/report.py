@@ -43,6 +43,7 @@ class ReportSamples:
     """Samples as a model expects them, those to measure on, and those of its training where they are known.
 
     ``rows`` are the rows of the data that the samples are, and ``groups`` those that a column of it names.
+    ``paths`` are those of files.
     """
 
     X: Samples
@@ -54,6 +55,7 @@ class ReportSamples:
     trained: NDArray[np.int64] | None
     notes: tuple[str, ...] = ()
     groups: NDArray[np.str_] | None = None
+    paths: NDArray[np.str_] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> tuple[Samples, Labels]:
         """Return the samples of some rows, and their labels."""
@@ -75,17 +77,29 @@ class ReportSamples:
         return note_on_groups(column, self.groups[rows], known.groups[known.trained])
 
 
-def report(model: str, data: str, target: str | None, out: str, suspects: str | None = None) -> None:
+def report(
+    model: str,
+    data: str,
+    target: str | None,
+    out: str,
+    suspects: str | None = None,
+    *,
+    skip_unreadable: bool = False,
+) -> None:
     """Write the page of a model to ``out``; ``suspects`` is a csv that ``ordinate suspects`` wrote for the data."""
     start = time.monotonic()
     fitted = load(model).fitted
     split = read_split(model)
     target = target or split["target"] or fitted.target
     doubted = None if suspects is None else _read_suspects(suspects, of_ranks=fitted.is_of_ranks)
-    samples = read_report_samples(fitted, split, data, target)
+    samples = read_report_samples(fitted, split, data, target, skip_unreadable=skip_unreadable)
     X, y = samples.take(samples.measured)
     if doubted is not None:
-        doubted = _among(doubted, samples.rows[samples.measured])
+        _require_of_these(doubted, samples, data)
+        every, doubted = len(doubted), _among(doubted, samples.rows[samples.measured])
+        if len(doubted) < every:
+            others = f"{counted(every - len(doubted), 'label')} of {every:,} to check"
+            print(f"note: {others} belong to samples of training, which the page does not show")
     known = samples_of_training(fitted, model, split, target, samples)
     training = None if known is None else known.training
     seen = samples.note_on_groups(split["group"], samples.measured, known)
@@ -127,6 +141,29 @@ def _read_suspects(path: str, *, of_ranks: bool) -> pd.DataFrame:
     return frame[(frame["label"] != frame["suggested"]) & is_doubted(frame["suspicion"], of_ranks=of_ranks)]
 
 
+def _require_of_these(suspects: pd.DataFrame, samples: ReportSamples, data: str) -> None:
+    """Raise where suspects are of other data, in which their rows have other labels or paths."""
+    places = pd.Series(np.arange(len(samples.y)), index=samples.rows)
+    for row, label, *path in suspects[["row", "label", *({"path"} & {*suspects})]].itertuples(index=False):
+        if row not in places.index:
+            problem = f"it names row {row}, and {data} has no such labelled row"
+        elif not _are_same(own := samples.y[places[row]], label):
+            problem = f"it has the label {plain_text(label)} for row {row}, and {data} has {plain_text(own)}"
+        elif path and samples.paths is not None and samples.paths[places[row]] != path[0]:
+            problem = f"it names {path[0]} for row {row}, and {data} names {samples.paths[places[row]]}"
+        else:
+            continue
+        raise OrdinateError("--suspects", problem=problem, expected="what `suspects` wrote for these data")
+
+
+def _are_same(label: object, written: object) -> bool:
+    """Return whether a label was written to a csv, with 12 digits if it is a number."""
+    try:
+        return bool(np.isclose(float(str(label)), float(str(written)), rtol=1e-9, atol=0))
+    except ValueError:
+        return plain_text(label) == plain_text(written)
+
+
 def _among(suspects: pd.DataFrame, measured: NDArray[np.int64]) -> pd.DataFrame:
     """Return the suspects among the measured rows, numbered as these are."""
     places = pd.Series(np.arange(len(measured)), index=measured)
@@ -153,6 +190,7 @@ def read_report_samples(
     target: str | list[str] | None,
     *,
     say: Callable[[str], None] = print,
+    skip_unreadable: bool | None = None,
 ) -> ReportSamples:
     """Read the labelled samples of a file, folder, zip or image set as a saved model expects them.
 
@@ -164,6 +202,7 @@ def read_report_samples(
         data: Path, or name of an image set.
         target: Column of the label, or a list of those of several targets.
         say: Function that gets notes for the user.
+        skip_unreadable: Whether files that cannot be read are left out; None raises an error that names no way out.
     """
     more: list[str] = []
     if isinstance(target, str) and target in fitted.feature_names_in:
@@ -177,6 +216,7 @@ def read_report_samples(
     if split["missing"]:
         how = replace(how, missing=tuple(split["missing"]))
     request = Request(target, more_targets=tuple(more), how=how, say=say, known_group=split["group"])
+    request = replace(request, skip_unreadable=skip_unreadable)
     samples = _read(fitted, data, request)
     identity = [name for name in split["identity"] if name in getattr(samples.X, "columns", ())]
     if identity:
@@ -197,7 +237,7 @@ def read_report_samples(
     labels = labels_for(fitted, samples.y, samples.name)
     return ReportSamples(
         X, labels, samples.in_data(every), samples.names(every, paths), samples.digest, measured, trained,
-        samples.notes, groups,
+        samples.notes, groups, paths,
     )  # fmt: skip
 
 
@@ -210,8 +250,12 @@ def samples_of_training(
     path = trained_on(model)
     if path is None or not Path(path).exists():
         return None
-    known = read_report_samples(fitted, split, path, split["target"] or target, say=lambda _: None)
+    known = read_report_samples(fitted, split, path, split["target"] or target, say=_say_nothing, skip_unreadable=True)
     return None if known.trained is None else known
+
+
+def _say_nothing(_: str) -> None:
+    """Take no notice of notes, which were printed before."""
 
 
 def labels_for(fitted: Model, y: pd.Series | pd.DataFrame, name: str) -> Labels:

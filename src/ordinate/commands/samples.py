@@ -218,7 +218,7 @@ def decode(samples: LabelledData, data: str, request: Request, options: Any) -> 
     files, modality = samples.X, samples.modality
     X, failures = modality.decode(files, samples.preprocessing, options, request)
     if not request.skip_unreadable:
-        way_out = f"; {argument('skip_unreadable', True)} leaves them out"
+        way_out = "" if request.skip_unreadable is None else f"; {argument('skip_unreadable', True)} leaves them out"
         require_readable(failures, len(files), modality.name, data, way_out)
     for reason in failures.values():
         request.say(f"left out: {reason}")

@@ -178,7 +178,7 @@ class Request(Columns):
         known_group: Column of the group if there is such a column and no cell of it is empty.
         drop: Columns of a table to leave out.
         categorical: Columns of a table whose numbers are codes.
-        skip_unreadable: Whether files that cannot be read are left out.
+        skip_unreadable: Whether files that cannot be read are left out; None raises an error that names no way out.
         progress: Whether to show a progress bar.
         say: Function that gets notes for the user.
         more_targets: Columns of a table that are targets in addition to the first one.
@@ -190,7 +190,7 @@ class Request(Columns):
 
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
-    skip_unreadable: bool = False
+    skip_unreadable: bool | None = False
     progress: bool = False
     say: Callable[[str], None] = print
     more_targets: tuple[str, ...] = ()

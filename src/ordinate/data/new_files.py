@@ -37,14 +37,14 @@ def new_folder(path: Path, argument: str) -> Iterator[Path]:
         shutil.rmtree(pending, ignore_errors=True)
 
 
-def held(argument: str, folder: Path) -> OrdinateError:
-    """Return the error of a folder to write that holds something already, with the ways out."""
+def held(argument: str, folder: Path, way_out: str = "remove that model first") -> OrdinateError:
+    """Return the error of a folder to write that holds something already; ``way_out`` is that of a model."""
     hint = "name another one, or remove it first"
     if folder.is_dir() and folder.name:
         free = next(name for number in count(2) if not (name := folder.with_name(f"{folder.name}-{number}")).exists())
         hint = f"{free} is free"
         if (folder / "config.json").exists():  # Files of the user are not to be removed.
-            hint += f", or remove the model {folder} first"
+            hint += f", or {way_out}"
     problem = f"{folder} already holds something"
     return OrdinateError(argument, problem=problem, expected="a new or empty folder", hint=hint)
 

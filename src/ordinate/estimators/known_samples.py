@@ -59,6 +59,10 @@ class DataOfFit(Protocol):
         """What the data are: the path of a file, or a DataFrame."""
 
     @property
+    def is_file(self) -> bool:
+        """Whether the data lie in a file, and not in a DataFrame."""
+
+    @property
     def group(self) -> str | None:
         """The column of the groups that were kept on one side; None without any."""
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate.counts import counted
 from ordinate.data.findings import collected
 from ordinate.data.paths import require_names
+from ordinate.data.registry import modality_of
 from ordinate.data.rows import BatchedSamples, Labels, column_of
 from ordinate.data.streamed import loaded
 from ordinate.errors import OrdinateError, warn
@@ -176,8 +177,10 @@ class Questions(ABC):
     def _labelled(self, X: Any, y: Any) -> tuple[Any, Any, NDArray[np.str_] | None]:
         """Return samples with labels, which a table or file has in the column of training if not given, and groups."""
         check_is_fitted(self)
-        if isinstance(y, str):
-            raise OrdinateError("y", repr(y), "the labels of the samples, such as a column of a table")
+        if isinstance(y, str | Questions):
+            got = repr(y) if isinstance(y, str) else "a model"
+            hint = None if isinstance(y, str) else "`ordinate evaluate` compares saved models"
+            raise OrdinateError("y", got, "the labels of the samples, such as a column of a table", hint)
         if y is not None:
             return self._in_memory(X), y, None
         data = self._data_of_fit()
@@ -233,6 +236,8 @@ class Questions(ABC):
             problem = "this model does not know the samples that it was fitted to, as models of ordinate.fit do"
             if data is not None:
                 problem = f"{data.name}, which this model was fitted to, is not there as it was"
+            if data is not None and not data.is_file:
+                problem = "a saved model does not hold the DataFrame that it was fitted to"
             raise OrdinateError(name, problem=problem, expected=expected, hint=f"{name}=table gives them")
         return known
 
@@ -310,6 +315,8 @@ class Questions(ABC):
         from ordinate.model.predictions import Predictions
         from ordinate.report.page import write_report
 
+        if not isinstance(path, str | Path):
+            raise OrdinateError("path", type(path).__name__, "the path of the page, and then samples")
         fitted = self.fitted
         known, names, held_out, groups = self._known(), None, None, None
         if X is None:
@@ -320,6 +327,8 @@ class Questions(ABC):
         else:
             held_out = self._held_out()
             X, y, groups = self._labelled(X, y)
+            paths = modality_of(X).paths(X)
+            names = None if paths is None else list(map(str, paths))
         if training is None and known is not None:
             training = known.take(known.trained)
         predictions = Predictions.of(fitted, X, y, groups)

@@ -7,7 +7,7 @@ from scipy.stats import t as student
 from ordinate.checks import check_whole
 from ordinate.counts import counted
 from ordinate.data.findings import collected
-from ordinate.data.registry import modality_of
+from ordinate.data.registry import modality_of, modality_of_reader
 from ordinate.errors import OrdinateError
 from ordinate.model.model import Model
 from ordinate.model.predictions import Predictions
@@ -44,7 +44,10 @@ def column_importance(model: Model, X: pd.DataFrame, y: object, *, repeats: int 
     """
     check_whole(repeats, "repeats")
     if not isinstance(X, pd.DataFrame) or modality_of(X).name != "tables":
-        raise OrdinateError("X", type(X).__name__, "a table with named columns, a pandas DataFrame")
+        got = (
+            type(X).__name__ if model.reader.kind == "table" else f"a model of {modality_of_reader(model.reader).name}"
+        )
+        raise OrdinateError("X", got, "a table with named columns, a pandas DataFrame", "explain shows parts of images")
     if len(X) < 2:
         raise OrdinateError("X", counted(len(X), "sample"), "at least 2")
     random = np.random.default_rng(seed)

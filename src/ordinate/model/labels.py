@@ -15,7 +15,7 @@ from ordinate.data.known_scales import order_problem, order_to_write
 from ordinate.data.numbers import as_numbers
 from ordinate.data.rows import Labels
 from ordinate.data.times import are_times
-from ordinate.errors import OrdinateError, warn
+from ordinate.errors import OrdinateError, did_you_mean, warn
 from ordinate.option_group import Settings
 from ordinate.plain_values import to_plain
 
@@ -141,7 +141,8 @@ def to_ranks(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.int64]:
     codes, found = pd.factorize(check_labels(y))
     unknown = sorted({str(label) for label in found.tolist() if label not in position})
     if unknown:
-        raise OrdinateError("y", f"unknown labels {unknown[:5]}", classes.tolist())
+        hint = did_you_mean(unknown[0], map(str, classes.tolist()))
+        raise OrdinateError("y", f"unknown labels {unknown[:5]}", classes.tolist(), hint)
     return np.array([position[label] for label in found.tolist()], dtype=np.int64)[codes]
 
 

@@ -17,6 +17,7 @@ from ordinate.data.labels_file import path_column
 from ordinate.data.modality import Reader
 from ordinate.data.options import DataOptions
 from ordinate.data.other_containers import unpack
+from ordinate.data.paths import lacks_columns
 from ordinate.data.registry import check_kind, modality_of
 from ordinate.data.rows import Labels
 from ordinate.data.tables.parquet_table import ParquetTable
@@ -178,10 +179,13 @@ class Model:
         ignores the label and the columns that training left out.
         """
         names = list(self.feature_names_in)
-        is_own = self.target is not None and isinstance(X, pd.DataFrame) and set(names) <= set(map(str, X.columns))
-        if not is_own or not names:
+        if not names or self.target is None or not isinstance(X, pd.DataFrame):
             return X
-        return X.set_axis([str(name) for name in X.columns], axis=1)[names]
+        X = X.set_axis([str(name) for name in X.columns], axis=1)
+        absent = [name for name in names if name not in X.columns]
+        if absent:
+            raise lacks_columns("X", absent, [name for name in X.columns if name not in names])
+        return X[names]
 
     def embed(self, x: Tensor) -> Tensor:
         """Return embeddings (n, d) of samples that were read, in float64."""

@@ -82,7 +82,7 @@ def save_model(
     """
     is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if is_used and not (overwrite and (folder / CONFIG).is_file()):
-        raise held("folder", folder)
+        raise held("folder", folder, "overwrite=True replaces that model")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(folder, "folder") as partial:
         write_model(model, partial)

@@ -5,7 +5,7 @@ import io
 import logging
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields
 from pathlib import Path
@@ -20,8 +20,8 @@ from ordinate.commands.fit.command import train_and_save
 from ordinate.commands.fit.write import REPORT
 from ordinate.commands.fit_options import FitOptions
 from ordinate.commands.load import RECORDS, FilesOfFit, load
-from ordinate.data.labels_file import with_absolute_paths
-from ordinate.data.paths import require_unique
+from ordinate.data.labels_file import path_column, with_absolute_paths
+from ordinate.data.paths import first_named, require_unique
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.embedding_estimator import EmbeddingEstimator
 from ordinate.model.held_out import HeldOut
@@ -76,18 +76,7 @@ def fit(
         >>> model.predict(table[["size", "age"]]).shape
         (60,)
     """
-    if not isinstance(data, str | Path | pd.DataFrame):
-        raise OrdinateError("data", type(data).__name__, "a pandas DataFrame, or the path of a file or folder")
-    if isinstance(data, pd.DataFrame):
-        require_unique(data.columns, "data")
-    if target is not None and not isinstance(target, str | Sequence | pd.Series | pd.DataFrame):
-        raise OrdinateError("target", repr(target), "the name of a column, or a list of names")
-    if isinstance(target, pd.Series | pd.DataFrame):
-        names = target.name if isinstance(target, pd.Series) else [*target.columns]
-        raise OrdinateError("target", f"a {type(target).__name__}", f"its name in the data, {names!r}")
-    is_time = isinstance(time_limit, int | float) and not isinstance(time_limit, bool) and time_limit > 0
-    if time_limit is not None and not is_time:
-        raise OrdinateError("time_limit", repr(time_limit), "a number of seconds above 0")
+    _check_arguments(data, target, time_limit, {"group": group, "drop": drop, **options})
     named = {"method": method, "order": order, "group": group, "drop": drop, "epochs": epochs}
     options |= {name: value for name, value in named.items() if value is not None}
     with TemporaryDirectory(prefix="ordinate-") as kept:
@@ -119,6 +108,37 @@ def fit(
         if isinstance(data, pd.DataFrame):
             model.data_of_fit_ = FilesOfFit.of(folder).of_table(path, model.fitted)
     return model
+
+
+def _check_arguments(data: object, target: object, time_limit: object, options: Mapping[str, Any]) -> None:
+    """Raise where arguments are of other types than they may be, or name columns that a DataFrame lacks."""
+    if not isinstance(data, str | Path | pd.DataFrame):
+        raise OrdinateError("data", type(data).__name__, "a pandas DataFrame, or the path of a file or folder")
+    is_time = isinstance(time_limit, int | float) and not isinstance(time_limit, bool) and time_limit > 0
+    if time_limit is not None and not is_time:
+        raise OrdinateError("time_limit", repr(time_limit), "a number of seconds above 0")
+    for name, value in {"target": target, **options}.items():
+        if isinstance(value, pd.Series | pd.DataFrame | pd.Index):
+            known = [*value.columns] if isinstance(value, pd.DataFrame) else value.name
+            expected = "the name of a column" if known is None else f"its name in the data, {known!r}"
+            raise OrdinateError(name, f"a {type(value).__name__}", expected)
+    if target is not None and not isinstance(target, str | Sequence):
+        raise OrdinateError("target", repr(target), "the name of a column, or a list of names")
+    if isinstance(data, pd.DataFrame):
+        require_unique(data.columns, "data")
+        _check_columns(data, [target] if isinstance(target, str) else list(target or ()), options)
+
+
+def _check_columns(data: pd.DataFrame, targets: Sequence[object], options: Mapping[str, Any]) -> None:
+    """Raise where a DataFrame lacks a column that is named, or no label of a table is."""
+    columns = list(map(str, data.columns))
+    of_options = {name: options.get(name) for name in ("group", "split", "weight")}
+    for argument, name in [*(("data", target) for target in targets), *of_options.items()]:
+        if isinstance(name, str) and name not in columns:
+            hint = did_you_mean(name, columns) or f"it has {', '.join(map(repr, columns[:20]))}"
+            raise OrdinateError(argument, problem=f"no column {name!r}", hint=hint)
+    if not targets and path_column(data) is None:
+        raise OrdinateError("target", "none", f"the column of the label, one of {first_named(map(repr, columns), 20)}")
 
 
 @contextmanager

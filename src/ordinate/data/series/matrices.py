@@ -30,7 +30,7 @@ def holds_matrices(path: str | Path) -> bool:
     return any(cell.strip().strip('"').lower().endswith((".csv", ".npy")) for cell in head[1].split(","))
 
 
-def read_matrices(path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool = False) -> Labelled:
+def read_matrices(path: str | Path, columns: Columns = Columns(), *, skip_unreadable: bool | None = False) -> Labelled:
     r"""Read a folder of matrices (regions, time), one per sample, and their labels; errors name the files.
 
     The parcellated functional MRI of HCP-Aging, on which SupReMix predicts ages, may be kept so: a matrix per subject,

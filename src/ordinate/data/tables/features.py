@@ -58,7 +58,7 @@ class TableFeatures(Reader):
         >>> features.transform(frame).shape
         (3, 4)
         >>> features.notes
-        ['missing values of size (1 of 3): numbers become the median, marked in a column; categories none']
+        ['missing values of size (1 of 3): numbers become the median, marked in a column; text gets no category']
     """
 
     kind = "table"
@@ -505,7 +505,7 @@ def _note_on_missing(incomplete: dict[str, int], rows: int, most: int = 5) -> st
     if len(incomplete) > most:
         listed.append(f"{len(incomplete) - most} more")
     columns = ", ".join(listed)
-    return f"missing values of {columns}: numbers become the median, marked in a column; categories none"
+    return f"missing values of {columns}: numbers become the median, marked in a column; text gets no category"
 
 
 def are_numbered(names: Sequence[str] | pd.Index) -> bool:

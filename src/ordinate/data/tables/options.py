@@ -25,7 +25,7 @@ class TableOptions(DataOptions):
         >>> X = pd.DataFrame({"hours": [1.0, 2.0, -9.0, 4.0] * 10})
         >>> model = CLOCClassifier(data=TableOptions(missing=[-9]), epochs=(2, 2), random_state=0)
         >>> model.fit(X, [0, 0, 1, 1] * 10).reader_.notes
-        ['missing values of hours (10 of 40): numbers become the median, marked in a column; categories none']
+        ['missing values of hours (10 of 40): numbers become the median, marked in a column; text gets no category']
     """
 
     missing: Sequence[str | float] = ()

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ordinate.model.predictions import Predictions
 from ordinate.report.page.contents import LabelledSamples, gather
-from ordinate.report.page.measures import Predictor, score_all
+from ordinate.report.page.measures import PARTS, SAME, Predictor, score_all
 from ordinate.report.page.verdict import Compared
 
 
@@ -48,6 +48,11 @@ def compare(
     return found
 
 
+def _kind(predictor: Predictor) -> str:
+    """Return the name of a simple model, also for the part of a blend that is one."""
+    return {PARTS[part]: name for part, name in SAME.items()}.get(predictor.name, predictor.name)
+
+
 def scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:
     """Return a row of each metric of all models, then of what they are compared with, unless it predicts the same."""
     own = []
@@ -57,10 +62,11 @@ def scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:
     simple: list[Predictor] = []
     for name, each in compared.items():
         for predictor in each.predictors:
-            others = [other.predicted for other in simple if other.name == predictor.name]
-            if predictor in own or any(np.array_equal(predictor.predicted, other) for other in others):
+            alike = [other.predicted for other in simple if _kind(other) == _kind(predictor)]
+            if predictor in own or any(np.array_equal(predictor.predicted, other) for other in alike):
                 continue
-            simple.append(replace(predictor, name=f"{name}: {predictor.name}") if others else predictor)
+            is_taken = any(other.name == predictor.name for other in simple)
+            simple.append(replace(predictor, name=f"{name}: {predictor.name}") if is_taken else predictor)
     return pd.DataFrame(
         [
             {"model": each.name, "metric": metric, "value": score.value, "low": score.low, "high": score.high}

@@ -59,11 +59,26 @@ def describe_quality(contents: Contents, predictors: Sequence[Predictor]) -> str
         return (
             f"Of {len(contents):,} {seen}, {percent(score.value)} are predicted right (95% interval "
             f"{percent(score.low)} to {percent(score.high)}). {name}, would reach {percent(of_constant)}."
+            f"{_rule_of(contents)}"
         )
     score, of_constant = model.scores["mae"], constant.scores["mae"].value
     return (
         f"On {len(contents):,} {seen}, its predictions are off by {score.value:.3g} on average (95% interval "
         f"{score.low:.3g} to {score.high:.3g}). {name}, would be off by {of_constant:.3g}."
+    )
+
+
+def _rule_of(contents: Contents) -> str:
+    """Say that it predicts the median, where this is not the most probable rank of some samples."""
+    rule = contents.model.rule  # Costs are an array.
+    if not isinstance(rule, str) or rule != "median" or contents.probabilities is None:
+        return ""
+    others = int((contents.predicted != contents.probabilities.argmax(1)).sum())
+    if others == 0:
+        return ""
+    return (
+        f" It predicts the median of the probabilities, which is off by less on average than the most probable rank; "
+        f"for {counted(others, 'sample')} it is another one."
     )
 
 
@@ -274,21 +289,23 @@ def _about_probabilities(contents: Contents, calibration: Calibration, most_erro
 
 
 def _about_coverage(
-    contents: Contents, names: list[str], coverage: pd.DataFrame, *, least_measured: int = 10
+    contents: Contents, names: list[str], coverage: pd.DataFrame, *, least_measured: int = 5
 ) -> Iterator[Caution]:
-    """Warn of ranks that sets hold clearly less often than all samples, by the last coverage that was measured."""
-    row, counts = coverage.iloc[-1], np.bincount(contents.true, minlength=len(names))
-    short = []
-    for name, count in zip(names, counts, strict=True):
-        promised, held = float(row["promised"]), float(row[name]) if count else 1.0
-        if count >= least_measured and held < promised - 2 * np.sqrt(promised * (1 - promised) / count):
-            short.append(f"{held:.0%} of {name}")
-    if short:
-        yield Caution(
-            "Prediction sets that hold some ranks too rarely",
-            f"Sets that hold the label of {row['promised']:.0%} of all samples hold {_listed(short)}. Sets by "
-            "rank, which “ordinate predict” and predict_set (by_rank=True) give too, promise it for every rank.",
-        )
+    """Warn of ranks that sets hold clearly less often than all samples, by the highest coverage that shows it."""
+    counts = np.bincount(contents.true, minlength=len(names))
+    for _, row in coverage[::-1].iterrows():
+        short = []
+        for name, count in zip(names, counts, strict=True):
+            promised, held = float(row["promised"]), float(row[name]) if count else 1.0
+            if count >= least_measured and held < promised - 2 * np.sqrt(promised * (1 - promised) / count):
+                short.append(f"{held:.0%} of {name}")
+        if short:
+            yield Caution(
+                "Prediction sets that hold some ranks too rarely",
+                f"Sets that hold the label of {row['promised']:.0%} of all samples hold {_listed(short)}. Sets by "
+                "rank, which “ordinate predict” and predict_set (by_rank=True) give too, promise it for every rank.",
+            )
+            return
 
 
 def _about_labels(contents: Contents, suspects: pd.DataFrame) -> Iterator[Caution]:
