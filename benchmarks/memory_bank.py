@@ -18,10 +18,14 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from ordinate import SupCRLoss, SupReMixLoss
 from ordinate.metrics import mean_average_precision
+from ordinate.options import Similarity
 from ordinate.report.text import table
 from runs import Run, complete, parser_of, where
 
-LOSSES = {"SupCR": (SupCRLoss(temperature=2.0), "neg_l2"), "SupReMix": (SupReMixLoss(window=1.0), "cosine")}
+LOSSES: dict[str, tuple[torch.nn.Module, Similarity]] = {
+    "SupCR": (SupCRLoss(temperature=2.0), "neg_l2"),
+    "SupReMix": (SupReMixLoss(window=1.0), "cosine"),
+}
 BATCHES, MEMORIES, EPOCHS = (32, 128), (0, 256, 1024), 20
 
 

@@ -189,16 +189,16 @@ def test_a_question_that_needs_samples_says_which_argument_gives_them(files, tmp
 def test_a_loaded_model_does_not_know_the_data_frame_that_it_was_fitted_to(tmp_path):
     ordinate.fit(TABLE, "grade", verbose=0, out=tmp_path / "model", **QUICK)
     with pytest.raises(
-        OrdinateError, match="^background: a saved model does not hold the DataFrame that it was fitted"
+        OrdinateError, match=r"^background: a saved model does not hold the DataFrame that it was fitted"
     ):
         ordinate.load(tmp_path / "model").explain(NEW)
 
 
 def test_what_is_asked_with_the_wrong_arguments_is_named(files):
     model = ordinate.load(files / "model")
-    with pytest.raises(OrdinateError, match="^path: got DataFrame, expected the path of the page, and then samples"):
+    with pytest.raises(OrdinateError, match=r"^path: got DataFrame, expected the path of the page, and then samples"):
         model.report(NEW)
-    with pytest.raises(OrdinateError, match="^y: got a model, expected the labels.*`ordinate evaluate` compares saved"):
+    with pytest.raises(OrdinateError, match=r"^y: got a model, .*`ordinate evaluate` compares saved models"):
         model.compare(files / "data.csv", model)
     renamed = TABLE.rename(columns={"age": "agee"})
     with pytest.raises(OrdinateError, match=r"^X: lacks the column age, .*did you mean 'agee'\?"):

@@ -102,7 +102,7 @@ MISTAKES = {
     "report words mistyped.csv --target word --out a.html": "column 'word': holds 'midle'",
     "evaluate eyes mistyped-eyes.csv --target word": "label 'word': holds 'midle'",
     "evaluate words saved": "data: saved is a model, expected a file or folder of samples, after the models",
-    "evaluate words k.csv": "k.csv: no column 'word'; --target names that of the label",
+    "evaluate words k.csv": "k.csv: no column 'word'; give that of the label with --target",
     "report words other.csv --out a.html": "other.csv: no column 'word'; did you mean --target Word?",
     "explain eyes images --out images": "--out: images already holds something",
     "explain eyes images --out a.png": "--out: got 'a.png', expected the name of a new folder for the pictures",

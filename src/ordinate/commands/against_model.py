@@ -34,7 +34,7 @@ def check_against_model(model: str, data: str, target: str | None, *, labelled: 
     name = target or kept["target"]
     if labelled and isinstance(name, str) and len(found.names) > 1 and all(found.names) and name not in found.names:
         hint = did_you_mean(name, found.names, lambda near: f"{flag('target')} {shlex.quote(near)}")
-        usual = f"{flag('target')} names that of the label"
+        usual = f"give that of the label with {flag('target')}"
         raise OrdinateError(data, problem=f"no column {name!r}", hint=hint or usual)
     if labelled and not kept["missing"] and isinstance(name, str) and name in found.names:
         _check_ranks(path, found, name, known.get("labels", {}).get("classes") or [], is_image=not _columns(known))

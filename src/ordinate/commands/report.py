@@ -150,7 +150,7 @@ def _require_of_these(suspects: pd.DataFrame, samples: ReportSamples, data: str)
         elif not _are_same(own := samples.y[places[row]], label):
             problem = f"it has the label {plain_text(label)} for row {row}, and {data} has {plain_text(own)}"
         elif path and samples.paths is not None and samples.paths[places[row]] != path[0]:
-            problem = f"it names {path[0]} for row {row}, and {data} names {samples.paths[places[row]]}"
+            problem = f"it names {path[0]} for row {row}, where {data} has {samples.paths[places[row]]}"
         else:
             continue
         raise OrdinateError("--suspects", problem=problem, expected="what `suspects` wrote for these data")
