@@ -80,7 +80,7 @@ def _check_images(path: Path, found: CsvFormat, *, has_option: bool) -> None:
             absent.setdefault(cell, row)
     if absent and len(absent) < len(set(cells)):
         names = sorted(absent)
-        names[0] += f" in row {absent[names[0]]}"
+        names[0] += f" in row {absent[names[0]]} (rows count from 0)"
         raise absent_files(path, names, "images", may_skip=has_option, below=False)
 
 

@@ -223,7 +223,8 @@ def read_report_samples(
         samples = replace(samples, identity=samples.X[identity])
     groups, group = None, split["group"]
     if group is not None and group in getattr(samples.X, "columns", ()):
-        groups = in_memory(samples.X[[group]])[group].astype(str).to_numpy(dtype=np.str_)
+        column = in_memory(samples.X[[group]])[group]
+        groups = column.astype(str).to_numpy(dtype=np.str_) if column.notna().all() else None
     elif samples.groups is not None:
         groups = samples.groups.astype(str).to_numpy(dtype=np.str_)
     X = fit_to(fitted, samples.X, data)
