@@ -106,7 +106,7 @@ MISTAKES = {
     "report words other.csv --out a.html": "other.csv: no column 'word'; did you mean --target Word?",
     "explain eyes images --out images": "--out: images already holds something",
     "explain eyes images --out a.png": "--out: got 'a.png', expected the name of a new folder for the pictures",
-    "predict eyes eyes.csv": "eyes.csv: 1 of its images is not there: images/b.png in row 1 (rows count from 0); --skip",
+    "predict eyes eyes.csv": "eyes.csv: 1 of its images is not there: images/b.png in row 1 (rows count from 0); -",
     "explain eyes eyes.csv": "eyes.csv: 1 of its images is not there: images/b.png in row 1 (rows count from 0)",
 }
 
