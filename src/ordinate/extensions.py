@@ -70,7 +70,8 @@ class Extension:
         encoders: Functions from a reader and an embedding dimension to an encoder, by the name of the encoder.
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
-        names_of_sets: Mapping whose keys are the names of the data sets, in a module that imports nothing heavy.
+        names_of_sets: Mapping whose keys are the names of the data sets, in a module that imports nothing heavy; with
+            them a misspelt name is told at once.
         augmentations: Functions from a size (height, width) to one that draws a view of each image (n, c, h, w), by the
             name of the augmentation.
         heads: Heads of continuous targets by the name of their loss: subclasses of
@@ -107,10 +108,10 @@ def extensions() -> tuple[Extension, ...]:
     return tuple(point.load() for point in found)
 
 
-def named_data_sets() -> set[str]:
-    """Return the names of the data sets of all extensions."""
-    places = (extension.names_of_sets for extension in extensions())
-    return {name for place in places if place is not None for name in load_object(place)}
+def may_be_data_set(name: str) -> bool:
+    """Return whether an extension has, or may have, a data set of this name."""
+    with_sets = [extension for extension in extensions() if extension.data_sets is not None]
+    return any(each.names_of_sets is None or name in load_object(each.names_of_sets) for each in with_sets)
 
 
 def added_heads() -> Mapping[str, str]:

@@ -29,7 +29,7 @@ from ordinate.data.paths import (
 )
 from ordinate.errors import OrdinateError, did_you_mean
 from ordinate.estimators.registry import models
-from ordinate.extensions import named_data_sets
+from ordinate.extensions import may_be_data_set
 from ordinate.model.folder import CONFIG, require_model
 from ordinate.report.output import check_free
 from ordinate.torchrun import is_first_process
@@ -101,7 +101,7 @@ def check_data(data: str, targets: Sequence[str] = ()) -> CsvFormat | None:
     refuse_url(data)
     require_packages(data)
     path = Path(data)
-    if path.suffix or len(path.parts) > 1 or not (path.exists() or data in named_data_sets()):
+    if path.suffix or len(path.parts) > 1 or not (path.exists() or may_be_data_set(data)):
         require_path(path)
     if path.is_file() and path.stat().st_size == 0:
         raise OrdinateError(path, problem="is empty", expected="a table with a header and samples")

@@ -10,6 +10,7 @@ from ordinate.data.csv_format import MISSING
 from ordinate.data.file_formats import require_packages
 from ordinate.data.header_rows import note_on_header, rows_in_header
 from ordinate.data.memory import check_zip, require_memory
+from ordinate.data.paths import reading
 
 
 def read_excel(
@@ -21,11 +22,9 @@ def read_excel(
     """
     require_packages(str(path))
     require_memory(path.stat().st_size, path)
-    check_zip(path)
-    with pd.ExcelFile(path, engine="calamine") as book:
-        if len(book.sheet_names) > 1:
-            say(f"{path}: reads the first of {counted(len(book.sheet_names), 'sheet')}, {book.sheet_names[0]!r}")
-        rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=[""])
+    with reading(path):
+        check_zip(path)
+        rows = _first_sheet(path, say)
     rows = rows.dropna(how="all").dropna(axis="columns", how="all")
     if rows.empty:
         return rows
@@ -40,3 +39,11 @@ def read_excel(
         if name in cells:
             missing[name] &= ~cells[name].isin(known)
     return cells.mask(missing).infer_objects()
+
+
+def _first_sheet(path: Path, say: Callable[[str], None]) -> pd.DataFrame:
+    """Return all cells of the first sheet of a workbook."""
+    with pd.ExcelFile(path, engine="calamine") as book:
+        if len(book.sheet_names) > 1:
+            say(f"{path}: reads the first of {counted(len(book.sheet_names), 'sheet')}, {book.sheet_names[0]!r}")
+        return pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=[""])

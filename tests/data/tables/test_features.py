@@ -358,8 +358,8 @@ def test_features_survive_json(sizes, colours):
 
 def test_what_was_missing_is_noted():
     assert TableFeatures.fit(MIXED).notes == [
-        "missing values of size (1 of 4), colour (1 of 4): numbers become the median, marked in a column; categories "
-        "none"
+        "missing values of size (1 of 4), colour (1 of 4): numbers become the median, marked in a column; text "
+        "gets no category"
     ]
 
 
