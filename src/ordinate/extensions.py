@@ -71,7 +71,7 @@ class Extension:
         recipes: Folder of recipe files.
         data_sets: Module that reads data sets by name.
         names_of_sets: Mapping whose keys are the names of the data sets, in a module that imports nothing heavy; with
-            them a misspelt name is told at once.
+            them a misspelt name is an error at once.
         augmentations: Functions from a size (height, width) to one that draws a view of each image (n, c, h, w), by the
             name of the augmentation.
         heads: Heads of continuous targets by the name of their loss: subclasses of
