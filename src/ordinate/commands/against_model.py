@@ -66,19 +66,28 @@ def _check_ranks(path: Path, found: CsvFormat, name: str, ranks: Collection[obje
         raise other_ranks(f"label {name!r}" if is_image else f"column {name!r}", sorted(unknown), map(str, ranks))
 
 
-def _check_images(path: Path, found: CsvFormat, *, has_option: bool) -> None:
-    """Raise where the column of images names some that are not there, with the row of the first."""
+def listed_images(path: Path, found: CsvFormat) -> tuple[str, dict[int, str]]:
+    """Return the column of a csv of some MB that names images alone, and these by their rows; none without any."""
     first = rows_of_cells(path, found, count=1) or [[]]
     seem = [name for name, cell in zip(found.names, first[0], strict=False) if cell.lower().endswith(IMAGE_SUFFIXES)]
-    named = [name for name in PATH_COLUMNS if name in found.names] or seem
-    cells = column_cells(path, found, named[0]) if named else None
-    if not cells or not all(cell.lower().endswith(IMAGE_SUFFIXES) for cell in cells):
-        return
+    named = [name for name in PATH_COLUMNS if name in found.names] or seem  # As the reader chooses the column.
+    if not seem or named[0] not in seem:
+        return "", {}
+    cells = column_cells(path, found, named[0]) or ()
+    images = {row: cell for row, cell in enumerate(cells) if cell not in MISSING}
+    if not all(image.lower().endswith(IMAGE_SUFFIXES) for image in images.values()):
+        return "", {}
+    return named[0], images
+
+
+def _check_images(path: Path, found: CsvFormat, *, has_option: bool) -> None:
+    """Raise where the column of images names some that are not there, with the row of the first."""
+    _, images = listed_images(path, found)
     absent: dict[str, int] = {}  # The first row of each.
-    for row, cell in enumerate(cells):
-        if not is_file(path.parent / cell.replace("\\", "/")):
-            absent.setdefault(cell, row)
-    if absent and len(absent) < len(set(cells)):
+    for row, image in images.items():
+        if not is_file(path.parent / image.replace("\\", "/")):
+            absent.setdefault(image, row)
+    if absent and len(absent) < len(set(images.values())):
         names = sorted(absent)
         names[0] += f" in row {absent[names[0]]} (rows count from 0)"
         raise absent_files(path, names, "images", may_skip=has_option, below=False)

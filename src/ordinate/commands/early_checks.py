@@ -8,12 +8,12 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ordinate.commands.against_model import check_against_model
+from ordinate.commands.against_model import check_against_model, listed_images
 from ordinate.commands.fit_options import FitOptions, names_in, ranks_in
 from ordinate.commands.label_methods import require_fitting
 from ordinate.commands.options import ParsedOptions, flag
 from ordinate.counts import counted
-from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise, rows_of_cells
+from ordinate.data.csv_format import CSV, MISSING, CsvFormat, column_cells, recognise
 from ordinate.data.file_formats import DICOM, IMAGE_SUFFIXES, LABELS, PATH_COLUMNS, require_ending, require_packages
 from ordinate.data.known_scales import misspelt_rank
 from ordinate.data.no_answer import no_answers_among
@@ -203,15 +203,9 @@ def _given_columns(options: FitOptions) -> list[str]:
 
 def check_listed_images(path: Path, found: CsvFormat) -> None:
     """Raise where a column of a csv of some MB names images alone, none of which is there."""
-    first = rows_of_cells(path, found, count=1) or [[]]
-    seem = [name for name, cell in zip(found.names, first[0], strict=False) if cell.lower().endswith(IMAGE_SUFFIXES)]
-    named = [name for name in PATH_COLUMNS if name in found.names] or seem  # As the reader chooses the column.
-    if not seem or named[0] not in seem:
-        return
-    images = [cell for cell in column_cells(path, found, named[0]) or () if cell not in MISSING]
-    are_images = all(name.lower().endswith(IMAGE_SUFFIXES) for name in images)
-    if are_images and images and not any(is_file(path.parent / name.replace("\\", "/")) for name in images):
-        raise no_image_there(path, images[0], named[0])
+    column, images = listed_images(path, found)
+    if images and not any(is_file(path.parent / name.replace("\\", "/")) for name in images.values()):
+        raise no_image_there(path, next(iter(images.values())), column)
 
 
 def check_images(folder: Path) -> None:

@@ -62,8 +62,8 @@ def scores_of(compared: Mapping[str, Compared]) -> pd.DataFrame:
     simple: list[Predictor] = []
     for name, each in compared.items():
         for predictor in each.predictors:
-            alike = [other.predicted for other in simple if _kind(other) == _kind(predictor)]
-            if predictor in own or any(np.array_equal(predictor.predicted, other) for other in alike):
+            of_kind = [other.predicted for other in simple if _kind(other) == _kind(predictor)]
+            if predictor in own or any(np.array_equal(predictor.predicted, other) for other in of_kind):
                 continue
             is_taken = any(other.name == predictor.name for other in simple)
             simple.append(replace(predictor, name=f"{name}: {predictor.name}") if is_taken else predictor)
